@@ -1,0 +1,56 @@
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test quick check fix clean .venv
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+# Tests wait on databases more than they compute, so more processes than cores pay off.
+PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
+
+help:  ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.package  ## Run the demonstration: a durable workflow that survives kill -9
+	@$(BIN)/geneva demo
+
+test: .venv/.dev  ## Run every test on SQLite, PostgreSQL and MySQL
+	@$(PYTEST)
+
+quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in under a minute
+	@GENEVA_TEST_DATABASES=sqlite $(PYTEST) -m "not scenario"
+
+check: .venv/.dev  ## Check format, lint, types and the order of the rooms
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+fix: .venv/.dev  ## Format the code and apply the linter's safe fixes
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+clean:  ## Remove the virtual environment, caches and build products
+	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov
+	@find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+.venv: .venv/.dev
+
+.venv/.dev: pyproject.toml | .venv/bin/python
+	@echo "Installing geneva-drive with its development tools into .venv (about a minute) ..."
+	@$(PIP) --editable '.[dev]'
+	@touch .venv/.package $@
+
+# The demonstration needs no linters, test tools or database drivers.
+.venv/.package: pyproject.toml | .venv/bin/python
+	@echo "Installing geneva-drive into .venv (some seconds) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "GenevaDrive needs Python 3.11 or newer, and '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "'$(PYTHON)' cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Making .venv with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv .venv

@@ -1,0 +1,22 @@
+"""How a workflow class finds the Drive, which lives above this room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+_find: Callable[[], Drive] | None = None
+
+
+def lead_to(find: Callable[[], Drive]) -> None:
+    """Tell the classes where the default Drive is found; called once, by the drive room."""
+    global _find
+    _find = find
+
+
+def default_drive() -> Drive:
+    assert _find is not None, "geneva_drive.drive is imported with the package"
+    return _find()

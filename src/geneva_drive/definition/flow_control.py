@@ -1,0 +1,39 @@
+"""The verbs of a step, as signals that user code cannot swallow by accident."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+class FlowControl(BaseException):
+    """What `self.cancel()` and its siblings raise.
+
+    Not an `Exception`, so that a step's own `except Exception` lets it pass.
+    """
+
+
+class Cancel(FlowControl):
+    """End the workflow as canceled."""
+
+
+@dataclass(eq=False)
+class Pause(FlowControl):
+    """Hold the workflow; `resume` runs the step again."""
+
+    reason: str | None = None
+
+
+class Skip(FlowControl):
+    """Leave this step and go on with the next."""
+
+
+class Finish(FlowControl):
+    """End the workflow as finished."""
+
+
+@dataclass(eq=False)
+class Reattempt(FlowControl):
+    """Run this step again, now or after a wait."""
+
+    wait: timedelta | None = None

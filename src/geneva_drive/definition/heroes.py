@@ -1,0 +1,54 @@
+"""References to the records that workflows are about, and how to load them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from geneva_drive.errors import InvalidInput
+
+HeroLoader = Callable[[str], Any]
+
+_loaders: dict[str, HeroLoader] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class HeroRef:
+    """Point at a hero by its type and id, whatever keeps it.
+
+    >>> HeroRef("Invoice", "2026-117").id
+    '2026-117'
+    """
+
+    type: str
+    id: str
+
+    def __post_init__(self) -> None:
+        given: tuple[tuple[str, object], ...] = (("type", self.type), ("id", self.id))
+        for name, value in given:
+            if not isinstance(value, str) or not value:
+                raise InvalidInput(
+                    f"The {name} of a HeroRef is text that is not empty, not {value!r}."
+                )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"HeroRef({self.type!r}, {self.id!r}) has no attribute {name!r}: no class or loader "
+            f"for heroes of type {self.type!r} is known in this process. Import the mapped class, "
+            f"write gd.Workflow[{self.type}], or register a loader with gd.register_hero."
+        )
+
+
+def register_hero(type_name: str, load: HeroLoader) -> None:
+    """Load heroes of this type with `load(hero_id)`; None means that the hero was deleted.
+
+    Registering a type again replaces its loader.
+    """
+    if not callable(load):
+        raise InvalidInput(f"The loader of hero type {type_name!r} is not callable: {load!r}.")
+    _loaders[type_name] = load
+
+
+def loader_of(type_name: str) -> HeroLoader | None:
+    return _loaders.get(type_name)

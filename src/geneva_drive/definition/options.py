@@ -1,0 +1,184 @@
+"""The options of a step, read and checked where they are written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from geneva_drive.definition import policies
+from geneva_drive.definition.conditions import Condition, StepCondition, Test
+from geneva_drive.definition.policies import (
+    DEFAULT_MAX_REATTEMPTS,
+    ExceptionPolicy,
+    OnException,
+    Policy,
+    Retry,
+    TerminalActionName,
+)
+from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.errors import StepConfigurationError
+
+if TYPE_CHECKING:
+    from geneva_drive.definition.step import Step
+
+MAX_NAME_LENGTH = 191  # what MySQL can index four bytes a character, twice over, beside a key
+
+
+class StepOptions(TypedDict, total=False):
+    """The keywords of `@gd.step`."""
+
+    wait: Duration | None
+    skip_if: Test | None
+    run_if: Test | None
+    on_exception: OnException | None
+    max_reattempts: int | None
+    terminal_action: TerminalActionName
+    retry: Retry | None
+    timeout: Duration | None
+    before_step: str | Step[Any, Any, Any] | None
+    after_step: str | Step[Any, Any, Any] | None
+    queue: str | None
+    priority: int | None
+    transaction: bool
+    keep_result: bool
+    renamed_from: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """A step's options in their normal form."""
+
+    wait: timedelta = timedelta(0)
+    condition: StepCondition | None = None
+    policies: tuple[Policy, ...] = ()
+    timeout: timedelta | None = None
+    before_step: object = None
+    after_step: object = None
+    queue: str | None = None
+    priority: int | None = None
+    transaction: bool = False
+    keep_result: bool = False
+    renamed_from: str | None = None
+
+
+def parse(given: Mapping[str, Any], function: Callable[..., object], where: str) -> Options:
+    """Read the keywords of a decorator; the error names the option and the place."""
+    unknown = sorted(set(given) - set(StepOptions.__annotations__))
+    if unknown:
+        known = ", ".join(sorted(StepOptions.__annotations__))
+        raise StepConfigurationError(
+            f"A step has no option {unknown[0]!r}. Its options are: {known}.", where
+        )
+    if given.get("before_step") is not None and given.get("after_step") is not None:
+        raise StepConfigurationError("A step takes before_step or after_step, not both.", where)
+    try:
+        return _parse(given, function, where)
+    except StepConfigurationError as error:
+        if error.where:
+            raise
+        raise StepConfigurationError(error.what, where) from None
+
+
+def _parse(given: Mapping[str, Any], function: Callable[..., object], where: str) -> Options:
+    transaction = _flag(given, "transaction")
+    if transaction and inspect.iscoroutinefunction(function):
+        raise StepConfigurationError(
+            "transaction=True needs a plain function: its session belongs to one thread.", where
+        )
+    timeout = _duration(given, "timeout")
+    if timeout is not None and not timeout:
+        raise StepConfigurationError("A timeout is longer than zero.", where)
+    return Options(
+        wait=_duration(given, "wait") or timedelta(0),
+        condition=_condition(given, where),
+        policies=_policies(given),
+        timeout=timeout,
+        before_step=given.get("before_step"),
+        after_step=given.get("after_step"),
+        queue=queue(given.get("queue")),
+        priority=priority(given.get("priority")),
+        transaction=transaction,
+        keep_result=_flag(given, "keep_result"),
+        renamed_from=_former_name(given.get("renamed_from")),
+    )
+
+
+def queue(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH):
+        return value
+    raise StepConfigurationError(
+        f"A queue is named by text of 1 to {MAX_NAME_LENGTH} characters, not {value!r}."
+    )
+
+
+def priority(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
+        return value
+    raise StepConfigurationError(f"A priority is a whole number of 32 bits, not {value!r}.")
+
+
+def _flag(given: Mapping[str, Any], option: str) -> bool:
+    value = given.get(option, False)
+    if not isinstance(value, bool):
+        raise StepConfigurationError(f"{option} is True or False, not {value!r}.")
+    return value
+
+
+def _duration(given: Mapping[str, Any], option: str) -> timedelta | None:
+    value = given.get(option)
+    if value is None:
+        return None
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise StepConfigurationError(f"{option}: {error}.") from None
+
+
+def _former_name(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise StepConfigurationError(f"renamed_from is the step's former name, not {value!r}.")
+
+
+def _condition(given: Mapping[str, Any], where: str) -> StepCondition | None:
+    skip_if, run_if = given.get("skip_if"), given.get("run_if")
+    if skip_if is not None and run_if is not None:
+        raise StepConfigurationError("A step takes skip_if or run_if, not both.")
+    if skip_if is not None:
+        return StepCondition(Condition("skip_if", skip_if, where), skips_when=True)
+    if run_if is not None:
+        return StepCondition(Condition("run_if", run_if, where), skips_when=False)
+    return None
+
+
+def _policies(given: Mapping[str, Any]) -> tuple[Policy, ...]:
+    on_exception, retry = given.get("on_exception"), given.get("retry")
+    limits = [name for name in ("max_reattempts", "terminal_action") if name in given]
+    if retry is not None:
+        if not isinstance(retry, Retry):
+            raise StepConfigurationError(f"retry takes a gd.Retry, not {retry!r}.")
+        if on_exception is not None or limits:
+            raise StepConfigurationError(
+                "retry is short for a whole policy: leave out on_exception, max_reattempts and "
+                "terminal_action, or write a list of gd.ExceptionPolicy."
+            )
+        return (retry.policy,)
+    if limits and on_exception != "reattempt":
+        raise StepConfigurationError(
+            f'{limits[0]} goes with on_exception="reattempt"; in a gd.ExceptionPolicy it is an '
+            f"argument of its own."
+        )
+    if limits:
+        return (
+            ExceptionPolicy(
+                "reattempt",
+                max_reattempts=given.get("max_reattempts", DEFAULT_MAX_REATTEMPTS),
+                terminal_action=given.get("terminal_action", "pause"),
+            ),
+        )
+    return policies.parse(on_exception)

@@ -1,0 +1,230 @@
+"""What happens when a step raises: policies, and which of them applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Literal
+
+from geneva_drive.definition.backoff import Backoff, exponential, linear
+from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.errors import StepConfigurationError
+
+# The word "reattempt" alone promises no patience in particular; endless would be a trap.
+DEFAULT_MAX_REATTEMPTS = 100
+
+
+class ExceptionAction(StrEnum):
+    """What a policy does with a failed execution."""
+
+    PAUSE = "pause"
+    CANCEL = "cancel"
+    SKIP = "skip"
+    REATTEMPT = "reattempt"
+
+
+ActionName = Literal["pause", "cancel", "skip", "reattempt"]
+TerminalActionName = Literal["pause", "cancel", "skip"]
+Predicate = Callable[[BaseException], bool]
+Matching = type[BaseException] | Iterable[type[BaseException]] | Predicate
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ExceptionPolicy:
+    """Say what happens when a step raises something that matches.
+
+    `max_reattempts=N` means N+1 runs, then `terminal_action`; None means without end.
+
+    >>> ExceptionPolicy("reattempt", matching=TimeoutError, wait=5, max_reattempts=3).action
+    <ExceptionAction.REATTEMPT: 'reattempt'>
+    """
+
+    action: ExceptionAction
+    matching: Matching | None
+    wait: timedelta | Backoff | None
+    max_reattempts: int | None
+    terminal_action: ExceptionAction
+
+    def __init__(
+        self,
+        action: ActionName,
+        matching: Matching | None = None,
+        wait: Duration | Backoff | None = None,
+        max_reattempts: int | None = None,
+        terminal_action: TerminalActionName = "pause",
+    ) -> None:
+        chosen = _action(action, "on_exception", tuple(ExceptionAction))
+        if chosen is not ExceptionAction.REATTEMPT and (
+            wait is not None or max_reattempts is not None or terminal_action != "pause"
+        ):
+            raise StepConfigurationError(
+                f"wait, max_reattempts and terminal_action belong to a policy that reattempts; "
+                f"this one says {action!r}."
+            )
+        object.__setattr__(self, "action", chosen)
+        object.__setattr__(self, "matching", _matching(matching))
+        object.__setattr__(self, "wait", _wait(wait))
+        object.__setattr__(self, "max_reattempts", _limit(max_reattempts))
+        terminals = (ExceptionAction.PAUSE, ExceptionAction.CANCEL, ExceptionAction.SKIP)
+        object.__setattr__(
+            self, "terminal_action", _action(terminal_action, "terminal_action", terminals)
+        )
+
+    @property
+    def is_blanket(self) -> bool:
+        return self.matching is None
+
+    def matches(self, error: BaseException) -> bool:
+        match self.matching:
+            case None:
+                return True
+            case tuple() as classes:
+                return isinstance(error, classes)
+            case predicate:
+                return bool(predicate(error))  # type: ignore[operator]  # _matching left only predicates
+
+    def wait_before(self, attempt: int) -> timedelta:
+        """Give the wait before the reattempt that follows the `attempt`-th failure."""
+        if self.wait is None:
+            return timedelta(0)
+        if isinstance(self.wait, timedelta):
+            return self.wait
+        return parse_duration(self.wait(attempt))
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerPolicy:
+    """A user's callable `(self, error)` that ends in a flow-control verb."""
+
+    handler: Callable[[Any, BaseException], object]
+
+    @property
+    def is_blanket(self) -> bool:
+        return True
+
+    def matches(self, error: BaseException) -> bool:  # noqa: ARG002 - same shape as ExceptionPolicy
+        return True
+
+
+Policy = ExceptionPolicy | HandlerPolicy
+PolicyOption = ActionName | ExceptionPolicy | Callable[[Any, Any], object]
+OnException = PolicyOption | Iterable[PolicyOption]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Retry:
+    """Reattempt up to `max` times with a back-off: short for a reattempt policy.
+
+    >>> Retry(max=3, backoff="exponential").policy.max_reattempts
+    3
+    """
+
+    policy: ExceptionPolicy
+
+    def __init__(
+        self,
+        max: int | None = 3,
+        backoff: Literal["exponential", "linear"] | Duration | Backoff = "exponential",
+        matching: Matching | None = None,
+        terminal_action: TerminalActionName = "pause",
+    ) -> None:
+        named: dict[object, Backoff] = {"exponential": exponential(), "linear": linear()}
+        if isinstance(backoff, str):
+            if backoff not in named:
+                raise StepConfigurationError(
+                    f"The backoff of a Retry is 'exponential', 'linear', a duration or a callable, "
+                    f"not {backoff!r}."
+                )
+            wait: Duration | Backoff = named[backoff]
+        else:
+            wait = backoff
+        policy = ExceptionPolicy("reattempt", matching, wait, max, terminal_action)
+        object.__setattr__(self, "policy", policy)
+
+
+def parse(option: object) -> tuple[Policy, ...]:
+    """Read an `on_exception` option in any of its forms."""
+    if option is None:
+        return ()
+    if isinstance(option, ExceptionPolicy | str) or callable(option):
+        return (_parse_one(option),)
+    if isinstance(option, list | tuple):
+        return tuple(_parse_one(item) for item in option)
+    raise StepConfigurationError(
+        f"on_exception takes an action, a gd.ExceptionPolicy, a callable or a list of these, "
+        f"not {option!r}."
+    )
+
+
+def _parse_one(option: object) -> Policy:
+    if isinstance(option, ExceptionPolicy):
+        return option
+    if isinstance(option, str):
+        action = _action(option, "on_exception", tuple(ExceptionAction))
+        limit = DEFAULT_MAX_REATTEMPTS if action is ExceptionAction.REATTEMPT else None
+        return ExceptionPolicy(action.value, max_reattempts=limit)
+    if callable(option):
+        return HandlerPolicy(option)
+    raise StepConfigurationError(f"{option!r} is no exception policy.")
+
+
+def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
+    """Put specific policies before blanket ones, each in their own order.
+
+    A child's blanket policy stands first in the list, and must not hide what its parent says of a
+    particular error.
+    """
+    listed = list(policies)
+    return tuple(sorted(listed, key=lambda policy: policy.is_blanket))
+
+
+def _action(value: object, option: str, allowed: tuple[ExceptionAction, ...]) -> ExceptionAction:
+    if value not in allowed:
+        names = ", ".join(repr(action.value) for action in allowed)
+        raise StepConfigurationError(f"{option} is one of {names}; not {value!r}.")
+    return ExceptionAction(str(value))
+
+
+def _matching(value: object) -> tuple[type[BaseException], ...] | Predicate | None:
+    if value is None:
+        return None
+    if isinstance(value, type):
+        return _classes((value,))
+    if isinstance(value, list | tuple | set | frozenset):
+        return _classes(tuple(value))
+    if callable(value):
+        return value
+    raise StepConfigurationError(
+        f"matching takes exception classes or a callable of the error, not {value!r}."
+    )
+
+
+def _classes(values: tuple[Any, ...]) -> tuple[type[BaseException], ...]:
+    for value in values:
+        if not (isinstance(value, type) and issubclass(value, BaseException)):
+            raise StepConfigurationError(f"matching takes exception classes, not {value!r}.")
+    if not values:
+        raise StepConfigurationError("matching names no exception class, so it would never match.")
+    return values
+
+
+def _wait(value: Duration | Backoff | None) -> timedelta | Backoff | None:
+    if value is None or (callable(value) and not isinstance(value, timedelta)):
+        return value
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise StepConfigurationError(f"The wait of an exception policy: {error}.") from None
+
+
+def _limit(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise StepConfigurationError(
+            f"max_reattempts is a whole number from 1 up, or None for no limit; not {value!r}. "
+            f"For no reattempt at all, use another action."
+        )
+    return value

@@ -1,0 +1,1 @@
+"""The façade that every door calls: a Drive, its workflows, handles and queries."""

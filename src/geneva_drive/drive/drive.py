@@ -1,0 +1,193 @@
+"""The Drive: a database, settings, and everything that can be done with them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine
+from sqlalchemy.engine import URL
+
+from geneva_drive.clock import Clock
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.explaining import explain
+from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.queries import ExecutionQuery
+from geneva_drive.drive.workflows import Workflows
+from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.engine.environment import Environment
+from geneva_drive.errors import InvalidInput
+from geneva_drive.settings import Settings
+from geneva_drive.storage.database import Database
+from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.store import Store, open_store
+from geneva_drive.telemetry import Events
+from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.worker import Worker
+
+W = TypeVar("W", bound=Workflow[Any])
+
+_PRUNE_BATCH = 500
+
+
+class Drive:
+    """A database with its settings: what workflows run on.
+
+    Nothing is asked of the database before it is needed; tables are made by `migrate()`.
+
+    >>> import geneva_drive as gd
+    >>> drive = gd.Drive("sqlite:///doctest.db", lease="90s")
+    >>> drive.settings.lease
+    datetime.timedelta(seconds=90)
+    """
+
+    def __init__(self, url_or_engine: str | URL | Engine, **settings: Any) -> None:
+        self.settings = Settings.read(settings, os.environ)
+        self.events = Events()
+        self._database = Database(url_or_engine, self.settings)
+        self._clock = self.settings.clock
+        self._environment: Environment | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def engine(self) -> Engine:
+        return self._database.engine
+
+    @property
+    def database_url(self) -> str:
+        """The database's address, without the password."""
+        return self._database.url
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._clock = clock
+        if self._environment is not None:
+            self._environment.clock = clock
+
+    @property
+    def environment(self) -> Environment:
+        """What the engine works with; opened at first use, which checks the tables."""
+        if self._environment is None:
+            with self._opening:
+                if self._environment is None:
+                    self._environment = Environment(
+                        store=open_store(self._database, self.settings.table_prefix),
+                        settings=self.settings,
+                        clock=self._clock,
+                        events=self.events,
+                        open_handle=self.open_handle,
+                    )
+        return self._environment
+
+    @property
+    def store(self) -> Store:
+        return self.environment.store
+
+    def migrate(self) -> tuple[str | None, str]:
+        """Create or upgrade the tables; give the former and the present revision.
+
+        Running it again, or in two processes at once, does no harm.
+        """
+        # Alembic is needed for this alone, and takes longer to load than all the rest.
+        from geneva_drive.storage import migrating
+
+        return migrating.migrate(self._database, self.settings.table_prefix)
+
+    def migration_sql(self) -> str:
+        """Write out what `migrate()` would do, without doing it."""
+        from geneva_drive.storage import migrating
+
+        return migrating.migration_sql(self._database, self.settings.table_prefix)
+
+    def workflows(self, workflow_class: type[W]) -> Workflows[W]:
+        """Create and find workflows of a class; the same as `workflow_class.using(drive)`."""
+        return Workflows(self, workflow_class)
+
+    def executions(
+        self,
+        state: str | None = None,
+        type: str | None = None,
+        queue: str | None = None,
+    ) -> ExecutionQuery:
+        """Ask for step executions of all workflows."""
+        given = {"state": state, "type": type, "queue": queue}
+        return ExecutionQuery(self, {name: v for name, v in given.items() if v is not None})
+
+    def worker(self, queues: Iterable[str] | None = None, concurrency: int = 8) -> Worker:
+        """Make a worker for the classes that this process has imported.
+
+        >>> import geneva_drive as gd
+        >>> drive = gd.configure("sqlite:///doctest.db")
+        >>> _ = drive.migrate()
+        >>> with drive.worker(concurrency=4):
+        ...     pass  # the application runs here
+        """
+        if isinstance(queues, str):
+            raise InvalidInput(f"queues takes a list of names, not {queues!r}.")
+        return Worker(self.environment, queues=queues, concurrency=concurrency)
+
+    def housekeep(self) -> int:
+        """Do once what every worker does beside: wake sleepers, take back lost executions."""
+        return housekeep(self.environment)
+
+    def prune(self, older_than: Duration | None = None) -> int:
+        """Delete workflows that ended longer ago than this, in small batches; count them.
+
+        Without `older_than`, the setting `retention` rules.
+        """
+        span = self.settings.retention if older_than is None else _age(older_than)
+        if span is None:
+            raise InvalidInput("prune() needs older_than=..., or the setting retention.")
+        before = self.clock.now() - span
+        store = self.store
+        total = 0
+        while True:
+            count = store.write(
+                lambda connection: store.workflows.delete_ended(connection, before, _PRUNE_BATCH)
+            )
+            total += count
+            if count < _PRUNE_BATCH:
+                return total
+
+    @property
+    def workers(self) -> list[WorkerRecord]:
+        """The workers that were heard of lately."""
+        with self.store.reading() as connection:
+            return self.store.workers.all(connection, self.settings.lease)
+
+    def open_handle(
+        self, record: WorkflowRecord, active: tuple[ExecutionRecord, ...] | None = None
+    ) -> WorkflowHandle[Any]:
+        return WorkflowHandle(self, record, active)
+
+    def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
+        return explain(record, tuple(active), self.workers, self.clock.now())
+
+    def wake_workers(self) -> None:
+        """Tell the workers of this process that there may be something to do."""
+        if self._environment is not None:
+            self._environment.wakeups.ring()
+
+    def close(self) -> None:
+        """Let go of connections and threads; a user's own engine is left alone."""
+        if self._environment is not None:
+            self._environment.loop.close()
+            self._environment = None
+        self._database.close()
+
+    def __repr__(self) -> str:
+        return f"<Drive {self.database_url}>"
+
+
+def _age(value: Duration) -> timedelta:
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise InvalidInput(f"prune(older_than=...): {error}.") from None

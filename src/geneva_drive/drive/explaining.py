@@ -1,0 +1,74 @@
+"""What a workflow waits for, in one sentence for people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from geneva_drive.durations import describe
+from geneva_drive.states import Request, StepState, WorkflowState
+from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
+
+
+def explain(
+    workflow: WorkflowRecord,
+    active: tuple[ExecutionRecord, ...],
+    workers: list[WorkerRecord],
+    now: datetime,
+) -> str:
+    """Say where a workflow stands, and what would make it go on."""
+    match workflow.state:
+        case WorkflowState.FINISHED:
+            return f"It finished at {_moment(workflow.finished_at)}; nothing is left to do."
+        case WorkflowState.CANCELED:
+            return f"It was canceled at {_moment(workflow.canceled_at)}; nothing is left to do."
+        case WorkflowState.PAUSED:
+            return _paused(workflow, active)
+        case _:
+            return _ready(workflow, active, workers, now)
+
+
+def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
+    reason = f" ({workflow.paused_reason.splitlines()[0]})" if workflow.paused_reason else ""
+    step = workflow.next_step_name
+    way_on = f"`resume` lets step {step!r} run" if active else f"`resume` runs step {step!r} again"
+    return (
+        f"It is paused since {_moment(workflow.paused_at)}{reason}: {way_on}, "
+        f"`skip` passes it over."
+    )
+
+
+def _ready(
+    workflow: WorkflowRecord,
+    active: tuple[ExecutionRecord, ...],
+    workers: list[WorkerRecord],
+    now: datetime,
+) -> str:
+    if not active:
+        return "It is ready, but nothing is scheduled; `resume_at` chooses where to go on."
+    execution = active[0]
+    step = execution.step_name
+    if execution.state is StepState.IN_PROGRESS:
+        asked = {Request.PAUSE: ", then it pauses", Request.CANCEL: ", then it is canceled"}
+        then = asked[workflow.requested] if workflow.requested else ""
+        return f"Step {step!r} is running since {_moment(execution.started_at)}{then}."
+    if execution.scheduled_for > now:
+        span = describe(execution.scheduled_for - now)
+        return f"Step {step!r} runs at {_moment(execution.scheduled_for)}, in {span}."
+    if not any(_serves(worker, execution) for worker in workers):
+        return (
+            f"Step {step!r} is due, but no running worker serves {execution.type} on queue "
+            f"{execution.queue!r}: start `geneva worker` with an app that imports the class."
+        )
+    return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}."
+
+
+def _serves(worker: WorkerRecord, execution: ExecutionRecord) -> bool:
+    return (
+        worker.is_alive
+        and execution.type in worker.signatures
+        and (worker.queues is None or execution.queue in worker.queues)
+    )
+
+
+def _moment(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC") if moment else "an unknown time"

@@ -1,0 +1,354 @@
+"""A workflow as code outside its steps holds it: what it is, and what can be done to it."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from geneva_drive import serialization
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.engine import commands, heroes
+from geneva_drive.engine.change import AuditEntry
+from geneva_drive.engine.commands import Decision
+from geneva_drive.engine.committing import announce
+from geneva_drive.engine.heroes import HeroGone
+from geneva_drive.errors import InvalidInput, WorkflowNotFound
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Request,
+    StepState,
+    WorkflowState,
+    is_done,
+)
+from geneva_drive.storage.records import AuditRecord, ExecutionRecord, WorkflowRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+W = TypeVar("W", bound=Workflow[Any], covariant=True)
+
+_MAX_ACTOR_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a workflow has come: steps done, of how many there are."""
+
+    done: int
+    total: int
+
+    @property
+    def fraction(self) -> float:
+        return self.done / self.total if self.total else 1.0
+
+
+class WorkflowHandle(Generic[W]):
+    """A workflow as it was when it was read; `reload()` looks again, commands do so by themselves.
+
+    >>> import geneva_drive as gd
+    >>> _ = gd.configure("sqlite:///doctest.db").migrate()
+    >>> class Greeting(gd.Workflow):
+    ...     @gd.step
+    ...     def greet(self): ...
+    >>> workflow = Greeting.create()
+    >>> workflow.pause(reason="not before the weekend").state
+    <WorkflowState.PAUSED: 'paused'>
+    """
+
+    def __init__(
+        self,
+        drive: Drive,
+        record: WorkflowRecord,
+        active: tuple[ExecutionRecord, ...] | None = None,
+    ) -> None:
+        self._drive = drive
+        self._record = record
+        self._known_active = active
+
+    @property
+    def id(self) -> Any:
+        return self._record.id
+
+    @property
+    def drive(self) -> Drive:
+        """The Drive that the workflow lives in."""
+        return self._drive
+
+    @property
+    def type(self) -> str:
+        return self._record.type
+
+    @property
+    def workflow_class(self) -> builtins.type[W] | None:
+        """The class, or None where it is not in this process."""
+        known: Any = registry.get(self._record.type)
+        return known  # type: ignore[no-any-return]  # the row's type names the class W
+
+    @property
+    def state(self) -> WorkflowState:
+        is_performing = self._record.state is WorkflowState.READY and self._running is not None
+        return WorkflowState.PERFORMING if is_performing else self._record.state
+
+    @property
+    def is_ongoing(self) -> bool:
+        return self._record.state not in ENDED_WORKFLOW_STATES
+
+    @property
+    def requested(self) -> Request | None:
+        """What was asked for while a step was running, and takes effect when it ends."""
+        return self._record.requested
+
+    @property
+    def hero(self) -> Any:
+        """The hero as it is now; None if there is none, or it was deleted."""
+        try:
+            return heroes.load(
+                self._drive.environment,
+                self.workflow_class,
+                self._record.hero_type,
+                self._record.hero_id,
+            )
+        except HeroGone:
+            return None
+
+    @property
+    def hero_type(self) -> str | None:
+        return self._record.hero_type
+
+    @property
+    def hero_id(self) -> str | None:
+        return self._record.hero_id
+
+    @property
+    def context(self) -> Mapping[str, Any]:
+        context: dict[str, Any] = serialization.load(self._record.context) or {}
+        return context
+
+    @property
+    def allow_multiple(self) -> bool:
+        return self._record.allow_multiple
+
+    @property
+    def queue(self) -> str:
+        definition = self._definition
+        return self._record.queue or (definition.queue if definition else "default")
+
+    @property
+    def priority(self) -> int:
+        if self._record.priority is not None:
+            return self._record.priority
+        return self._definition.priority if self._definition else 0
+
+    @property
+    def current_step_name(self) -> str | None:
+        """The step whose body runs now; None between steps."""
+        return self._running.step_name if self._running else None
+
+    @property
+    def next_step_name(self) -> str | None:
+        """The step that runs next, or that `resume` runs again."""
+        if self._running is None:
+            return self._record.next_step_name
+        definition = self._definition
+        if definition is None or definition.get(self._running.step_name) is None:
+            return None
+        following = definition.after(self._running.step_name)
+        return following.name if following else None
+
+    @property
+    def previous_step_name(self) -> str | None:
+        return self._record.previous_step_name
+
+    @property
+    def created_at(self) -> datetime:
+        return self._record.created_at
+
+    @property
+    def updated_at(self) -> datetime:
+        return self._record.updated_at
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When the first step started."""
+        if self._record.started_at is None and self._running is not None:
+            return self._running.started_at
+        return self._record.started_at
+
+    @property
+    def finished_at(self) -> datetime | None:
+        return self._record.finished_at
+
+    @property
+    def canceled_at(self) -> datetime | None:
+        return self._record.canceled_at
+
+    @property
+    def paused_at(self) -> datetime | None:
+        return self._record.paused_at
+
+    @property
+    def paused_reason(self) -> str | None:
+        return self._record.paused_reason
+
+    @property
+    def paused_step_name(self) -> str | None:
+        return self._record.paused_step_name
+
+    @property
+    def step_executions(self) -> list[StepExecution]:
+        """Every attempt at every step so far, in the order in which they were scheduled."""
+        store = self._drive.store
+        with store.reading() as connection:
+            records = store.executions.of_workflow(connection, self.id)
+        return [StepExecution(record) for record in records]
+
+    @property
+    def execution_history(self) -> list[StepExecution]:
+        return self.step_executions
+
+    @property
+    def current_execution(self) -> StepExecution | None:
+        """The oldest execution that is scheduled, running, suspended or waiting."""
+        return next(iter(self.current_executions), None)
+
+    @property
+    def current_executions(self) -> list[StepExecution]:
+        return [StepExecution(record) for record in self._active]
+
+    @property
+    def audit_entries(self) -> list[AuditRecord]:
+        """What operators did to the workflow, oldest first."""
+        store = self._drive.store
+        with store.reading() as connection:
+            return store.audit_entries.of_workflow(connection, self.id)
+
+    def has_passed(self, step: object) -> bool:
+        """Say whether a step is done: completed, or skipped."""
+        definition = commands.definition_for(self._record)
+        node = definition.require(step)
+        names = {node.name, node.options.renamed_from}
+        attempts = [e for e in self.step_executions if e.step_name in names]
+        return bool(attempts) and is_done(attempts[-1].state, attempts[-1].outcome)
+
+    def progress(self) -> Progress:
+        """Count the steps that are done, of those the class has now."""
+        definition = commands.definition_for(self._record)
+        latest = {e.step_name: e for e in self.step_executions}
+        done = 0
+        for name in definition.step_names:
+            node = definition.require(name)
+            attempt = latest.get(name) or latest.get(node.options.renamed_from or "")
+            done += attempt is not None and is_done(attempt.state, attempt.outcome)
+        return Progress(done=done, total=len(definition.step_names))
+
+    def name_of(self, step: object) -> str:
+        """Give the name of a step that is named by itself or by its decorated method."""
+        definition = self._definition
+        return str(step) if definition is None else definition.name_of(step)
+
+    def why(self) -> str:
+        """Say in one sentence what the workflow waits for."""
+        return self._drive.explain(self._record, self._active)
+
+    def reload(self) -> Self:
+        """Look again, and return the handle itself."""
+        store = self._drive.store
+        with store.reading() as connection:
+            record = store.workflows.get(connection, self.id)
+            active = tuple(store.executions.active_of(connection, [self.id]))
+        if record is None:
+            raise WorkflowNotFound(self.id)
+        self._record, self._known_active = record, active
+        return self
+
+    def pause(self, reason: str | None = None, actor: str | None = None) -> Self:
+        """Hold the workflow; if a step is running, as soon as it has ended."""
+        return self._command("pause", lambda s: commands.pause(s, reason), reason, actor)
+
+    def resume(
+        self,
+        data: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Let a paused workflow go on; a failed step is run again.
+
+        `data` is merged into the workflow's context, new keys winning.
+        """
+        if data is not None and not isinstance(data, Mapping):
+            raise InvalidInput(f"resume(data=...) takes a dictionary, not {data!r}.")
+        settings = self._drive.settings
+        return self._command("resume", lambda s: commands.resume(s, settings, data), reason, actor)
+
+    def resume_at(self, step: object, reason: str | None = None, actor: str | None = None) -> Self:
+        """Go on at `step`, be it before or after the one that the workflow stands at."""
+        return self._command("resume_at", lambda s: commands.resume_at(s, step), reason, actor)
+
+    def cancel(
+        self, force: bool = False, reason: str | None = None, actor: str | None = None
+    ) -> Self:
+        """End the workflow; a running step ends first, unless `force` fences it off at once."""
+        return self._command(
+            "cancel", lambda s: commands.cancel(s, reason, force=force), reason, actor
+        )
+
+    def skip(
+        self, node: object | None = None, reason: str | None = None, actor: str | None = None
+    ) -> Self:
+        """Pass over the step that is next, or that failed, and go on after it."""
+        return self._command("skip", lambda s: commands.skip(s, node), reason, actor)
+
+    def _command(
+        self, name: str, decision: Decision, reason: str | None, actor: str | None
+    ) -> Self:
+        if actor is not None and len(actor) > _MAX_ACTOR_LENGTH:
+            raise InvalidInput(
+                f"An actor's name has at most {_MAX_ACTOR_LENGTH} characters, not {len(actor)}."
+            )
+        store, now = self._drive.store, self._drive.clock.now()
+        audit = AuditEntry(
+            command=name,
+            actor=actor,
+            reason=None if reason is None else serialization.safe_text(reason),
+        )
+        applied = store.write(
+            lambda connection: commands.execute(
+                connection, store, self.id, decision, audit=audit, now=now
+            )
+        )
+        if not store.database.is_joined:
+            announce(self._drive.environment, [applied])
+            self._drive.wake_workers()
+        return self.reload()
+
+    @property
+    def _definition(self) -> Definition | None:
+        known = registry.get(self._record.type)
+        return definition_of(known) if known is not None else None
+
+    @property
+    def _active(self) -> tuple[ExecutionRecord, ...]:
+        if self._known_active is None:
+            store = self._drive.store
+            with store.reading() as connection:
+                self._known_active = tuple(store.executions.active_of(connection, [self.id]))
+        return self._known_active
+
+    @property
+    def _running(self) -> ExecutionRecord | None:
+        return next((e for e in self._active if e.state is StepState.IN_PROGRESS), None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WorkflowHandle) and (self.type, self.id) == (other.type, other.id)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.id))
+
+    def __repr__(self) -> str:
+        return f"<{self.type} workflow {self.id}: {self._record.state}>"

@@ -1,0 +1,157 @@
+"""Lazy, chainable questions about workflows and step executions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.engine import heroes
+from geneva_drive.errors import InvalidInput
+from geneva_drive.states import WorkflowState
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.drive.handles import WorkflowHandle
+
+W = TypeVar("W", bound=Workflow[Any], covariant=True)
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowQuery(Generic[W]):
+    """Workflows that match, ordered by id; nothing is asked of the database until it is read.
+
+    >>> import geneva_drive as gd
+    >>> drive = gd.configure("sqlite:///doctest.db")
+    >>> _ = drive.migrate()
+    >>> gd.Workflow.paused().count()
+    0
+    """
+
+    _drive: Drive
+    types: list[str] | None = None
+    state: WorkflowState | None = None
+    only_ongoing: bool = False
+    hero: tuple[str, str] | None = None
+    maximum: int | None = None
+
+    def ready(self) -> WorkflowQuery[W]:
+        return replace(self, state=WorkflowState.READY)
+
+    def performing(self) -> WorkflowQuery[W]:
+        return replace(self, state=WorkflowState.PERFORMING)
+
+    def finished(self) -> WorkflowQuery[W]:
+        return replace(self, state=WorkflowState.FINISHED)
+
+    def canceled(self) -> WorkflowQuery[W]:
+        return replace(self, state=WorkflowState.CANCELED)
+
+    def paused(self) -> WorkflowQuery[W]:
+        return replace(self, state=WorkflowState.PAUSED)
+
+    def ongoing(self) -> WorkflowQuery[W]:
+        return replace(self, only_ongoing=True)
+
+    def for_hero(self, hero: object) -> WorkflowQuery[W]:
+        reference = heroes.reference_to(hero)
+        if reference is None:
+            raise InvalidInput("for_hero() takes a hero, not None.")
+        return replace(self, hero=(reference.type, reference.id))
+
+    def of_type(self, type_name: str) -> WorkflowQuery[W]:
+        """Only those of one type, also where its class is not in this process."""
+        return replace(self, types=[type_name])
+
+    def limit(self, count: int) -> WorkflowQuery[W]:
+        if count < 0:
+            raise InvalidInput(f"limit() takes a number from 0 up, not {count!r}.")
+        return replace(self, maximum=count)
+
+    def all(self) -> list[WorkflowHandle[W]]:
+        return list(self)
+
+    def first(self) -> WorkflowHandle[W] | None:
+        return next(iter(self.limit(1)), None)
+
+    def ids(self) -> list[Any]:
+        return [workflow.id for workflow in self]
+
+    def count(self) -> int:
+        store = self._drive.store
+        with store.reading() as connection:
+            total = store.workflows.count(connection, self._conditions())
+        return total if self.maximum is None else min(total, self.maximum)
+
+    def __iter__(self) -> Iterator[WorkflowHandle[W]]:
+        store = self._drive.store
+        last = None
+        remaining = self.maximum
+        while remaining is None or remaining > 0:
+            page = _PAGE if remaining is None else min(_PAGE, remaining)
+            with store.reading() as connection:
+                records = store.workflows.list_matching(
+                    connection, self._conditions(), limit=page, after=last
+                )
+                active = store.executions.active_of(connection, [record.id for record in records])
+            by_workflow: dict[Any, list[Any]] = {record.id: [] for record in records}
+            for execution in active:
+                by_workflow[execution.workflow_id].append(execution)
+            for record in records:
+                yield self._drive.open_handle(record, tuple(by_workflow[record.id]))
+            if len(records) < page:
+                return
+            last = records[-1].id
+            remaining = None if remaining is None else remaining - len(records)
+
+    def _conditions(self) -> list[Any]:
+        workflows = self._drive.store.workflows
+        conditions = []
+        if self.types is not None:
+            conditions.append(workflows.is_of_types(self.types))
+        if self.state is not None:
+            conditions.append(workflows.in_state(self.state))
+        if self.only_ongoing:
+            conditions.append(workflows.is_ongoing())
+        if self.hero is not None:
+            conditions.append(workflows.is_of_hero(*self.hero))
+        return conditions
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionQuery:
+    """Step executions that match, ordered by id."""
+
+    _drive: Drive
+    conditions: Mapping[str, Any]
+    maximum: int | None = None
+
+    def limit(self, count: int) -> ExecutionQuery:
+        return replace(self, maximum=count)
+
+    def all(self) -> list[StepExecution]:
+        store = self._drive.store
+        with store.reading() as connection:
+            records = store.executions.list_matching(
+                connection, self.conditions, limit=self.maximum
+            )
+        return [StepExecution(record) for record in records]
+
+    def first(self) -> StepExecution | None:
+        return next(iter(self.limit(1).all()), None)
+
+    def ids(self) -> list[Any]:
+        return [execution.id for execution in self.all()]
+
+    def count(self) -> int:
+        store = self._drive.store
+        with store.reading() as connection:
+            total = store.executions.count(connection, self.conditions)
+        return total if self.maximum is None else min(total, self.maximum)
+
+    def __iter__(self) -> Iterator[StepExecution]:
+        return iter(self.all())

@@ -1,0 +1,224 @@
+"""Creating and finding the workflows of one class with one Drive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from sqlalchemy import Connection, event
+from sqlalchemy.orm import Session
+
+from geneva_drive import serialization
+from geneva_drive.definition import options
+from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.queries import WorkflowQuery
+from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.engine import announcing, creating, heroes
+from geneva_drive.engine.creating import Created, Existing, NewWorkflow, Refused
+from geneva_drive.errors import (
+    AlreadyRunning,
+    InvalidInput,
+    StepConfigurationError,
+    WorkflowNotFound,
+)
+from geneva_drive.storage import keys
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+W = TypeVar("W", bound=Workflow[Any])
+
+JoinedTransaction = Session | Connection
+
+_MAX_KEY_LENGTH = 255
+
+
+class Workflows(Generic[W]):
+    """What `SignupWorkflow.using(drive)` gives: the class, with a particular Drive."""
+
+    def __init__(self, drive: Drive, workflow_class: type[W]) -> None:
+        self._drive = drive
+        self._class = workflow_class
+
+    def create(  # noqa: PLR0913 - the contract's optional keywords
+        self,
+        hero: object = None,
+        *,
+        allow_multiple: bool = False,
+        context: Mapping[str, Any] | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        wait: Duration | None = None,
+        idempotency_key: str | None = None,
+        session: JoinedTransaction | None = None,
+    ) -> WorkflowHandle[W]:
+        """Start a workflow; see `Workflow.create`."""
+        if self._class is Workflow:
+            raise InvalidInput("gd.Workflow has no steps; create workflows of a class of yours.")
+        new = NewWorkflow(
+            definition=definition_of(self._class),
+            hero=heroes.reference_to(hero, session if isinstance(session, Session) else None),
+            allow_multiple=allow_multiple,
+            context=self._context(context),
+            queue=_job_option(options.queue, queue),
+            priority=_job_option(options.priority, priority),
+            wait=None if wait is None else _wait(wait),
+            idempotency_key=_key(idempotency_key),
+        )
+        answer = self._write(new, session)
+        match answer:
+            case Created(workflow=workflow) | Existing(workflow=workflow):
+                return self._drive.open_handle(workflow)
+            case Refused(workflow=workflow):
+                existing: WorkflowHandle[Any] = self._drive.open_handle(workflow)
+                assert new.hero is not None, "only a hero's second workflow is refused"
+                raise AlreadyRunning(workflow.type, new.hero.type, new.hero.id, existing)
+
+    def get_or_create(self, hero: object = None, **create_options: Any) -> WorkflowHandle[W]:
+        """Return the hero's ongoing workflow of this class, or start one."""
+        try:
+            return self.create(hero, **create_options)
+        except AlreadyRunning as refusal:
+            return refusal.existing
+
+    def find(self, workflow_id: object) -> WorkflowHandle[W]:
+        """Return the workflow of this class, or of a subclass, with this id."""
+        store = self._drive.store
+        try:
+            key = keys.parse(store.key_type, workflow_id)
+        except InvalidInput as error:
+            raise WorkflowNotFound(workflow_id, self._wanted_type) from error
+        with store.reading() as connection:
+            record = store.workflows.get(connection, key)
+        types = type_names(self._class)
+        if record is None or (types is not None and record.type not in types):
+            raise WorkflowNotFound(workflow_id, self._wanted_type)
+        return self._drive.open_handle(record)
+
+    def query(self) -> WorkflowQuery[W]:
+        return WorkflowQuery(self._drive, types=type_names(self._class))
+
+    def ready(self) -> WorkflowQuery[W]:
+        return self.query().ready()
+
+    def performing(self) -> WorkflowQuery[W]:
+        return self.query().performing()
+
+    def finished(self) -> WorkflowQuery[W]:
+        return self.query().finished()
+
+    def canceled(self) -> WorkflowQuery[W]:
+        return self.query().canceled()
+
+    def paused(self) -> WorkflowQuery[W]:
+        return self.query().paused()
+
+    def ongoing(self) -> WorkflowQuery[W]:
+        return self.query().ongoing()
+
+    def for_hero(self, hero: object) -> WorkflowQuery[W]:
+        return self.query().for_hero(hero)
+
+    @property
+    def _wanted_type(self) -> str | None:
+        return None if self._class is Workflow else definition_of(self._class).type
+
+    def _context(self, context: object) -> str | None:
+        if context is None:
+            return None
+        if not isinstance(context, Mapping) or not all(isinstance(key, str) for key in context):
+            raise InvalidInput(
+                f"The context of a workflow is a JSON object: a dictionary with text as keys, "
+                f"not {context!r}."
+            )
+        return serialization.dump_within(
+            dict(context),
+            self._drive.settings.max_payload_size,
+            what="The context",
+            setting="max_payload_size",
+        )
+
+    def _write(
+        self, new: NewWorkflow, session: JoinedTransaction | None
+    ) -> Created | Existing | Refused:
+        store = self._drive.store
+        now = self._drive.clock.now()
+        joined = session.connection() if isinstance(session, Session) else session
+        if joined is None:
+            answer = store.write(lambda connection: creating.create(connection, store, new, now))
+            if not store.database.is_joined:
+                self._announce(answer)
+            return answer
+        _check_same_database(joined, store.database.engine)
+        with store.database.translating():
+            answer = creating.create(joined, store, new, now)
+        _after_commit(session, lambda: self._announce(answer))
+        return answer
+
+    def _announce(self, answer: Created | Existing | Refused) -> None:
+        if not isinstance(answer, Created):
+            return
+        if self._drive.events.wanted:
+            self._drive.events.emit(announcing.created(answer.workflow, answer.first))
+        self._drive.wake_workers()
+
+
+def type_names(workflow_class: type[Workflow[Any]]) -> list[str] | None:
+    """List the types of a class and its subclasses; None stands for all there are."""
+    if workflow_class is Workflow:
+        return None
+    return sorted({definition_of(known).type for known in _with_subclasses(workflow_class)})
+
+
+def _with_subclasses(workflow_class: type[Workflow[Any]]) -> Iterator[type[Workflow[Any]]]:
+    yield workflow_class
+    for child in workflow_class.__subclasses__():
+        yield from _with_subclasses(child)
+
+
+def _job_option(check: Any, value: Any) -> Any:
+    try:
+        return check(value)
+    except StepConfigurationError as error:
+        raise InvalidInput(error.what) from None
+
+
+def _wait(value: Duration) -> Any:
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise InvalidInput(f"create(wait=...): {error}.") from None
+
+
+def _key(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and 0 < len(value) <= _MAX_KEY_LENGTH):
+        return value
+    raise InvalidInput(
+        f"An idempotency key is text of 1 to {_MAX_KEY_LENGTH} characters, not {value!r}."
+    )
+
+
+def _check_same_database(connection: Connection, engine: Any) -> None:
+    if connection.engine.url != engine.url:
+        raise InvalidInput(
+            "The session passed to create() is connected to another database than the Drive, so "
+            "that they cannot commit together."
+        )
+
+
+def _after_commit(session: JoinedTransaction | None, tell: Any) -> None:
+    """Call `tell` once the caller's transaction is committed, and never if it is rolled back."""
+    if not isinstance(session, Session):
+        return
+    outcome = {"told": False}
+
+    @event.listens_for(session, "after_commit")
+    def committed(_: Session) -> None:
+        if not outcome["told"]:
+            outcome["told"] = True
+            tell()
+
+    @event.listens_for(session, "after_rollback")
+    def rolled_back(_: Session) -> None:
+        outcome["told"] = True

@@ -1,0 +1,56 @@
+"""Spans of time as users write them: a timedelta, seconds, or `30s`, `15m`, `24h`."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import timedelta
+
+Duration = timedelta | float | int
+
+_UNITS = {
+    "ms": "milliseconds",
+    "s": "seconds",
+    "m": "minutes",
+    "h": "hours",
+    "d": "days",
+}
+_TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$")
+
+
+def parse_duration(value: object) -> timedelta:
+    """Read a span of time; a ValueError says what is wrong with it."""
+    try:
+        span = _read(value)
+    except OverflowError:
+        raise ValueError(f"{value!r} is too long a time") from None
+    if span < timedelta(0):
+        raise ValueError(f"{value!r} is negative")
+    return span
+
+
+def _read(value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a duration")  # noqa: TRY004 - one kind of error for callers
+    if isinstance(value, int | float):
+        if math.isnan(value):
+            raise ValueError(f"{value!r} is not a duration")
+        return timedelta(seconds=value)
+    if isinstance(value, str) and (match := _TEXT.match(value)):
+        return timedelta(**{_UNITS[match[2] or "s"]: float(match[1])})
+    raise ValueError(f"{value!r} is not a duration (a timedelta, seconds, or text such as '30s')")
+
+
+def describe(span: timedelta) -> str:
+    """Put a span of time in the one or two units that people would use."""
+    seconds = int(span.total_seconds())
+    if seconds < 1:
+        return f"{span.total_seconds() * 1000:.0f} ms"
+    parts = []
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:2])

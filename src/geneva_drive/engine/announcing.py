@@ -1,0 +1,99 @@
+"""From what was committed to the events that tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from geneva_drive.engine.change import ExecutionMove
+from geneva_drive.engine.commit import Applied
+from geneva_drive.states import StepState
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.telemetry import Event, StepChanged, WorkflowChanged
+
+
+def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
+    """Tell each state that changed, the executions' before their workflow's."""
+    for one in applied:
+        for move in one.change.executions:
+            if move.state is not move.record.state:
+                yield _moved(one.workflow, move, now)
+        if one.scheduled is not None:
+            yield scheduled(one.workflow, one.scheduled, now)
+        if one.workflow.state is not one.change.record.state:
+            yield _workflow_moved(one, now)
+
+
+def created(workflow: WorkflowRecord, first: ExecutionRecord | None) -> Iterator[Event]:
+    yield WorkflowChanged(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        from_state=None,
+        to_state=workflow.state,
+        at=workflow.created_at,
+    )
+    if first is not None:
+        yield scheduled(workflow, first, workflow.created_at)
+
+
+def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
+    return _step_changed(workflow, execution, None, execution.state, now)
+
+
+def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
+    return _step_changed(workflow, execution, StepState.SCHEDULED, execution.state, now)
+
+
+def _step_changed(
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    from_state: StepState | None,
+    to_state: StepState,
+    now: datetime,
+) -> Event:
+    return StepChanged(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        execution_id=execution.id,
+        step_name=execution.step_name,
+        from_state=from_state,
+        to_state=to_state,
+        outcome=None,
+        at=now,
+    )
+
+
+def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Event:
+    return StepChanged(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        execution_id=move.record.id,
+        step_name=move.record.step_name,
+        from_state=move.record.state,
+        to_state=move.state,
+        outcome=move.outcome,
+        at=now,
+        error=move.error.exception if move.error else None,
+    )
+
+
+def _workflow_moved(one: Applied, now: datetime) -> Event:
+    last = one.change.executions[-1] if one.change.executions else None
+    return WorkflowChanged(
+        workflow_id=one.workflow.id,
+        type=one.workflow.type,
+        hero_type=one.workflow.hero_type,
+        hero_id=one.workflow.hero_id,
+        from_state=one.change.record.state,
+        to_state=one.workflow.state,
+        at=now,
+        execution_id=last.record.id if last else None,
+        step_name=last.record.step_name if last else None,
+        outcome=last.outcome if last else None,
+    )

@@ -1,0 +1,71 @@
+"""One event loop for all async bodies of a Drive, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any
+
+
+class BodyTimedOut(Exception):
+    """An async body was cancelled because its time was up."""
+
+
+class LoopThread:
+    """Starts with the first async body, and serves all that follow."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self, body: Coroutine[Any, Any, Any], timeout: timedelta | None) -> Any:
+        """Await `body` on the loop and give its result to the calling thread."""
+        context = contextvars.copy_context()
+        future = asyncio.run_coroutine_threadsafe(
+            _within(body, timeout, context), self._running_loop()
+        )
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(timeout=5)
+            if not thread.is_alive():
+                loop.close()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=loop.run_forever, name="geneva-async", daemon=True
+                )
+                self._thread.start()
+                self._loop = loop
+            return self._loop
+
+
+async def _within(
+    body: Coroutine[Any, Any, Any], timeout: timedelta | None, context: contextvars.Context
+) -> Any:
+    # The caller's context variables, as `asyncio.run` would have given them.
+    task = asyncio.get_running_loop().create_task(body, context=context)
+    seconds = None if timeout is None else timeout.total_seconds()
+    try:
+        async with asyncio.timeout(seconds) as scope:
+            return await task
+    except TimeoutError as error:
+        if scope.expired():
+            raise BodyTimedOut from error
+        raise

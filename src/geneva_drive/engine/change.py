@@ -1,0 +1,122 @@
+"""What is to be written: the answer of a decision, before anything touches the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.engine.outcome import ErrorDetails
+from geneva_drive.states import DeadLetterReason, Outcome, Request, StepState, WorkflowState
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+
+CHAIN_SLOT = "chain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionMove:
+    """A new state for an execution as it was read under the lock."""
+
+    record: ExecutionRecord
+    state: StepState
+    outcome: Outcome | None = None
+    error: ErrorDetails | None = None
+    result: str | None = None
+    wakes_at: datetime | None = None  # of an execution that goes back to sleep
+    claimable: bool = False
+    stop: Request | None = None
+    resets_counts: bool = False  # an operator's command forgives earlier failures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewExecution:
+    """An execution to be inserted; its attempt number is found when it is written."""
+
+    step_name: str
+    signature: str
+    queue: str
+    priority: int
+    scheduled_for: datetime
+    failures: str | None = None
+    recoveries: int = 0
+    state: StepState = StepState.SCHEDULED
+    outcome: Outcome | None = None
+    stop: Request | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowMove:
+    """The workflow's row afterwards; a field of None is written as NULL."""
+
+    state: WorkflowState
+    next_step_name: str | None
+    previous_step_name: str | None
+    requested: Request | None = None
+    requested_reason: str | None = None
+    paused_reason: str | None = None
+    paused_step_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    command: str
+    actor: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """All that one decision writes about one workflow."""
+
+    record: WorkflowRecord
+    workflow: WorkflowMove
+    executions: tuple[ExecutionMove, ...] = ()
+    schedule: tuple[NewExecution, ...] = ()
+    dead_letter: DeadLetterReason | None = None
+    audit: AuditEntry | None = None
+    context: str | None = None  # the workflow's new context; None leaves it as it is
+
+
+def scheduled(
+    definition: Definition, record: WorkflowRecord, node: Node, at: datetime
+) -> NewExecution:
+    """Plan an execution of a node, with the job options that rule for it."""
+    return NewExecution(
+        step_name=node.name,
+        signature=definition.signature,
+        queue=record.queue or node.options.queue or definition.queue,
+        priority=_first_given(record.priority, node.options.priority, definition.priority),
+        scheduled_for=at,
+    )
+
+
+def again(record: ExecutionRecord, at: datetime) -> NewExecution:
+    """Plan a further attempt of the node that an execution stood on."""
+    return NewExecution(
+        step_name=record.step_name,
+        signature=record.signature,
+        queue=record.queue,
+        priority=record.priority,
+        scheduled_for=at,
+    )
+
+
+def hold(record: ExecutionRecord) -> ExecutionMove:
+    """Keep a scheduled execution where it is, out of every worker's reach."""
+    return ExecutionMove(record=record, state=record.state, stop=Request.PAUSE)
+
+
+def release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
+    """Let a held execution run at its time, or now if that has passed."""
+    is_due = record.scheduled_for <= now
+    return ExecutionMove(
+        record=record,
+        state=record.state,
+        claimable=is_due,
+        wakes_at=None if is_due else record.scheduled_for,
+        resets_counts=True,
+    )
+
+
+def _first_given(*values: int | None) -> int:
+    return next(value for value in values if value is not None)

@@ -1,0 +1,277 @@
+"""What operators do to a workflow: each one transaction, under its lock, with an audit entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive import serialization
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine import commit
+from geneva_drive.engine.change import (
+    AuditEntry,
+    Change,
+    ExecutionMove,
+    NewExecution,
+    WorkflowMove,
+    hold,
+    release,
+    scheduled,
+)
+from geneva_drive.engine.commit import Applied
+from geneva_drive.errors import (
+    InvalidStateError,
+    StepNotDefined,
+    UnknownWorkflowClass,
+    WorkflowNotFound,
+)
+from geneva_drive.settings import Settings
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+)
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A locked workflow with what is active of it, as a command finds it."""
+
+    workflow: WorkflowRecord
+    active: tuple[ExecutionRecord, ...]
+    now: datetime
+
+    @property
+    def running(self) -> ExecutionRecord | None:
+        return next((e for e in self.active if e.state is StepState.IN_PROGRESS), None)
+
+    @property
+    def state(self) -> WorkflowState:
+        """The state as readers see it."""
+        return WorkflowState.PERFORMING if self.running else self.workflow.state
+
+    def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
+        return InvalidStateError(f"Cannot {verb} a {self.state} workflow.{way_out}")
+
+    def stays(self, **values: Any) -> WorkflowMove:
+        """Plan the workflow's row as it is, but for `values`."""
+        record = self.workflow
+        kept = WorkflowMove(
+            state=record.state,
+            next_step_name=record.next_step_name,
+            previous_step_name=record.previous_step_name,
+            requested=record.requested,
+            requested_reason=record.requested_reason,
+            paused_reason=record.paused_reason,
+            paused_step_name=record.paused_step_name,
+        )
+        return replace(kept, **values)
+
+
+Decision = Callable[[Subject], Change]
+
+
+def execute(
+    connection: Connection,
+    store: Store,
+    workflow_id: Key,
+    decision: Decision,
+    *,
+    audit: AuditEntry,
+    now: datetime,
+) -> Applied:
+    """Carry a command out: lock, decide, write with its audit entry, all in the transaction."""
+    workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
+    if workflow is None:
+        raise WorkflowNotFound(workflow_id)
+    active = tuple(store.executions.lock_active(connection, workflow_id))
+    change = decision(Subject(workflow=workflow, active=active, now=now))
+    [applied] = commit.write(connection, store, [replace(change, audit=audit)], now, read_back=True)
+    return applied
+
+
+def pause(subject: Subject, reason: str | None) -> Change:
+    """Hold the workflow; while a step runs, ask for it to be held when that ends."""
+    if subject.workflow.state is not WorkflowState.READY:
+        raise subject.refuse("pause")
+    if subject.running:
+        if subject.workflow.requested is not None:
+            return Change(record=subject.workflow, workflow=subject.stays())
+        return _request(subject, Request.PAUSE, reason)
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(
+            state=WorkflowState.PAUSED,
+            paused_reason=reason,
+            paused_step_name=subject.workflow.next_step_name,
+        ),
+        executions=tuple(hold(record) for record in subject.active),
+    )
+
+
+def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
+    """End the workflow; while a step runs, ask for that, or with `force` fence the step off."""
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("cancel")
+    if subject.running and not force:
+        return _request(subject, Request.CANCEL, reason)
+    return Change(
+        record=subject.workflow,
+        workflow=WorkflowMove(
+            state=WorkflowState.CANCELED,
+            next_step_name=None,
+            previous_step_name=subject.workflow.previous_step_name,
+        ),
+        executions=_cancel_active(subject),
+    )
+
+
+def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None) -> Change:
+    """Let a paused workflow go on where it stands; a failed step is run again."""
+    workflow = subject.workflow
+    if subject.running and workflow.requested is Request.PAUSE:
+        # The pause has not taken effect yet, so that nothing but the wish is to be undone.
+        return Change(
+            record=workflow,
+            workflow=subject.stays(requested=None, requested_reason=None),
+            context=_merged(workflow, data, settings),
+        )
+    if workflow.state is not WorkflowState.PAUSED:
+        raise subject.refuse("resume")
+    ready = subject.stays(state=WorkflowState.READY, paused_reason=None, paused_step_name=None)
+    context = _merged(workflow, data, settings)
+    if subject.active:
+        released = tuple(release(record, subject.now) for record in subject.active)
+        return Change(record=workflow, workflow=ready, executions=released, context=context)
+    definition = definition_for(workflow)
+    node = definition.require(workflow.next_step_name)
+    return Change(
+        record=workflow,
+        workflow=replace(ready, next_step_name=node.name),
+        schedule=(scheduled(definition, workflow, node, subject.now),),
+        context=context,
+    )
+
+
+def resume_at(subject: Subject, step: object) -> Change:
+    """Go on at a step of the caller's choice, forwards or backwards."""
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("resume")
+    if subject.running:
+        raise subject.refuse(
+            "resume", " Pause it, and choose the step when the running one has ended."
+        )
+    definition = definition_for(subject.workflow)
+    node = definition.require(step)
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(
+            state=WorkflowState.READY,
+            next_step_name=node.name,
+            paused_reason=None,
+            paused_step_name=None,
+        ),
+        executions=_cancel_active(subject),
+        schedule=(scheduled(definition, subject.workflow, node, subject.now),),
+    )
+
+
+def skip(subject: Subject, step: object | None) -> Change:
+    """Pass over the step that is next, or that failed, and go on with the one after it."""
+    workflow = subject.workflow
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("skip a step of")
+    definition = definition_for(workflow)
+    standing = _standing(subject, definition, step)
+    following = definition.after(standing.name)
+    return Change(
+        record=workflow,
+        workflow=subject.stays(
+            state=WorkflowState.READY if following else WorkflowState.FINISHED,
+            next_step_name=following.name if following else None,
+            previous_step_name=standing.name,
+            paused_reason=None,
+            paused_step_name=None,
+        ),
+        executions=tuple(
+            ExecutionMove(
+                record=record, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR
+            )
+            for record in subject.active
+        ),
+        schedule=_skipped(subject, definition, standing) + _next(subject, definition, following),
+    )
+
+
+def definition_for(workflow: WorkflowRecord) -> Definition:
+    workflow_class = registry.get(workflow.type)
+    if workflow_class is None:
+        raise UnknownWorkflowClass(workflow.type)
+    return definition_of(workflow_class)
+
+
+def _request(subject: Subject, request: Request, reason: str | None) -> Change:
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(requested=request, requested_reason=reason),
+    )
+
+
+def _cancel_active(subject: Subject) -> tuple[ExecutionMove, ...]:
+    return tuple(
+        ExecutionMove(record=record, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
+        for record in subject.active
+    )
+
+
+def _merged(
+    workflow: WorkflowRecord, data: Mapping[str, Any] | None, settings: Settings
+) -> str | None:
+    if data is None:
+        return None
+    context = {**(serialization.load(workflow.context) or {}), **data}
+    return serialization.dump_within(
+        context, settings.max_payload_size, what="The context", setting="max_payload_size"
+    )
+
+
+def _standing(subject: Subject, definition: Definition, step: object | None) -> Node:
+    """Find the step that the workflow stands at, which is the one that may be skipped."""
+    if subject.running:
+        raise subject.refuse("skip a step of", " A running step is never torn.")
+    name = subject.workflow.next_step_name or ""
+    standing = definition.get(name)
+    if standing is None:
+        raise StepNotDefined(definition.type, name, definition.step_names)
+    if step is not None and definition.require(step) is not standing:
+        raise InvalidStateError(
+            f"Cannot skip step {definition.name_of(step)!r}: the workflow stands at {name!r}."
+        )
+    return standing
+
+
+def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
+    """Record that a failed step was passed over; a scheduled one is itself marked skipped."""
+    if subject.active:
+        return ()
+    passed_over = scheduled(definition, subject.workflow, node, subject.now)
+    return (replace(passed_over, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR),)
+
+
+def _next(
+    subject: Subject, definition: Definition, following: Node | None
+) -> tuple[NewExecution, ...]:
+    if following is None:
+        return ()
+    at = subject.now + following.options.wait
+    return (scheduled(definition, subject.workflow, following, at),)

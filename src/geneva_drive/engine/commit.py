@@ -1,0 +1,274 @@
+"""The one door through which state is written: many changes, one transaction, set by set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.definition import Definition
+from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
+from geneva_drive.engine.decide import decide
+from geneva_drive.engine.outcome import StepOutcome
+from geneva_drive.engine.rows import (
+    claim_values,
+    execution_values,
+    new_execution_values,
+    workflow_values,
+)
+from geneva_drive.errors import IllegalMove, StorageError
+from geneva_drive.states import (
+    STEP_MOVES,
+    WORKFLOW_MOVES,
+    StepState,
+)
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """An execution that was run under a claim, and what came of it."""
+
+    workflow_id: Key
+    execution_id: Key
+    claim_token: str
+    definition: Definition | None
+    outcome: StepOutcome
+    may_chain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chaining:
+    """Who may take the next step in the same breath, and under which token."""
+
+    worker_id: str
+    claim_token: str
+    types: Sequence[str]
+    queues: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """A change that was written, and the next execution if it was claimed with it."""
+
+    change: Change
+    workflow: WorkflowRecord
+    scheduled: ExecutionRecord | None = None  # the new execution, where somebody wants to know it
+
+    @property
+    def chained(self) -> ExecutionRecord | None:
+        """The new execution, if it was inserted already claimed."""
+        is_claimed = self.scheduled is not None and self.scheduled.claim_token is not None
+        return self.scheduled if is_claimed else None
+
+
+class ChangedUnderLock(StorageError):
+    def __init__(self, what: str, expected: int, found: int) -> None:
+        super().__init__(
+            f"{found} of {expected} {what} were still as they had been read under their lock. "
+            f"Nothing was written. Does something else write to these tables?"
+        )
+
+
+def apply(
+    connection: Connection,
+    store: Store,
+    endings: Sequence[Ending],
+    now: datetime,
+    *,
+    chaining: Chaining | None = None,
+    read_back: bool = False,
+) -> list[Applied | None]:
+    """Decide and write what follows from each ending; None for one whose claim was lost.
+
+    `read_back` fetches the executions that were scheduled, for those who are told of them.
+    """
+    workflows = store.workflows.lock(connection, [ending.workflow_id for ending in endings])
+    executions = store.executions.lock(connection, [ending.execution_id for ending in endings])
+    decided: list[Change | None] = [
+        _decide_one(ending, workflows, executions, now) for ending in endings
+    ]
+    chainable = {
+        ending.workflow_id
+        for ending, change in zip(endings, decided, strict=True)
+        if ending.may_chain and change is not None
+    }
+    changes = [change for change in decided if change is not None]
+    gate = _gate(connection, store, chaining, chainable)
+    written = iter(write(connection, store, changes, now, gate=gate, read_back=read_back))
+    return [None if change is None else next(written) for change in decided]
+
+
+def _decide_one(
+    ending: Ending,
+    workflows: dict[Key, WorkflowRecord],
+    executions: dict[Key, ExecutionRecord],
+    now: datetime,
+) -> Change | None:
+    workflow = workflows.get(ending.workflow_id)
+    execution = executions.get(ending.execution_id)
+    if workflow is None or execution is None or execution.claim_token != ending.claim_token:
+        return None
+    return decide(ending.definition, workflow, execution, ending.outcome, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """Which of the new executions may be inserted already claimed."""
+
+    chaining: Chaining
+    workflow_ids: set[Key]
+    top_priority: int | None
+
+    def admits(self, workflow_id: Key, new: NewExecution, now: datetime) -> bool:
+        queues = self.chaining.queues
+        return (
+            workflow_id in self.workflow_ids
+            and new.state is StepState.SCHEDULED
+            and new.stop is None
+            and new.scheduled_for <= now
+            and (queues is None or new.queue in queues)
+            and (self.top_priority is None or new.priority >= self.top_priority)
+        )
+
+
+def _gate(
+    connection: Connection, store: Store, chaining: Chaining | None, workflow_ids: set[Key]
+) -> _Gate | None:
+    if chaining is None or not workflow_ids:
+        return None
+    top_priority = store.executions.top_priority(connection, chaining.types)
+    return _Gate(chaining, workflow_ids, top_priority)
+
+
+def write(
+    connection: Connection,
+    store: Store,
+    changes: Sequence[Change],
+    now: datetime,
+    *,
+    gate: _Gate | None = None,
+    read_back: bool = False,
+) -> list[Applied]:
+    """Write changes of workflows that are locked, set by set.
+
+    A row ends before its successor is inserted: the database allows one active at a time.
+    """
+    _move_executions(
+        connection, store, [move for change in changes for move in change.executions], now
+    )
+    _move_workflows(connection, store, changes, now)
+    any_claimed = _insert_executions(connection, store, changes, now, gate)
+    _append_audit_entries(connection, store, changes, now)
+    _add_dead_letters(connection, store, changes, now)
+    scheduled: dict[Key, ExecutionRecord] = {}
+    if any_claimed or read_back:
+        ids = [change.record.id for change in changes if change.schedule]
+        scheduled = {row.workflow_id: row for row in store.executions.active_of(connection, ids)}
+    return [
+        Applied(
+            change=change,
+            workflow=replace(change.record, **workflow_values(change, now)),
+            scheduled=scheduled.get(change.record.id),
+        )
+        for change in changes
+    ]
+
+
+def _move_executions(
+    connection: Connection, store: Store, moves: Iterable[ExecutionMove], now: datetime
+) -> None:
+    groups: dict[tuple[tuple[str, Any], ...], list[ExecutionRecord]] = defaultdict(list)
+    for move in moves:
+        if move.state is not move.record.state and move.state not in STEP_MOVES[move.record.state]:
+            raise IllegalMove("Execution", move.record.id, move.record.state, move.state)
+        groups[tuple(execution_values(move, now).items())].append(move.record)
+    for values, records in groups.items():
+        moved = store.executions.move(connection, records, dict(values))
+        if moved != len(records):
+            raise ChangedUnderLock("executions", len(records), moved)
+
+
+def _move_workflows(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    groups: dict[tuple[Any, ...], list[Key]] = defaultdict(list)
+    for change in changes:
+        former, target = change.record.state, change.workflow.state
+        if target is not former and target not in WORKFLOW_MOVES[former]:
+            raise IllegalMove("Workflow", change.record.id, former, target)
+        key = (former, tuple(workflow_values(change, now).items()))
+        groups[key].append(change.record.id)
+    for (former, values), ids in groups.items():
+        moved = store.workflows.move(connection, ids, former, dict(values))
+        if moved != len(ids):
+            raise ChangedUnderLock("workflows", len(ids), moved)
+
+
+def _insert_executions(
+    connection: Connection,
+    store: Store,
+    changes: Sequence[Change],
+    now: datetime,
+    gate: _Gate | None,
+) -> bool:
+    """Insert what is scheduled; True if some of it is claimed already."""
+    planned = [(change.record, new) for change in changes for new in change.schedule]
+    if not planned:
+        return False
+    nodes = [(record.id, new.step_name) for record, new in planned]
+    attempts = store.executions.last_attempts(connection, nodes)
+    rows = []
+    any_claimed = False
+    for record, new in planned:
+        attempt = attempts.get((record.id, new.step_name), 0) + 1
+        row = new_execution_values(record, new, attempt, now)
+        if gate is not None and gate.admits(record.id, new, now):
+            row |= claim_values(gate.chaining.worker_id, gate.chaining.claim_token, now)
+            any_claimed = True
+        rows.append(row)
+    store.executions.insert(connection, rows)
+    return any_claimed
+
+
+def _append_audit_entries(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    store.audit_entries.append(
+        connection,
+        [
+            {
+                "workflow_id": change.record.id,
+                "command": change.audit.command,
+                "actor": change.audit.actor,
+                "reason": change.audit.reason,
+                "at": now,
+            }
+            for change in changes
+            if change.audit
+        ],
+    )
+
+
+def _add_dead_letters(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    store.dead_letters.add(
+        connection,
+        [
+            {
+                "workflow_id": change.record.id,
+                "step_name": change.workflow.paused_step_name or change.record.next_step_name,
+                "reason": change.dead_letter,
+                "state": "pending",
+                "created_at": now,
+            }
+            for change in changes
+            if change.dead_letter
+        ],
+    )

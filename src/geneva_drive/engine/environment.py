@@ -1,0 +1,28 @@
+"""What the engine works with: one Drive's store, settings, clock and listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from geneva_drive.clock import Clock
+from geneva_drive.engine.awaiting import LoopThread
+from geneva_drive.engine.waking import Wakeups
+from geneva_drive.settings import Settings
+from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.storage.store import Store
+from geneva_drive.telemetry import Events
+
+
+@dataclass(slots=True, kw_only=True)
+class Environment:
+    """Passed to whatever runs; the clock alone may be exchanged, by tests."""
+
+    store: Store
+    settings: Settings
+    clock: Clock
+    events: Events
+    open_handle: Callable[[WorkflowRecord], Any]
+    wakeups: Wakeups = field(default_factory=Wakeups)
+    loop: LoopThread = field(default_factory=LoopThread)

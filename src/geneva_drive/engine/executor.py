@@ -1,0 +1,260 @@
+"""Running one step: prepare, run user code under no lock, and say what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from geneva_drive import serialization
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.flow_control import FlowControl
+from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.workflow import (
+    definition_of,
+    start_executing,
+    stop_executing,
+)
+from geneva_drive.engine import heroes
+from geneva_drive.engine.awaiting import BodyTimedOut
+from geneva_drive.engine.decide import ending_of
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.heroes import HeroGone
+from geneva_drive.engine.outcome import (
+    Canceled,
+    ErrorDetails,
+    HandedOver,
+    Lost,
+    Raised,
+    Reaction,
+    Returned,
+    Skipped,
+    StepOutcome,
+)
+from geneva_drive.engine.reacting import of_signal, react
+from geneva_drive.engine.run_context import RunContext
+from geneva_drive.errors import StepTimedOut, StepVanished
+from geneva_drive.states import Outcome
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+
+# How long an execution that this code does not know is left to workers with other code, and how
+# long it rests between two of them.
+DEPLOY_GRACE = timedelta(minutes=10)
+DEPLOY_REST = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """An execution under this process's claim, with its workflow as it was then."""
+
+    workflow: WorkflowRecord
+    execution: ExecutionRecord
+    claim_token: str
+    chain_length: int = 0
+
+    @property
+    def definition(self) -> Definition | None:
+        workflow_class = registry.get(self.workflow.type)
+        return definition_of(workflow_class) if workflow_class else None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """User code raised; which policy answers is found once no transaction is open."""
+
+    error: BaseException
+    timed_out: bool = False
+
+
+BodyArguments = tuple[Any, ...]
+
+
+class Run:
+    """One claimed execution being run: user code, in this order and nothing else.
+
+    Conditions, hooks and body see one instance. Whatever they do becomes an outcome; only an
+    interrupt of the process itself passes through, as an execution to give back.
+    """
+
+    def __init__(self, environment: Environment, claimed: Claimed, definition: Definition) -> None:
+        self._environment = environment
+        self._claimed = claimed
+        self._definition = definition
+        self._node = definition.get(claimed.execution.step_name)
+        context = RunContext(environment, definition, claimed.workflow, claimed.execution)
+        self._instance = start_executing(definition.workflow_class, context)
+        self._started = time.monotonic()
+
+    @property
+    def node(self) -> Node | None:
+        return self._node
+
+    @property
+    def needs_transaction(self) -> bool:
+        return self._node is not None and self._node.options.transaction
+
+    def prepare(self) -> StepOutcome | None:
+        """Evaluate what may end the execution before its body; None if the body is to run."""
+        if self._node is None:
+            return self._unknown()
+        if self._node.is_removed:
+            return Skipped(Outcome.SKIPPED_BY_REMOVAL)
+        try:
+            return self._check_conditions(self._node)
+        except FlowControl as signal:
+            return of_signal(signal)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
+        except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
+            return self._react(Failed(error))
+
+    def run_body(
+        self, *arguments: Any, finish: Callable[[], None] | None = None
+    ) -> StepOutcome | Failed:
+        """Run hooks and body; `finish` is called last, as part of the body."""
+        node = self._require_node()
+        try:
+            self._instance.before_step_starts(node.name)
+            with self._instance.around_step(node.name):
+                result = self._call(node, arguments)
+                if finish is not None:
+                    finish()
+            if self._is_late(node):
+                return self._timed_out(node)
+            return Returned(self._kept(node, result))
+        except FlowControl as signal:
+            return of_signal(signal)
+        except BodyTimedOut:
+            return self._timed_out(node)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
+        except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
+            return Failed(error)
+
+    def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
+        """Ask the policies about a failure, and tell the after-hook how it ended."""
+        outcome = self._react(ended) if isinstance(ended, Failed) else ended
+        ending = ending_of(outcome, self._claimed.execution)
+        if ending is None or isinstance(outcome, Lost):
+            return outcome
+        try:
+            self._instance.after_step_ends(self._require_node().name, ending)
+        except FlowControl as signal:
+            return of_signal(signal)
+        except BaseException as error:  # noqa: BLE001 - a hook that raises is like the step raising
+            return self._react(Failed(error))
+        return outcome
+
+    def time_out(self) -> StepOutcome:
+        """Say what comes of a body that is past its timeout and still runs."""
+        return self._react(self._timed_out(self._require_node()))
+
+    def close(self) -> None:
+        stop_executing(self._instance)
+
+    def _require_node(self) -> Node:
+        assert self._node is not None, "prepare() ends an execution of an unknown step"
+        return self._node
+
+    def _check_conditions(self, node: Node) -> StepOutcome | None:
+        workflow = self._claimed.workflow
+        workflow_class = self._definition.workflow_class
+        try:
+            if (
+                not workflow_class.may_proceed_without_hero
+                and workflow.hero_type is not None
+                and heroes.is_checkable(workflow_class, workflow.hero_type)
+            ):
+                _ = self._instance.hero
+            if any(test.holds(self._instance) for test in self._definition.cancel_conditions):
+                return Canceled(Outcome.CANCELED_BY_CONDITION)
+        except HeroGone:
+            return Canceled(Outcome.CANCELED_BY_CONDITION)
+        condition = node.options.condition
+        if condition is not None and condition.skips(self._instance):
+            return Skipped(Outcome.SKIPPED_BY_CONDITION)
+        return None
+
+    def _call(self, node: Node, arguments: BodyArguments) -> Any:
+        if node.is_async:
+            body = node.function(self._instance, *arguments)
+            return self._environment.loop.run(body, node.options.timeout)
+        return node.function(self._instance, *arguments)
+
+    def _kept(self, node: Node, result: Any) -> str | None:
+        if not node.options.keep_result:
+            return None
+        return serialization.dump_within(
+            result,
+            self._environment.settings.max_result_size,
+            what=f"The result of step {node.name!r}",
+            setting="max_result_size",
+        )
+
+    def _is_late(self, node: Node) -> bool:
+        timeout = node.options.timeout
+        elapsed = time.monotonic() - self._started
+        return timeout is not None and elapsed > timeout.total_seconds()
+
+    def _timed_out(self, node: Node) -> Failed:
+        assert node.options.timeout is not None, "only a step with a timeout can exceed it"
+        return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
+
+    def _interrupted(self, interrupt: BaseException) -> Lost:
+        # Counted: a body that calls sys.exit() would otherwise be given back for ever.
+        why = f"The execution was given back: {type(interrupt).__name__} in its worker."
+        return Lost(why, self._environment.settings.max_recoveries, interrupt)
+
+    def _react(self, failed: Failed) -> StepOutcome:
+        return react(
+            failed.error,
+            definition=self._definition,
+            node=self._require_node(),
+            instance=self._instance,
+            execution=self._claimed.execution,
+            timed_out=failed.timed_out,
+        )
+
+    def _unknown(self) -> StepOutcome:
+        """Leave a step that this code does not have to those who may, or fail it for good."""
+        execution = self._claimed.execution
+        now = self._environment.clock.now()
+        in_grace = now < execution.scheduled_for + DEPLOY_GRACE
+        if in_grace and execution.signature != self._definition.signature and self._is_deploying():
+            return HandedOver(now + DEPLOY_REST)
+        error = StepVanished(
+            self._definition.type, execution.step_name, self._definition.step_names
+        )
+        return Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
+
+    def _is_deploying(self) -> bool:
+        """Say whether workers with other code for this class have been heard of just now."""
+        store, settings = self._environment.store, self._environment.settings
+        with store.reading() as connection:
+            workers = store.workers.all(connection, settings.lease)
+        return any(
+            worker.signatures.get(self._definition.type, self._definition.signature)
+            != self._definition.signature
+            for worker in workers
+            if worker.heard_within_lease
+        )
+
+
+def unserved(claimed: Claimed, limit: int) -> StepOutcome:
+    """Give back an execution whose class is not in this process after all."""
+    return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
+
+
+def continued(claimed: Claimed, workflow: WorkflowRecord, execution: ExecutionRecord) -> Claimed:
+    """Step on to an execution that was claimed when its predecessor was committed."""
+    assert execution.claim_token is not None, "a chained execution is inserted with its claim"
+    return replace(
+        claimed,
+        workflow=workflow,
+        execution=execution,
+        claim_token=execution.claim_token,
+        chain_length=claimed.chain_length + 1,
+    )

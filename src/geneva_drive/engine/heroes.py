@@ -1,0 +1,151 @@
+"""Turning heroes into references, and references back into heroes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, get_args
+from uuid import UUID
+
+from sqlalchemy import inspect
+from sqlalchemy.orm import DeclarativeBase, DeclarativeBaseNoMeta, Mapper, Session
+
+from geneva_drive import serialization
+from geneva_drive.definition.heroes import HeroRef, loader_of
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.engine.environment import Environment
+from geneva_drive.errors import InvalidInput
+
+MAX_ID_LENGTH = 255
+
+
+class HeroGone(Exception):
+    """The record that the workflow is about does not exist any more."""
+
+
+def reference_to(hero: object, session: Session | None = None) -> HeroRef | None:
+    """Name a hero by type and id; a pending one is flushed if its session is at hand."""
+    if hero is None or isinstance(hero, HeroRef):
+        return _checked(hero)
+    state = inspect(hero, raiseerr=False)
+    if state is None or isinstance(state, Mapper) or not hasattr(state, "mapper"):
+        raise InvalidInput(f"A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not {hero!r}.")
+    if session is not None and state.pending:
+        session.flush()
+    key = state.mapper.primary_key_from_instance(hero)
+    if any(part is None for part in key):
+        raise InvalidInput(
+            f"The hero {type(hero).__name__} has no key yet. Flush or commit it first, or pass its "
+            f"session to create(session=...)."
+        )
+    _mapped_classes.setdefault(type_of(type(hero)), type(hero))
+    return _checked(HeroRef(type_of(type(hero)), _key_text(tuple(key))))
+
+
+def type_of(mapped_class: type) -> str:
+    return str(getattr(mapped_class, "__geneva_type__", mapped_class.__name__))
+
+
+def _checked(hero: HeroRef | None) -> HeroRef | None:
+    if hero is not None and len(hero.id) > MAX_ID_LENGTH:
+        raise InvalidInput(
+            f"The id of hero type {hero.type!r} is {len(hero.id)} characters long; at most "
+            f"{MAX_ID_LENGTH} can be stored."
+        )
+    return hero
+
+
+def _key_text(key: tuple[Any, ...]) -> str:
+    return str(key[0]) if len(key) == 1 else serialization.dump(list(key))
+
+
+# Classes seen as heroes in this process, for those that no declarative base leads to.
+_mapped_classes: dict[str, type] = {}
+
+
+def is_checkable(workflow_class: type[Workflow[Any]], hero_type: str) -> bool:
+    """Say whether this process can tell if a hero of this type still exists."""
+    return loader_of(hero_type) is not None or _class_for(workflow_class, hero_type) is not None
+
+
+def load(
+    environment: Environment,
+    workflow_class: type[Workflow[Any]] | None,
+    hero_type: str | None,
+    hero_id: str | None,
+) -> Any:
+    """Load a hero, detached; raises `HeroGone` if it was deleted."""
+    if hero_type is None or hero_id is None:
+        return None
+    loader = loader_of(hero_type)
+    if loader is not None:
+        return _existing(loader(hero_id))
+    mapped = _class_for(workflow_class, hero_type)
+    if mapped is None:
+        return HeroRef(hero_type, hero_id)
+    with _session(environment) as session:
+        hero = _existing(session.get(mapped, _parse_key(mapped, hero_id)))
+        session.expunge(hero)
+        return hero
+
+
+def _existing(hero: Any) -> Any:
+    if hero is None:
+        raise HeroGone
+    return hero
+
+
+@contextmanager
+def _session(environment: Environment) -> Iterator[Any]:
+    factory = environment.settings.session_factory
+    if factory is not None:
+        with factory() as session:
+            yield session
+        return
+    with (
+        environment.store.reading() as connection,
+        Session(
+            connection, join_transaction_mode="create_savepoint", expire_on_commit=False
+        ) as session,
+    ):
+        yield session
+
+
+def _class_for(workflow_class: type[Workflow[Any]] | None, hero_type: str) -> type | None:
+    declared = _declared_hero(workflow_class)
+    if declared is not None and type_of(declared) == hero_type:
+        return declared
+    if hero_type not in _mapped_classes:
+        for mapped in _declarative_classes():
+            _mapped_classes.setdefault(type_of(mapped), mapped)
+    return _mapped_classes.get(hero_type)
+
+
+def _declared_hero(workflow_class: type[Workflow[Any]] | None) -> type | None:
+    """Find User in `class Signup(gd.Workflow[User])`."""
+    for base in workflow_class.__mro__ if workflow_class else ():
+        for parent in getattr(base, "__orig_bases__", ()):
+            for argument in get_args(parent):
+                if isinstance(argument, type) and isinstance(
+                    inspect(argument, raiseerr=False), Mapper
+                ):
+                    return argument
+    return None
+
+
+def _declarative_classes() -> Iterator[type]:
+    for root in (DeclarativeBase, DeclarativeBaseNoMeta):
+        for base in root.__subclasses__():
+            for mapper in base.registry.mappers:
+                yield mapper.class_
+
+
+def _parse_key(mapped: type, hero_id: str) -> Any:
+    columns: tuple[Any, ...] = inspect(mapped).primary_key
+    if len(columns) > 1:
+        return tuple(serialization.load(hero_id))
+    try:
+        kind = columns[0].type.python_type
+    except NotImplementedError:
+        return hero_id
+    return kind(hero_id) if kind in (int, UUID) else hero_id

@@ -1,0 +1,118 @@
+"""Everything that can come of running a step, as a closed union of types."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from geneva_drive import serialization
+from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.states import Outcome
+
+_MAX_CLASS_NAME = 255
+_MAX_TEXT = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetails:
+    """What is stored of an exception; the exception itself is for telemetry only."""
+
+    error_class: str
+    message: str
+    backtrace: str
+    exception: BaseException | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> ErrorDetails:
+        kind = type(error)
+        lines = "".join(traceback.format_exception(error))
+        return cls(
+            error_class=f"{kind.__module__}.{kind.__qualname__}"[:_MAX_CLASS_NAME],
+            message=serialization.safe_text(_message_of(error))[:_MAX_TEXT],
+            # The end of a long traceback says where it happened.
+            backtrace=serialization.safe_text(lines)[-_MAX_TEXT:],
+            exception=error,
+        )
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__ may raise anything, and the step must still end
+        return f"<{type(error).__name__} that cannot be put into words>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """What the matching policy says of an error, with its user code already called."""
+
+    action: ExceptionAction
+    wait: timedelta = timedelta(0)
+    policy: str | None = None  # whose limit counts; None where there is no limit to count
+    limit: int | None = None
+    terminal_action: ExceptionAction = ExceptionAction.PAUSE
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The body returned; `result` is typed JSON if the step keeps it."""
+
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    cause: Outcome
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reattempted:
+    wait: timedelta
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Canceled:
+    cause: Outcome
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    reason: str | None
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: ErrorDetails
+    reaction: Reaction
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The worker died, or gave the execution back; `limit` bounds how often that may happen."""
+
+    why: str
+    limit: int | None
+    interrupt: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """Another version of the code knows this step: let its workers take it."""
+
+    until: datetime
+
+
+StepOutcome = (
+    Returned | Skipped | Finished | Reattempted | Canceled | Paused | Raised | Lost | HandedOver
+)

@@ -1,0 +1,162 @@
+"""From a claimed execution to its outcome, with or without the user's transaction around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from geneva_drive.engine import commit
+from geneva_drive.engine.commit import Applied, Chaining, Ending
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.executor import Claimed, Failed, Run, unserved
+from geneva_drive.engine.outcome import Finished, Reattempted, Returned, Skipped, StepOutcome
+from geneva_drive.errors import InvalidStateError
+
+_MAX_RUNS = 3
+
+
+class StepSession(Session):
+    """The session of a step with `transaction=True`; it commits with the step's completion."""
+
+    def commit(self) -> NoReturn:
+        raise InvalidStateError(
+            "This session commits together with the step; do not call commit() on it. "
+            "Return from the step to commit, raise to roll back."
+        )
+
+    def rollback(self) -> NoReturn:
+        raise InvalidStateError(
+            "This session rolls back if the step raises; do not call rollback() on it. "
+            "For a part of the work use session.begin_nested()."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The body is over; what came of it is still to be committed."""
+
+    outcome: StepOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What came of it was committed with the body's own work."""
+
+    applied: Applied | None
+
+
+class _RollBack(Exception):
+    def __init__(self, ended: StepOutcome | Failed) -> None:
+        self.ended = ended
+
+
+def perform(
+    run: Run | None, environment: Environment, claimed: Claimed, chaining: Chaining | None
+) -> Concluded | Committed:
+    """Run a claimed execution to its outcome; no lock is held while user code runs."""
+    if run is None:
+        return Concluded(unserved(claimed, environment.settings.max_recoveries))
+    try:
+        ended = run.prepare()
+        if ended is not None:
+            return Concluded(ended)
+        if run.needs_transaction:
+            return _perform_in_transaction(run, environment, claimed, chaining)
+        return Concluded(run.conclude(run.run_body()))
+    finally:
+        run.close()
+
+
+def start(environment: Environment, claimed: Claimed) -> Run | None:
+    """Get an execution ready to run; None if its class is not in this process."""
+    definition = claimed.definition
+    return None if definition is None else Run(environment, claimed, definition)
+
+
+def ending(claimed: Claimed, outcome: StepOutcome, *, may_chain: bool = False) -> Ending:
+    return Ending(
+        workflow_id=claimed.workflow.id,
+        execution_id=claimed.execution.id,
+        claim_token=claimed.claim_token,
+        definition=claimed.definition,
+        outcome=outcome,
+        may_chain=may_chain,
+    )
+
+
+def _perform_in_transaction(
+    run: Run, environment: Environment, claimed: Claimed, chaining: Chaining | None
+) -> Concluded | Committed:
+    for remaining in reversed(range(_MAX_RUNS)):
+        try:
+            return _run_and_commit(run, environment, claimed, chaining)
+        except _RollBack as rolled_back:
+            ended = rolled_back.ended
+            if not (remaining and _may_help_to_repeat(ended, environment)):
+                return Concluded(run.conclude(ended) if isinstance(ended, Failed) else ended)
+        except DBAPIError as error:
+            if _was_committed(environment, claimed):
+                return Committed(None)
+            if not (remaining and environment.store.database.is_transient(error)):
+                return Concluded(run.conclude(Failed(error)))
+    raise AssertionError("the last run returns")
+
+
+def _run_and_commit(
+    run: Run, environment: Environment, claimed: Claimed, chaining: Chaining | None
+) -> Committed:
+    database = environment.store.database
+    with (
+        database.transaction() as connection,
+        database.joining(connection),
+        # The connection's transaction is ours: closing the session must leave it alone.
+        StepSession(connection, join_transaction_mode="rollback_only") as session,
+    ):
+        ended = run.run_body(session, finish=session.flush)
+        if isinstance(ended, Failed):
+            raise _RollBack(ended)
+        outcome = run.conclude(ended)
+        if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
+            raise _RollBack(outcome)
+        applied = _apply(connection, environment, claimed, outcome, chaining)
+        if applied is None:
+            raise _RollBack(outcome)
+    return Committed(applied)
+
+
+def _apply(
+    connection: Connection,
+    environment: Environment,
+    claimed: Claimed,
+    outcome: StepOutcome,
+    chaining: Chaining | None,
+) -> Applied | None:
+    [applied] = commit.apply(
+        connection,
+        environment.store,
+        [ending(claimed, outcome, may_chain=chaining is not None)],
+        environment.clock.now(),
+        chaining=chaining,
+        read_back=environment.events.wanted,
+    )
+    return applied
+
+
+def _may_help_to_repeat(ended: Any, environment: Environment) -> bool:
+    return (
+        isinstance(ended, Failed)
+        and isinstance(ended.error, DBAPIError)
+        and environment.store.database.is_transient(ended.error)
+    )
+
+
+def _was_committed(environment: Environment, claimed: Claimed) -> bool:
+    """Look whether a commit whose answer was lost had happened."""
+    store = environment.store
+    with store.reading() as connection:
+        execution = store.executions.get(connection, claimed.execution.id)
+    return execution is None or execution.claim_token != claimed.claim_token

@@ -1,0 +1,114 @@
+"""Changes put into columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from geneva_drive.engine.change import CHAIN_SLOT, Change, ExecutionMove, NewExecution
+from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.storage.records import WorkflowRecord
+
+_ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED}
+
+
+def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
+    """Put an execution's move into columns, leaving out what stays."""
+    values: dict[str, Any] = {
+        "state": move.state,
+        "outcome": move.outcome,
+        "claimable": move.claimable,
+        "wakes_at": move.wakes_at,
+        "stop": move.stop,
+    }
+    if move.state in _ENDS:
+        values["finished_at"] = now
+    if move.state is not StepState.IN_PROGRESS:
+        values["claim_token"] = None
+    if move.state is StepState.SCHEDULED:
+        values |= {"worker_id": None, "started_at": None}
+    if move.error is not None:
+        values |= {
+            "error_class": move.error.error_class,
+            "error_message": move.error.message,
+            "error_backtrace": move.error.backtrace,
+        }
+    if move.resets_counts:
+        values |= {"failures": None, "recoveries": 0}
+    if move.result is not None:
+        values["result"] = move.result
+    return values
+
+
+def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
+    """Put the workflow's row as it will be into columns, leaving out what stays."""
+    record, moved = change.record, change.workflow
+    values: dict[str, Any] = {
+        "state": moved.state,
+        "requested": moved.requested,
+        "requested_reason": moved.requested_reason,
+        "next_step_name": moved.next_step_name,
+        "previous_step_name": moved.previous_step_name,
+        "paused_reason": moved.paused_reason,
+        "paused_step_name": moved.paused_step_name,
+        "updated_at": now,
+    }
+    started = [move.record.started_at for move in change.executions if move.record.started_at]
+    if record.started_at is None and started:
+        values["started_at"] = min(started)
+    if change.context is not None:
+        values["context"] = change.context
+    match moved.state:
+        case WorkflowState.PAUSED:
+            values["paused_at"] = now
+        case WorkflowState.READY:
+            values["paused_at"] = None
+        case WorkflowState.FINISHED:
+            values |= {"finished_at": now, "paused_at": None}
+        case WorkflowState.CANCELED:
+            values |= {"canceled_at": now, "paused_at": None}
+    return values
+
+
+def new_execution_values(
+    workflow: WorkflowRecord, new: NewExecution, attempt: int, now: datetime
+) -> dict[str, Any]:
+    """Put a planned execution into columns; it is claimable at once if it is due."""
+    may_run = new.state is StepState.SCHEDULED and new.stop is None
+    is_due = new.scheduled_for <= now
+    return {
+        "workflow_id": workflow.id,
+        "type": workflow.type,
+        "signature": new.signature,
+        "step_name": new.step_name,
+        "node_id": new.step_name,
+        "slot": CHAIN_SLOT,
+        "attempt_number": attempt,
+        "state": new.state,
+        "outcome": new.outcome,
+        "queue": new.queue,
+        "priority": new.priority,
+        "claimable": may_run and is_due,
+        "wakes_at": new.scheduled_for if may_run and not is_due else None,
+        "stop": new.stop,
+        "worker_id": None,
+        "claim_token": None,
+        "failures": new.failures,
+        "recoveries": new.recoveries,
+        "scheduled_for": new.scheduled_for,
+        "created_at": now,
+        "started_at": None,
+        "finished_at": now if new.state in _ENDS else None,
+    }
+
+
+def claim_values(worker_id: str, token: str, now: datetime) -> dict[str, Any]:
+    """Put a claim into columns."""
+    return {
+        "state": StepState.IN_PROGRESS,
+        "claimable": False,
+        "wakes_at": None,
+        "worker_id": worker_id,
+        "claim_token": token,
+        "started_at": now,
+    }

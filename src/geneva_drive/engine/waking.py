@@ -1,0 +1,28 @@
+"""Telling workers of this process that there is something to do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+class Wakeups:
+    """Rings for everybody who listens; a hint only, as polling always finds what is due."""
+
+    def __init__(self) -> None:
+        self._listeners: tuple[threading.Event, ...] = ()
+        self._lock = threading.Lock()
+
+    def listen(self, bell: threading.Event) -> Callable[[], None]:
+        with self._lock:
+            self._listeners += (bell,)
+
+        def leave() -> None:
+            with self._lock:
+                self._listeners = tuple(b for b in self._listeners if b is not bell)
+
+        return leave
+
+    def ring(self) -> None:
+        for bell in self._listeners:
+            bell.set()

@@ -1,0 +1,196 @@
+"""Everything that goes wrong by name.
+
+GenevaDriveError
+├── StepConfigurationError   fix the workflow class (also a TypeError)
+├── InvalidInput             fix what was passed (also a ValueError)
+│   └── PayloadTooLarge      pass less
+├── NotFound                 look elsewhere
+│   └── StepNotDefined
+├── AlreadyRunning           reload and decide
+├── InvalidStateError        reload and decide
+├── ClaimLost                another worker has it; nothing was written
+└── StorageError             the database needs attention
+    └── NotMigrated
+
+`PermanentError` and `RetryableError` are for users' steps to raise, and stand apart.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from geneva_drive.drive.handles import WorkflowHandle
+
+
+class GenevaDriveError(Exception):
+    """The root of every error this library raises on purpose."""
+
+
+class StepConfigurationError(GenevaDriveError, TypeError):
+    """A workflow class is not what it should be: raised where it is written."""
+
+    def __init__(self, what: str, where: str | None = None) -> None:
+        self.what = what
+        self.where = where
+        super().__init__(f"{what} ({where})" if where else what)
+
+
+class InvalidInput(GenevaDriveError, ValueError):
+    """Something passed in cannot be taken as it is."""
+
+
+class PayloadTooLarge(InvalidInput):
+    def __init__(self, what: str, size: int, limit: int, setting: str) -> None:
+        self.size = size
+        self.limit = limit
+        super().__init__(
+            f"{what} is {size:,} bytes as JSON; the limit is {limit:,} bytes. Store the data "
+            f"elsewhere and keep its key, or raise the setting {setting}."
+        )
+
+
+class NotFound(GenevaDriveError, LookupError):
+    """There is no such thing."""
+
+
+class WorkflowNotFound(NotFound):
+    def __init__(self, workflow_id: object, wanted: str | None = None) -> None:
+        self.workflow_id = workflow_id
+        kind = f"{wanted} workflow" if wanted else "workflow"
+        super().__init__(
+            f"There is no {kind} with id {workflow_id!r}. `geneva list` shows those there are."
+        )
+
+
+class StepNotDefined(NotFound):
+    def __init__(self, workflow: str, step: str, steps: Sequence[str]) -> None:
+        self.workflow = workflow
+        self.step = step
+        super().__init__(
+            f"Workflow {workflow!r} has no step {step!r}. "
+            f"Its steps are: {', '.join(steps) if steps else '(none)'}."
+        )
+
+
+class StepVanished(StepNotDefined):
+    """An execution stands on a step that the class no longer has."""
+
+    def __init__(self, workflow: str, step: str, steps: Sequence[str]) -> None:
+        super().__init__(workflow, step, steps)
+        self.args = (
+            f"{self.args[0]} An execution stands on it. Put `{step} = gd.removed_step()` where it "
+            f'was, or `renamed_from="{step}"` on its successor, and resume; or choose where to '
+            f"go on with `resume_at`.",
+        )
+
+
+class UnknownWorkflowClass(NotFound):
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+        super().__init__(
+            f"No workflow class of type {type_name!r} is imported in this process. Import its "
+            f"module first, or name it with --app or GENEVA_APP."
+        )
+
+
+class AlreadyRunning(GenevaDriveError):
+    """The hero already has an ongoing workflow of this class: see `existing`."""
+
+    def __init__(
+        self, type_name: str, hero_type: str, hero_id: str, existing: WorkflowHandle[Any]
+    ) -> None:
+        self.existing = existing
+        super().__init__(
+            f"{hero_type} {hero_id!r} already has an ongoing {type_name} (workflow {existing.id}). "
+            f"Use get_or_create() to take that one, or allow_multiple=True to start another."
+        )
+
+
+class InvalidStateError(GenevaDriveError):
+    """The thing is not in a state that allows this."""
+
+
+class IllegalMove(InvalidStateError):
+    def __init__(self, thing: str, thing_id: object, state: str, target: str) -> None:
+        super().__init__(f"{thing} {thing_id} is {state} and cannot become {target}.")
+
+
+class ClaimLost(GenevaDriveError):
+    """The execution was taken back and belongs to somebody else now."""
+
+    def __init__(self, execution_id: object, step_name: str) -> None:
+        self.execution_id = execution_id
+        super().__init__(
+            f"Execution {execution_id} of step {step_name!r} is no longer held by this worker; "
+            f"its result was dropped."
+        )
+
+
+class StepTimedOut(GenevaDriveError, TimeoutError):
+    def __init__(self, step_name: str, timeout: timedelta) -> None:
+        self.timeout = timeout
+        super().__init__(f"Step {step_name!r} ran longer than its timeout of {timeout}.")
+
+
+class StorageError(GenevaDriveError):
+    """The database cannot be used as it is."""
+
+
+class NotMigrated(StorageError):
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"The database at {url} has no GenevaDrive tables yet, or older ones. "
+            f"Run `geneva migrate`, or call drive.migrate()."
+        )
+
+
+class TooNew(StorageError):
+    def __init__(self, url: str, revision: str) -> None:
+        self.revision = revision
+        super().__init__(
+            f"The database at {url} was migrated by a newer GenevaDrive (revision {revision!r}). "
+            f"Upgrade this process's geneva-drive before it touches the data."
+        )
+
+
+class DatabaseUnavailable(StorageError):
+    def __init__(self, url: str, cause: str) -> None:
+        super().__init__(
+            f"The database at {url} does not answer: {cause} "
+            f"Check that it runs and that GENEVA_DATABASE_URL is right."
+        )
+
+
+class DatabaseReadOnly(StorageError):
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"The database at {url} is read-only, so nothing was written. Check the file's or "
+            f"role's permissions, or connect to the primary server."
+        )
+
+
+class DatabaseBusy(StorageError):
+    def __init__(self, url: str, cause: str) -> None:
+        super().__init__(
+            f"The database at {url} was held by others for too long, and nothing was written: "
+            f"{cause} Look for a long transaction, and try again."
+        )
+
+
+class PermanentError(Exception):
+    """Raise it in a step for a failure that no reattempt can mend."""
+
+
+class RetryableError(Exception):
+    """Raise it in a step for a failure that a reattempt may mend.
+
+    `retry_after` (seconds or a timedelta) replaces the policy's own wait.
+    """
+
+    def __init__(self, *args: object, retry_after: float | timedelta | None = None) -> None:
+        super().__init__(*args)
+        self.retry_after = retry_after

@@ -1,0 +1,120 @@
+"""States, outcomes and the legal moves between states, as data."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class WorkflowState(StrEnum):
+    """Where a workflow stands."""
+
+    READY = "ready"  # goes on by itself: something is scheduled
+    PERFORMING = "performing"  # ready, with a step running now; derived by readers, never stored
+    PAUSED = "paused"  # held until somebody resumes it
+    FINISHED = "finished"
+    CANCELED = "canceled"
+
+
+class StepState(StrEnum):
+    """Where a step execution stands."""
+
+    PENDING = "pending"  # a graph's node whose dependencies are not met
+    SCHEDULED = "scheduled"  # runs when its time comes
+    IN_PROGRESS = "in_progress"  # held by one worker
+    SUSPENDED = "suspended"  # an interrupted iteration; the same row goes on from its cursor
+    WAITING = "waiting"  # for a decision or an event
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELED = "canceled"
+
+
+class Outcome(StrEnum):
+    """How an execution ended, for people; the state drives logic."""
+
+    SUCCESS = "success"
+    REATTEMPTED = "reattempted"
+    REATTEMPTED_BY_EXCEPTION = "reattempted_by_exception"
+    SKIPPED_BY_CONDITION = "skipped_by_condition"
+    SKIPPED_BY_FLOW_CONTROL = "skipped_by_flow_control"
+    SKIPPED_BY_EXCEPTION = "skipped_by_exception"
+    SKIPPED_BY_BRANCH = "skipped_by_branch"
+    SKIPPED_BY_REMOVAL = "skipped_by_removal"
+    SKIPPED_BY_OPERATOR = "skipped_by_operator"
+    CANCELED_BY_FLOW_CONTROL = "canceled_by_flow_control"
+    CANCELED_BY_CONDITION = "canceled_by_condition"
+    CANCELED_BY_EXCEPTION = "canceled_by_exception"
+    CANCELED_BY_OPERATOR = "canceled_by_operator"
+    PAUSED_BY_FLOW_CONTROL = "paused_by_flow_control"
+    PAUSED_BY_EXCEPTION = "paused_by_exception"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    TIMED_OUT = "timed_out"
+    RECOVERED = "recovered"
+    RESOLVED_MANUALLY = "resolved_manually"
+    COMPLETED_MANUALLY = "completed_manually"
+
+
+class Request(StrEnum):
+    """What an operator asked of a workflow whose step was running."""
+
+    PAUSE = "pause"
+    CANCEL = "cancel"
+
+
+class DeadLetterReason(StrEnum):
+    """Why a workflow needs a person."""
+
+    MAX_RETRIES_EXCEEDED = "max_retries_exceeded"
+    WORKER_UNAVAILABLE = "worker_unavailable"
+
+
+ACTIVE_STEP_STATES = frozenset(
+    {StepState.SCHEDULED, StepState.IN_PROGRESS, StepState.SUSPENDED, StepState.WAITING}
+)
+
+ENDED_WORKFLOW_STATES = frozenset({WorkflowState.FINISHED, WorkflowState.CANCELED})
+
+STORED_WORKFLOW_STATES = frozenset(WorkflowState) - {WorkflowState.PERFORMING}
+
+# `performing` is not here: it is what readers see of a ready workflow.
+WORKFLOW_MOVES: dict[WorkflowState, frozenset[WorkflowState]] = {
+    WorkflowState.READY: frozenset(
+        {
+            WorkflowState.READY,
+            WorkflowState.PAUSED,
+            WorkflowState.FINISHED,
+            WorkflowState.CANCELED,
+        }
+    ),
+    WorkflowState.PAUSED: frozenset(
+        {WorkflowState.READY, WorkflowState.FINISHED, WorkflowState.CANCELED}
+    ),
+    WorkflowState.FINISHED: frozenset(),
+    WorkflowState.CANCELED: frozenset(),
+}
+
+_ENDS = frozenset({StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED})
+
+STEP_MOVES: dict[StepState, frozenset[StepState]] = {
+    StepState.PENDING: frozenset({StepState.SCHEDULED, StepState.SKIPPED, StepState.CANCELED}),
+    StepState.SCHEDULED: frozenset({StepState.IN_PROGRESS, StepState.SKIPPED, StepState.CANCELED}),
+    # Back to scheduled: an older worker hands over a step that only newer code knows.
+    StepState.IN_PROGRESS: _ENDS | {StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING},
+    StepState.SUSPENDED: frozenset({StepState.IN_PROGRESS, StepState.SKIPPED, StepState.CANCELED}),
+    StepState.WAITING: frozenset(
+        {StepState.IN_PROGRESS, StepState.SCHEDULED, StepState.SKIPPED, StepState.CANCELED}
+    ),
+    StepState.COMPLETED: frozenset(),
+    StepState.FAILED: frozenset(),
+    StepState.SKIPPED: frozenset(),
+    StepState.CANCELED: frozenset(),
+}
+
+
+def is_done(state: StepState, outcome: Outcome | None) -> bool:
+    """Say whether a node whose latest attempt ended like this needs no further attempt."""
+    if state is StepState.SKIPPED:
+        return True
+    return state is StepState.COMPLETED and outcome is not Outcome.REATTEMPTED

@@ -1,0 +1,39 @@
+"""Statements on the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from geneva_drive.storage import keys
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.records import AuditRecord, Key
+from geneva_drive.storage.tables import Tables
+
+
+class AuditEntries:
+    """The rows of `audit_entries`, which are only ever added."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.audit_entries
+
+    def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not rows:
+            return
+        listed = [dict(row) for row in rows]
+        if self._tables.key_type is KeyType.UUID:
+            for row in listed:
+                row["id"] = keys.new_uuid()
+        connection.execute(insert(self._table), listed)
+
+    def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
+        c = self._table.c
+        query = (
+            select(c.command, c.actor, c.reason, c.at)
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.at, c.id)
+        )
+        return [AuditRecord(**row) for row in connection.execute(query).mappings()]

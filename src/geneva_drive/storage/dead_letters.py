@@ -1,0 +1,48 @@
+"""Statements on the dead letters: workflows that need a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from geneva_drive.storage import keys
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.records import Key
+from geneva_drive.storage.tables import Tables
+
+
+class DeadLetters:
+    """The rows of `dead_letters`, at most one pending per workflow."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.dead_letters
+
+    def add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add entries for locked workflows, except where one is pending already."""
+        pending = self.pending_reasons(connection, [row["workflow_id"] for row in rows])
+        listed = [dict(row) for row in rows if row["workflow_id"] not in pending]
+        if not listed:
+            return
+        if self._tables.key_type is KeyType.UUID:
+            for row in listed:
+                row["id"] = keys.new_uuid()
+        connection.execute(insert(self._table), listed)
+
+    def pending_reasons(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> dict[Key, str]:
+        if not workflow_ids:
+            return {}
+        c = self._table.c
+        query = select(c.workflow_id, c.reason).where(
+            c.workflow_id.in_(workflow_ids), c.state == "pending"
+        )
+        return {row[0]: row[1] for row in connection.execute(query)}
+
+    def count_pending(self, connection: Connection) -> int:
+        c = self._table.c
+        query = select(func.count()).select_from(self._table).where(c.state == "pending")
+        return connection.scalar(query) or 0

@@ -1,0 +1,25 @@
+"""What the databases do differently: each dialect is only its difference."""
+
+from __future__ import annotations
+
+from geneva_drive.errors import InvalidInput
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.mysql import MySQL
+from geneva_drive.storage.dialects.postgresql import PostgreSQL
+from geneva_drive.storage.dialects.sqlite import SQLite
+
+_DIALECTS: dict[str, type[Dialect]] = {
+    "sqlite": SQLite,
+    "postgresql": PostgreSQL,
+    "mysql": MySQL,
+    "mariadb": MySQL,
+}
+
+
+def for_name(name: str) -> Dialect:
+    try:
+        return _DIALECTS[name]()
+    except KeyError:
+        raise InvalidInput(
+            f"GenevaDrive runs on SQLite, PostgreSQL and MySQL/MariaDB, not on {name!r}."
+        ) from None

@@ -1,0 +1,60 @@
+"""The common ground of the databases: row locks that others can skip."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, RowMapping, Select, Table, func, update
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.settings import Settings
+
+
+class Dialect:
+    """Claims with SKIP LOCKED and locks with FOR UPDATE."""
+
+    def prepare(self, engine: Engine, settings: Settings) -> None:
+        """Set up the connections that the engine will make."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Enter what a writing transaction of this process has to hold."""
+        return contextlib.nullcontext()
+
+    def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
+        return query.with_for_update(skip_locked=skip_locked)
+
+    def now(self) -> ColumnElement[datetime]:
+        """Give the database's own clock, which leases are measured by."""
+        return func.clock_timestamp()
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        """Say whether the same transaction may succeed if it is tried again."""
+        return error.connection_invalidated
+
+    def is_read_only(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
+        return False
+
+    def is_busy(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
+        return False
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        return error.connection_invalidated or isinstance(error, OperationalError)
+
+    def claim(
+        self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
+    ) -> Sequence[RowMapping]:
+        """Take the rows that `due` selects, passing over those that others are taking."""
+        ids = self.lock(due, skip_locked=True).scalar_subquery()
+        claimed = connection.execute(
+            update(table).where(table.c.id.in_(ids)).values(**values).returning(table)
+        )
+        return claimed.mappings().all()
+
+    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:  # noqa: ARG002 - the dialects look
+        """Report settings of the database that matter to us, for `geneva doctor`."""
+        return []

@@ -1,0 +1,77 @@
+"""MySQL and MariaDB: READ COMMITTED, no RETURNING on UPDATE, errors by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    RowMapping,
+    Select,
+    Table,
+    event,
+    func,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.settings import Settings
+from geneva_drive.storage.dialects.base import Dialect
+
+_TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed since last read
+_READ_ONLY = {1290, 1792, 1836}
+_LOCK_WAIT_TIMEOUT = 1205
+_LOST = {2002, 2003, 2006, 2013, 1053, 1927}  # cannot connect, gone away, lost, shutdown, killed
+
+
+class MySQL(Dialect):
+    """MySQL 8 and MariaDB from 10.6 on."""
+
+    def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
+        # REPEATABLE READ would lock gaps between rows, and make workers wait for one another.
+        @event.listens_for(engine, "connect")
+        def read_committed(dbapi_connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+            cursor = dbapi_connection.cursor()
+            cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            cursor.execute("SET SESSION time_zone = '+00:00'")
+            cursor.close()
+
+    def now(self) -> ColumnElement[datetime]:
+        return func.utc_timestamp(text("6"))
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        return super().is_transient(error) or _number(error) in _TRY_AGAIN | _LOST
+
+    def is_read_only(self, error: DBAPIError) -> bool:
+        return _number(error) in _READ_ONLY
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        return _number(error) == _LOCK_WAIT_TIMEOUT
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        return error.connection_invalidated or _number(error) in _LOST
+
+    def claim(
+        self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
+    ) -> Sequence[RowMapping]:
+        ids = connection.scalars(self.lock(due, skip_locked=True)).all()
+        if not ids:
+            return []
+        connection.execute(update(table).where(table.c.id.in_(ids)).values(**values))
+        rows = connection.execute(select(table).where(table.c.id.in_(ids)))
+        return rows.mappings().all()
+
+    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
+        durable = connection.scalar(text("SELECT @@innodb_flush_log_at_trx_commit"))
+        return [(durable == 1, f"innodb_flush_log_at_trx_commit is {durable}")]
+
+
+def _number(error: DBAPIError) -> int | None:
+    arguments = getattr(error.orig, "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None

@@ -1,0 +1,49 @@
+"""PostgreSQL: SKIP LOCKED, RETURNING, and errors by SQLSTATE."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.storage.dialects.base import Dialect
+
+_TRY_AGAIN = {
+    "40001",  # serialization_failure
+    "40P01",  # deadlock_detected
+    "57P01",  # admin_shutdown: the server is being restarted
+    "57P02",  # crash_shutdown
+    "57P03",  # cannot_connect_now
+}
+_READ_ONLY = "25006"
+_LOCK_NOT_AVAILABLE = "55P03"
+
+
+class PostgreSQL(Dialect):
+    """What the common ground is modelled on."""
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
+
+    def is_read_only(self, error: DBAPIError) -> bool:
+        return _sqlstate(error) == _READ_ONLY
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        return _sqlstate(error) == _LOCK_NOT_AVAILABLE
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        # Without a SQLSTATE, the error came from the connection and not from the server.
+        return error.connection_invalidated or (
+            super().is_unreachable(error) and _sqlstate(error) is None
+        )
+
+    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
+        level = connection.scalar(text("SHOW default_transaction_isolation"))
+        durable = connection.scalar(text("SHOW synchronous_commit"))
+        return [
+            (level == "read committed", f"default isolation is {level!r}"),
+            (durable != "off", f"synchronous_commit is {durable!r}"),
+        ]
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)

@@ -1,0 +1,225 @@
+"""Statements on the table of step executions, which is the queue as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, tuple_, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import ACTIVE_STEP_STATES, StepState
+from geneva_drive.storage import keys
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.records import ExecutionRecord, Key
+from geneva_drive.storage.tables import Tables
+
+
+class Executions:
+    """The rows of `step_executions`."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._table = tables.step_executions
+        self._dialect = dialect
+
+    def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not rows:
+            return
+        listed = [dict(row) for row in rows]
+        if self._tables.key_type is KeyType.UUID:
+            for row in listed:
+                row["id"] = keys.new_uuid()
+        connection.execute(insert(self._table), listed)
+
+    def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
+        return self._by_id(
+            connection, select(self._table).where(self._table.c.id == execution_id)
+        ).get(execution_id)
+
+    def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, ExecutionRecord]:
+        """Lock and read executions whose workflows are locked already."""
+        wanted = sorted(set(ids))
+        query = select(self._table).where(self._table.c.id.in_(wanted)).order_by(self._table.c.id)
+        return self._by_id(connection, self._dialect.lock(query))
+
+    def lock_active(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Lock and read what is active of a workflow that is locked already."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.workflow_id == workflow_id, c.state.in_(ACTIVE_STEP_STATES))
+            .order_by(c.id)
+        )
+        return list(self._by_id(connection, self._dialect.lock(query)).values())
+
+    def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        c = self._table.c
+        # Created one after the other under the workflow's lock; ids made by two clients in one
+        # millisecond would not tell which came first.
+        query = (
+            select(self._table)
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.created_at, c.attempt_number, c.id)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def active_of(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> list[ExecutionRecord]:
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.workflow_id.in_(workflow_ids), c.state.in_(ACTIVE_STEP_STATES))
+            .order_by(c.id)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def list_matching(
+        self, connection: Connection, conditions: Mapping[str, Any], *, limit: int | None
+    ) -> list[ExecutionRecord]:
+        wanted = [self._table.c[name] == value for name, value in conditions.items()]
+        query = select(self._table).where(*wanted).order_by(self._table.c.id).limit(limit)
+        return list(self._by_id(connection, query).values())
+
+    def count(self, connection: Connection, conditions: Mapping[str, Any]) -> int:
+        wanted = [self._table.c[name] == value for name, value in conditions.items()]
+        query = select(func.count()).select_from(self._table).where(*wanted)
+        return connection.scalar(query) or 0
+
+    def last_attempts(
+        self, connection: Connection, nodes: Sequence[tuple[Key, str]]
+    ) -> dict[tuple[Key, str], int]:
+        """Give the highest attempt number of each (workflow id, node id) that has any."""
+        c = self._table.c
+        query = (
+            select(c.workflow_id, c.node_id, func.max(c.attempt_number))
+            .where(tuple_(c.workflow_id, c.node_id).in_(list(nodes)))
+            .group_by(c.workflow_id, c.node_id)
+        )
+        return {(row[0], row[1]): row[2] for row in connection.execute(query)}
+
+    def kept_result(
+        self, connection: Connection, workflow_id: Key, names: Sequence[str]
+    ) -> str | None:
+        """Give the stored result of the latest attempt of a node that kept one."""
+        c = self._table.c
+        query = (
+            select(c.result)
+            .where(c.workflow_id == workflow_id, c.node_id.in_(names), c.result.is_not(None))
+            .order_by(c.created_at.desc(), c.attempt_number.desc())
+            .limit(1)
+        )
+        return connection.scalar(query)
+
+    def move(
+        self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]
+    ) -> int:
+        """Change executions that are still as the caller saw them, and count them.
+
+        The claim token is the fence: a worker that lost its claim cannot end the new one.
+        """
+        c = self._table.c
+        tokens = {record.claim_token for record in moving}
+        states = {record.state for record in moving}
+        fence: ColumnElement[bool] = c.claim_token.in_(tokens - {None})
+        if None in tokens:
+            fence = c.claim_token.is_(None) | fence if len(tokens) > 1 else c.claim_token.is_(None)
+        statement = (
+            update(self._table)
+            .where(c.id.in_([record.id for record in moving]), c.state.in_(states), fence)
+            .values(**values)
+        )
+        return connection.execute(statement).rowcount
+
+    def claim(
+        self,
+        connection: Connection,
+        *,
+        types: Sequence[str],
+        queues: Sequence[str] | None,
+        limit: int,
+        claim: Mapping[str, Any],
+    ) -> list[ExecutionRecord]:
+        """Take up to `limit` claimable executions, the most urgent and oldest first."""
+        c = self._table.c
+        due = select(c.id).where(c.claimable, c.type.in_(types))
+        if queues is not None:
+            due = due.where(c.queue.in_(queues))
+        due = due.order_by(c.priority.desc(), c.id).limit(limit)
+        rows = self._dialect.claim(connection, self._table, due, dict(claim))
+        return sorted((ExecutionRecord.of(row) for row in rows), key=lambda e: (-e.priority, e.id))
+
+    def claim_one(
+        self, connection: Connection, execution_id: Key, claim: Mapping[str, Any]
+    ) -> ExecutionRecord | None:
+        """Take one execution ahead of its time, unless it is held or taken."""
+        c = self._table.c
+        free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
+        due = select(c.id).where(c.id == execution_id, free)
+        rows = self._dialect.claim(connection, self._table, due, dict(claim))
+        return ExecutionRecord.of(rows[0]) if rows else None
+
+    def wake(self, connection: Connection, now: datetime, limit: int) -> int:
+        """Make up to `limit` sleepers claimable whose time has come, and count them."""
+        c = self._table.c
+        due = select(c.id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
+        due = due.order_by(c.wakes_at).limit(limit)
+        return len(
+            self._dialect.claim(connection, self._table, due, {"claimable": True, "wakes_at": None})
+        )
+
+    def next_wake(self, connection: Connection) -> datetime | None:
+        c = self._table.c
+        query = select(func.min(c.wakes_at)).where(c.wakes_at.is_not(None))
+        wakes_at: datetime | None = connection.scalar(query)
+        return wakes_at
+
+    def top_priority(self, connection: Connection, types: Sequence[str]) -> int | None:
+        """Give the priority of the most urgent claimable execution."""
+        c = self._table.c
+        query = (
+            select(c.priority)
+            .where(c.claimable, c.type.in_(types))
+            .order_by(c.priority.desc(), c.id)
+            .limit(1)
+        )
+        return connection.scalar(query)
+
+    def held_by(self, connection: Connection, worker_id: str) -> list[ExecutionRecord]:
+        c = self._table.c
+        query = select(self._table).where(c.worker_id == worker_id, c.claim_token.is_not(None))
+        return list(self._by_id(connection, query).values())
+
+    def held_by_none_of(
+        self, connection: Connection, worker_ids: Sequence[str], limit: int
+    ) -> list[ExecutionRecord]:
+        """List executions in progress whose worker is not among these."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.claim_token.is_not(None), c.worker_id.not_in(worker_ids))
+            .order_by(c.id)
+            .limit(limit)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def with_token(
+        self, connection: Connection, workflow_ids: Sequence[Key], token: str
+    ) -> list[ExecutionRecord]:
+        c = self._table.c
+        query = select(self._table).where(c.workflow_id.in_(workflow_ids), c.claim_token == token)
+        return list(self._by_id(connection, query).values())
+
+    def overdue_types(self, connection: Connection) -> dict[str, int]:
+        """Count what could be claimed now, by type."""
+        c = self._table.c
+        query = select(c.type, func.count()).where(c.claimable).group_by(c.type)
+        return {row[0]: row[1] for row in connection.execute(query)}
+
+    @staticmethod
+    def _by_id(connection: Connection, query: Any) -> dict[Key, ExecutionRecord]:
+        rows = connection.execute(query).mappings()
+        return {row["id"]: ExecutionRecord.of(row) for row in rows}

@@ -1,0 +1,71 @@
+"""Which kind of key our tables have, and making keys on the client."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, inspect
+from sqlalchemy.types import Uuid
+
+from geneva_drive.errors import InvalidInput
+
+_UUID_SQL = re.compile(r"uuid|(var)?char\((36|32)\)", re.IGNORECASE)
+
+
+class KeyType(StrEnum):
+    """What our primary keys are made of; chosen at the first migration."""
+
+    BIGINT = "bigint"
+    UUID = "uuid"
+
+
+def detect(connection: Connection, own_prefix: str) -> KeyType:
+    """Choose uuid where most tables of the user's schema have uuid keys, else bigint."""
+    inspector = inspect(connection)
+    uuids = others = 0
+    for table in inspector.get_table_names():
+        if table.startswith((own_prefix, "alembic_")):
+            continue
+        key = inspector.get_pk_constraint(table)["constrained_columns"]
+        if len(key) != 1:
+            continue
+        column = next(c for c in inspector.get_columns(table) if c["name"] == key[0])
+        if is_uuid(column["type"]):
+            uuids += 1
+        else:
+            others += 1
+    return KeyType.UUID if uuids > others else KeyType.BIGINT
+
+
+def is_uuid(column_type: Any) -> bool:
+    return isinstance(column_type, Uuid) or bool(_UUID_SQL.fullmatch(str(column_type)))
+
+
+def parse(key_type: KeyType, value: object) -> Any:
+    """Read a key as users or the command line give it."""
+    try:
+        if key_type is KeyType.UUID:
+            return value if isinstance(value, UUID) else UUID(str(value))
+        number = int(str(value))
+    except ValueError:
+        raise InvalidInput(
+            f"{value!r} is not a workflow id: ids of this database are "
+            f"{'UUIDs' if key_type is KeyType.UUID else 'whole numbers'}."
+        ) from None
+    if not -(2**63) <= number < 2**63:
+        raise InvalidInput(f"{value!r} is not a workflow id: it has more than 64 bits.")
+    return number
+
+
+def new_uuid() -> UUID:
+    """Make a UUIDv7 (RFC 9562): a clock, then random bits, so that keys stay in order."""
+    milliseconds = time.time_ns() // 1_000_000
+    number = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
+    number = (number & ~(0xF << 76)) | (0x7 << 76)
+    number = (number & ~(0x3 << 62)) | (0x2 << 62)
+    return UUID(int=number)

@@ -1,0 +1,21 @@
+"""How Alembic reaches the database that `migrating.py` hands it."""
+
+from __future__ import annotations
+
+from alembic import context
+
+plan = context.config.attributes["plan"]
+
+if plan.connection is None:
+    context.configure(
+        dialect_name=plan.dialect_name,
+        dialect_opts={"paramstyle": "named"},
+        version_table=plan.version_table,
+        literal_binds=True,
+        as_sql=True,
+    )
+else:
+    context.configure(connection=plan.connection, version_table=plan.version_table)
+
+with context.begin_transaction():
+    context.run_migrations()

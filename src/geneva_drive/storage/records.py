@@ -1,0 +1,124 @@
+"""Rows as the engine sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from geneva_drive import serialization
+from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+
+Key = Any  # an int or a UUID, by the database's key type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRecord:
+    """A row of `workflows`."""
+
+    id: Key
+    type: str
+    state: WorkflowState
+    requested: Request | None
+    requested_reason: str | None
+    hero_type: str | None
+    hero_id: str | None
+    allow_multiple: bool
+    idempotency_key: str | None
+    context: str | None
+    queue: str | None
+    priority: int | None
+    next_step_name: str | None
+    previous_step_name: str | None
+    paused_reason: str | None
+    paused_step_name: str | None
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    canceled_at: datetime | None
+    paused_at: datetime | None
+
+    @classmethod
+    def of(cls, row: RowMapping) -> WorkflowRecord:
+        values = {name: row[name] for name in cls.__dataclass_fields__}
+        values["state"] = WorkflowState(values["state"])
+        values["requested"] = Request(values["requested"]) if values["requested"] else None
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionRecord:
+    """A row of `step_executions`."""
+
+    id: Key
+    workflow_id: Key
+    type: str
+    signature: str
+    step_name: str
+    node_id: str
+    slot: str
+    attempt_number: int
+    state: StepState
+    outcome: Outcome | None
+    queue: str
+    priority: int
+    claimable: bool
+    stop: Request | None
+    worker_id: str | None
+    claim_token: str | None
+    failures: str | None
+    recoveries: int
+    scheduled_for: datetime
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    error_class: str | None
+    error_message: str | None
+    error_backtrace: str | None
+    result: str | None
+    metadata: str | None
+
+    @classmethod
+    def of(cls, row: RowMapping) -> ExecutionRecord:
+        values = {name: row[name] for name in cls.__dataclass_fields__}
+        values["state"] = StepState(values["state"])
+        values["outcome"] = Outcome(values["outcome"]) if values["outcome"] else None
+        values["stop"] = Request(values["stop"]) if values["stop"] else None
+        return cls(**values)
+
+    @property
+    def failure_counts(self) -> dict[str, int]:
+        """Count the consecutive failures under each exception policy."""
+        counts: dict[str, int] = serialization.load(self.failures) or {}
+        return counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """A row of `audit_entries`: who did what to a workflow, when and why."""
+
+    command: str
+    actor: str | None
+    reason: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRecord:
+    """A row of `workers`."""
+
+    id: str
+    name: str
+    queues: tuple[str, ...] | None
+    signatures: dict[str, str]
+    started_at: datetime
+    heartbeat_at: datetime
+    stopped_at: datetime | None
+    heard_within_lease: bool
+
+    @property
+    def is_alive(self) -> bool:
+        return self.heard_within_lease and self.stopped_at is None

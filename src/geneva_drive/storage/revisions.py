@@ -1,0 +1,10 @@
+"""The schema's revisions in order, known without loading Alembic."""
+
+from __future__ import annotations
+
+REVISIONS = ("0001",)
+HEAD = REVISIONS[-1]
+
+
+def version_table(prefix: str) -> str:
+    return f"{prefix}schema_version"

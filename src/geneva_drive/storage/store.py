@@ -1,0 +1,69 @@
+"""A migrated database, opened: its tables and the statements on each."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, column, delete, inspect, select, table
+
+from geneva_drive.errors import NotMigrated, TooNew
+from geneva_drive.storage import keys, revisions
+from geneva_drive.storage.audit import AuditEntries
+from geneva_drive.storage.database import Database
+from geneva_drive.storage.dead_letters import DeadLetters
+from geneva_drive.storage.executions import Executions
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.workers import Workers
+from geneva_drive.storage.workflows import Workflows
+
+
+class Store:
+    """Everything that a Drive remembers."""
+
+    def __init__(self, database: Database, tables: Tables) -> None:
+        self.database = database
+        self.tables = tables
+        self.workflows = Workflows(tables, database.dialect)
+        self.executions = Executions(tables, database.dialect)
+        self.audit_entries = AuditEntries(tables)
+        self.dead_letters = DeadLetters(tables)
+        self.workers = Workers(tables, database.dialect)
+        self.write = database.write
+        self.reading = database.reading
+        self.transaction = database.transaction
+
+    def empty(self, connection: Connection) -> None:
+        """Delete every row, children first; for tests."""
+        for each in reversed(self.tables.metadata.sorted_tables):
+            connection.execute(delete(each))
+
+    @property
+    def key_type(self) -> KeyType:
+        return self.tables.key_type
+
+
+def open_store(database: Database, prefix: str) -> Store:
+    """Check that the tables are those this code knows, and get them ready."""
+    with database.reading() as connection:
+        revision = read_revision(connection, prefix)
+        if revision is None or (revision in revisions.REVISIONS and revision != revisions.HEAD):
+            raise NotMigrated(database.url)
+        if revision != revisions.HEAD:
+            raise TooNew(database.url, revision)
+        return Store(database, read_tables(connection, prefix))
+
+
+def read_revision(connection: Connection, prefix: str) -> str | None:
+    name = revisions.version_table(prefix)
+    if not inspect(connection).has_table(name):
+        return None
+    revision: str | None = connection.scalar(
+        select(table(name, column("version_num")).c.version_num)
+    )
+    return revision
+
+
+def read_tables(connection: Connection, prefix: str) -> Tables:
+    columns = inspect(connection).get_columns(f"{prefix}workflows")
+    key = next(column for column in columns if column["name"] == "id")
+    key_type = KeyType.UUID if keys.is_uuid(key["type"]) else KeyType.BIGINT
+    return Tables(prefix=prefix, key_type=key_type, dialect_name=connection.dialect.name)

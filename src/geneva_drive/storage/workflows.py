@@ -1,0 +1,167 @@
+"""Statements on the table of workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, delete, exists, func, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState, WorkflowState
+from geneva_drive.storage import keys
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.records import Key, WorkflowRecord
+from geneva_drive.storage.tables import Tables
+
+
+class Workflows:
+    """The rows of `workflows`."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._table = tables.workflows
+        self._dialect = dialect
+
+    def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
+        row = dict(values)
+        if self._tables.key_type is KeyType.UUID:
+            row["id"] = keys.new_uuid()
+        result = connection.execute(insert(self._table), row)
+        return result.inserted_primary_key[0] if result.inserted_primary_key else row["id"]
+
+    def get(self, connection: Connection, workflow_id: Key) -> WorkflowRecord | None:
+        found = self.get_many(connection, [workflow_id])
+        return found.get(workflow_id)
+
+    def get_many(self, connection: Connection, ids: Sequence[Key]) -> dict[Key, WorkflowRecord]:
+        rows = connection.execute(select(self._table).where(self._table.c.id.in_(ids)))
+        return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
+
+    def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
+        """Lock and read workflows in the order of their ids: two committers cannot deadlock."""
+        wanted = sorted(set(ids))
+        query = select(self._table).where(self._table.c.id.in_(wanted)).order_by(self._table.c.id)
+        rows = connection.execute(self._dialect.lock(query))
+        return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
+
+    def move(
+        self,
+        connection: Connection,
+        ids: Sequence[Key],
+        state: WorkflowState,
+        values: Mapping[str, Any],
+    ) -> int:
+        """Change workflows that are still in `state`, and count them."""
+        statement = (
+            update(self._table)
+            .where(self._table.c.id.in_(ids), self._table.c.state == state)
+            .values(**values)
+        )
+        return connection.execute(statement).rowcount
+
+    def with_idempotency_key(
+        self, connection: Connection, type_name: str, key: str
+    ) -> WorkflowRecord | None:
+        c = self._table.c
+        return self._first(connection, and_(c.type == type_name, c.idempotency_key == key))
+
+    def ongoing_of_hero(
+        self, connection: Connection, type_name: str, hero_type: str, hero_id: str
+    ) -> WorkflowRecord | None:
+        c = self._table.c
+        return self._first(
+            connection,
+            and_(
+                c.type == type_name,
+                c.hero_type == hero_type,
+                c.hero_id == hero_id,
+                c.state.not_in(ENDED_WORKFLOW_STATES),
+                ~c.allow_multiple,
+            ),
+        )
+
+    def _first(
+        self, connection: Connection, condition: ColumnElement[bool]
+    ) -> WorkflowRecord | None:
+        query = select(self._table).where(condition).order_by(self._table.c.id).limit(1)
+        row = connection.execute(query).mappings().first()
+        return WorkflowRecord.of(row) if row else None
+
+    def in_state(self, state: WorkflowState) -> ColumnElement[bool]:
+        """Put a state as readers see it into a condition."""
+        c = self._table.c
+        match state:
+            case WorkflowState.READY:
+                return and_(c.state == WorkflowState.READY, ~self._has_running())
+            case WorkflowState.PERFORMING:
+                return and_(c.state == WorkflowState.READY, self._has_running())
+            case _:
+                return c.state == state
+
+    def _has_running(self) -> ColumnElement[bool]:
+        executions = self._tables.step_executions.c
+        return exists().where(
+            executions.workflow_id == self._table.c.id,
+            executions.state == StepState.IN_PROGRESS,
+        )
+
+    def is_ongoing(self) -> ColumnElement[bool]:
+        return self._table.c.state.not_in(ENDED_WORKFLOW_STATES)
+
+    def is_of_types(self, types: Sequence[str]) -> ColumnElement[bool]:
+        return self._table.c.type.in_(types)
+
+    def is_of_hero(self, hero_type: str, hero_id: str) -> ColumnElement[bool]:
+        return and_(self._table.c.hero_type == hero_type, self._table.c.hero_id == hero_id)
+
+    def select(
+        self,
+        conditions: Sequence[ColumnElement[bool]],
+        *,
+        limit: int | None,
+        after: Key | None = None,
+    ) -> Select[Any]:
+        query = select(self._table).where(*conditions).order_by(self._table.c.id).limit(limit)
+        return query if after is None else query.where(self._table.c.id > after)
+
+    def list_matching(
+        self,
+        connection: Connection,
+        conditions: Sequence[ColumnElement[bool]],
+        *,
+        limit: int | None,
+        after: Key | None = None,
+    ) -> list[WorkflowRecord]:
+        rows = connection.execute(self.select(conditions, limit=limit, after=after))
+        return [WorkflowRecord.of(row) for row in rows.mappings()]
+
+    def count(self, connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:
+        query = select(func.count()).select_from(self._table).where(*conditions)
+        return connection.scalar(query) or 0
+
+    def count_by_state(self, connection: Connection) -> dict[tuple[str, WorkflowState], int]:
+        c = self._table.c
+        query = select(c.type, c.state, func.count()).group_by(c.type, c.state)
+        return {(row[0], WorkflowState(row[1])): row[2] for row in connection.execute(query)}
+
+    def delete_ended(self, connection: Connection, before: datetime, limit: int) -> int:
+        """Delete a batch of workflows that ended before a moment, with all that belongs to them."""
+        c = self._table.c
+        ended_at = func.coalesce(c.finished_at, c.canceled_at)
+        query = (
+            select(c.id)
+            .where(c.state.in_(ENDED_WORKFLOW_STATES), ended_at < before)
+            .order_by(c.id)
+            .limit(limit)
+        )
+        ids = connection.scalars(self._dialect.lock(query, skip_locked=True)).all()
+        for table in (
+            self._tables.step_executions,
+            self._tables.audit_entries,
+            self._tables.dead_letters,
+        ):
+            connection.execute(delete(table).where(table.c.workflow_id.in_(ids)))
+        return connection.execute(delete(self._table).where(c.id.in_(ids))).rowcount

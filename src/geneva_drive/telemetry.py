@@ -1,0 +1,163 @@
+"""What happened, told after it was committed: typed events and who listens to them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from geneva_drive.states import Outcome, StepState, WorkflowState
+
+logger = logging.getLogger("geneva_drive")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowChanged:
+    """A workflow was created (`from_state` is None) or changed its state."""
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    from_state: WorkflowState | None
+    to_state: WorkflowState
+    at: datetime
+    execution_id: Any = None
+    step_name: str | None = None
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepChanged:
+    """A step execution was scheduled (`from_state` is None) or changed its state."""
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    execution_id: Any
+    step_name: str
+    from_state: StepState | None
+    to_state: StepState
+    outcome: Outcome | None
+    at: datetime
+    # Where the failure happened in this process; None for one that is only known from its row.
+    error: BaseException | None = None
+
+
+Event = WorkflowChanged | StepChanged
+Subscriber = Callable[[Event], object]
+
+
+class Events:
+    """The list of those who want to know, called in the process that committed."""
+
+    def __init__(self) -> None:
+        self._subscribers: tuple[Subscriber, ...] = ()
+        self._lock = threading.Lock()
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` with every event from now on; the answer ends that.
+
+        >>> import geneva_drive as gd
+        >>> drive = gd.Drive("sqlite:///doctest.db")
+        >>> unsubscribe = drive.events.subscribe(lambda event: print(event.to_state))
+        >>> unsubscribe()
+        """
+        with self._lock:
+            self._subscribers += (subscriber,)
+
+        def unsubscribe() -> None:
+            with self._lock:
+                self._subscribers = tuple(s for s in self._subscribers if s is not subscriber)
+
+        return unsubscribe
+
+    @property
+    def wanted(self) -> bool:
+        """Say whether anybody listens, so that unwanted events are never built."""
+        return bool(self._subscribers) or logger.isEnabledFor(logging.INFO)
+
+    def emit(self, events: Iterable[Event]) -> None:
+        for event in events:
+            log_event(event)
+            for subscriber in self._subscribers:
+                try:
+                    subscriber(event)
+                except Exception:
+                    # What was committed stays committed, whoever stumbles over hearing of it.
+                    logger.exception("Subscriber %r failed on %r", subscriber, event)
+
+
+def log_event(event: Event) -> None:
+    level = logging.INFO
+    if isinstance(event, StepChanged) and event.to_state is StepState.FAILED:
+        level = logging.WARNING
+    if not logger.isEnabledFor(level):
+        return
+    ids = identifiers(
+        type_name=event.type,
+        workflow_id=event.workflow_id,
+        hero=(event.hero_type, event.hero_id),
+        step_name=event.step_name,
+        execution_id=event.execution_id,
+    )
+    what = "step" if isinstance(event, StepChanged) else "workflow"
+    cause = f" ({event.outcome})" if event.outcome else ""
+    logger.log(
+        level,
+        "%s %s %s -> %s%s",
+        prefix(ids),
+        what,
+        event.from_state or "new",
+        event.to_state,
+        cause,
+        extra=ids,
+    )
+
+
+def identifiers(
+    *,
+    type_name: str,
+    workflow_id: Any,
+    hero: tuple[str | None, str | None],
+    step_name: str | None,
+    execution_id: Any,
+) -> dict[str, Any]:
+    """Name the ids under the keys that every log line of this library uses."""
+    return {
+        "geneva_type": type_name,
+        "geneva_workflow_id": workflow_id,
+        "geneva_hero_type": hero[0],
+        "geneva_hero_id": hero[1],
+        "geneva_step_name": step_name,
+        "geneva_execution_id": execution_id,
+    }
+
+
+def prefix(ids: dict[str, Any]) -> str:
+    words = [f"{ids['geneva_type']} workflow={ids['geneva_workflow_id']}"]
+    if ids["geneva_hero_type"]:
+        words.append(f"hero={ids['geneva_hero_type']}/{ids['geneva_hero_id']}")
+    if ids["geneva_step_name"]:
+        words.append(f"step={ids['geneva_step_name']} execution={ids['geneva_execution_id']}")
+    return f"[{' '.join(words)}]"
+
+
+class StepLogger(logging.LoggerAdapter[logging.Logger]):
+    """The logger that a step finds at `self.logger`: every line carries the ids."""
+
+    def __init__(self, name: str, ids: dict[str, Any]) -> None:
+        super().__init__(logging.getLogger(name), ids)
+        # logging formats the whole line, where a % of a hero's id would be a placeholder.
+        self._prefix = prefix(ids).replace("%", "_")
+
+    def process(
+        self, msg: Any, kwargs: MutableMapping[str, Any]
+    ) -> tuple[Any, MutableMapping[str, Any]]:
+        extra = kwargs.get("extra") or {}
+        kwargs["extra"] = {**(self.extra or {}), **extra}
+        return f"{self._prefix} {msg}", kwargs

@@ -1,0 +1,27 @@
+"""For users' tests and ours: run workflows now, move the clock, and look at what came of it."""
+
+from __future__ import annotations
+
+from geneva_drive.testing.assertions import assert_step_executed, assert_workflow_state
+from geneva_drive.testing.crashing import crash_after
+from geneva_drive.testing.running import (
+    drain,
+    instance,
+    perform_next_step,
+    perform_step_inline,
+    speedrun,
+)
+from geneva_drive.testing.time import expire_leases, time_travel
+
+__all__ = [
+    "assert_step_executed",
+    "assert_workflow_state",
+    "crash_after",
+    "drain",
+    "expire_leases",
+    "instance",
+    "perform_next_step",
+    "perform_step_inline",
+    "speedrun",
+    "time_travel",
+]

@@ -1,0 +1,38 @@
+"""Letting a worker die at a chosen point, as a power cut would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from geneva_drive.engine import probes
+from geneva_drive.engine.probes import Point
+
+
+class Crashed(BaseException):
+    """The death of the worker; no `except Exception` on the way survives it."""
+
+
+@contextmanager
+def crash_after(point: Point) -> Iterator[None]:
+    """End the thread that runs executions right after `point`: "claim", "body" or "commit".
+
+    What was committed by then stays, what was not is lost, and the execution is taken back like
+    that of any dead worker. The block itself goes on behind the crash.
+
+    >>> from geneva_drive.testing import crash_after, drain
+    >>> with crash_after("body"):  # doctest: +SKIP
+    ...     drain(drive)           # the body ran, its outcome was not recorded
+    >>> drain(drive)               # doctest: +SKIP
+    """
+
+    def watch(reached: Point) -> None:
+        if reached == point:
+            raise Crashed(point)
+
+    with probes.watching(watch):
+        try:
+            yield
+        except Crashed:
+            return
+    raise AssertionError(f"Nothing reached the point {point!r}.")

@@ -1,0 +1,29 @@
+"""A Drive as new, on a database that may have been used before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from geneva_drive.definition import registry
+from geneva_drive.drive import default
+from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import NotMigrated
+
+
+@contextmanager
+def fresh_drive(url: str, **settings: Any) -> Iterator[Drive]:
+    """Give a migrated, empty Drive as the default, and forget the classes defined meanwhile."""
+    drive = Drive(url, **settings)
+    try:
+        store = drive.store
+    except NotMigrated:
+        drive.migrate()
+        store = drive.store
+    store.write(store.empty)
+    default.use(drive)
+    with registry.isolated():
+        yield drive
+    default.use(None)
+    drive.close()

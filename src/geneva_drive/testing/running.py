@@ -1,0 +1,127 @@
+"""Running workflows in a test, without a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from geneva_drive import serialization
+from geneva_drive.definition.workflow import Workflow, definition_of, start_executing
+from geneva_drive.drive.default import current_drive
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.engine import heroes
+from geneva_drive.engine.run_context import RunContext
+from geneva_drive.errors import InvalidStateError
+from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.worker import inline
+
+W = TypeVar("W", bound=Workflow[Any])
+
+
+def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandle[W]:
+    """Run a workflow to its end or its next pause, ignoring waits.
+
+    Raises `AssertionError` if more than `max_steps` executions are needed.
+    """
+    for _ in range(max_steps):
+        if perform_next_step(workflow) is None:
+            return workflow
+    if workflow.reload().current_execution is None:
+        return workflow
+    raise AssertionError(
+        f"{workflow!r} is not over after {max_steps} steps; it stands at "
+        f"{workflow.next_step_name!r}. Raise max_steps, or look for an endless reattempt."
+    )
+
+
+def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
+    """Run the execution that is next, whatever its schedule; None if there is none to run."""
+    workflow.reload()
+    execution = workflow.current_execution
+    if workflow.state is not WorkflowState.READY or execution is None:
+        return None
+    return _perform(workflow, execution)
+
+
+def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> StepExecution:
+    """Run the scheduled execution in this thread; `step`, if given, must be the next one."""
+    workflow.reload()
+    execution = workflow.current_execution
+    if execution is None or execution.state is not StepState.SCHEDULED:
+        raise InvalidStateError(f"{workflow!r} has no scheduled step to perform.")
+    if step is not None:
+        name = workflow.name_of(step)
+        if name != execution.step_name:
+            raise InvalidStateError(
+                f"{workflow!r} stands at step {execution.step_name!r}, not at {name!r}."
+            )
+    performed = _perform(workflow, execution)
+    if performed is None:
+        raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
+    return performed
+
+
+def drain(drive: Drive | None = None) -> int:
+    """Run everything that is due now, and what becomes due by it; count the executions."""
+    return inline.run_due((drive or current_drive()).environment)
+
+
+def instance(
+    workflow_class: type[W],
+    hero: Any = None,
+    *,
+    context: Mapping[str, Any] | None = None,
+    drive: Drive | None = None,
+) -> W:
+    """Make a bare instance for calling a body directly; nothing is stored.
+
+    >>> import geneva_drive as gd
+    >>> from geneva_drive.testing import instance
+    >>> class Invoice(gd.Workflow):
+    ...     @gd.step
+    ...     def total(self): return self.context["net"] * 1.21
+    >>> instance(Invoice, context={"net": 100}).total()
+    121.0
+    """
+    now = datetime.now(UTC)
+    reference = heroes.reference_to(hero) if hero is not None else None
+    empty: dict[str, Any] = dict.fromkeys(WorkflowRecord.__dataclass_fields__)
+    record = WorkflowRecord(
+        **{
+            **empty,
+            "type": definition_of(workflow_class).type,
+            "state": WorkflowState.READY,
+            "hero_type": reference.type if reference else None,
+            "hero_id": reference.id if reference else None,
+            "context": None if context is None else serialization.dump(dict(context)),
+            "created_at": now,
+            "updated_at": now,
+        }
+    )
+    bare = _BareContext(drive or current_drive(), workflow_class, record, hero)
+    return start_executing(workflow_class, bare)
+
+
+class _BareContext(RunContext):
+    """The context of an instance whose hero is at hand and whose workflow is nowhere."""
+
+    def __init__(
+        self, drive: Drive, workflow_class: type[Workflow[Any]], record: WorkflowRecord, hero: Any
+    ) -> None:
+        super().__init__(drive.environment, definition_of(workflow_class), record, None)
+        self._given_hero = hero
+
+    def load_hero(self) -> Any:
+        return self._given_hero
+
+
+def _perform(workflow: WorkflowHandle[Any], execution: StepExecution) -> StepExecution | None:
+    drive = workflow.drive
+    if not inline.run_one(drive.environment, execution.id):
+        return None
+    workflow.reload()
+    return next(e for e in workflow.step_executions if e.id == execution.id)

@@ -1,0 +1,71 @@
+"""Taking executions that are due: one statement for as many as there are free slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.engine import announcing
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.rows import claim_values
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.worker.identity import Identity, new_token
+
+
+def claim_due(environment: Environment, identity: Identity, limit: int) -> list[Claimed]:
+    """Claim up to `limit` executions of the classes and queues that this worker serves."""
+    types = identity.served_types()
+    if not types or limit < 1:
+        return []
+    store, now, token = environment.store, environment.clock.now(), new_token()
+
+    def take(connection: Connection) -> list[Claimed]:
+        executions = store.executions.claim(
+            connection,
+            types=types,
+            queues=None if identity.queues is None else sorted(identity.queues),
+            limit=limit,
+            claim=claim_values(identity.id, token, now),
+        )
+        ids = [execution.workflow_id for execution in executions]
+        workflows = store.workflows.get_many(connection, ids) if ids else {}
+        return _claimed(executions, workflows, token)
+
+    return _told(environment, store.write(take))
+
+
+def claim_one(environment: Environment, identity: Identity, execution_id: Key) -> Claimed | None:
+    """Claim one execution ahead of its time; None if it is held, taken or over."""
+    store, now, token = environment.store, environment.clock.now(), new_token()
+
+    def take(connection: Connection) -> list[Claimed]:
+        values = claim_values(identity.id, token, now)
+        execution = store.executions.claim_one(connection, execution_id, values)
+        if execution is None:
+            return []
+        workflows = store.workflows.get_many(connection, [execution.workflow_id])
+        return _claimed([execution], workflows, token)
+
+    claimed = _told(environment, store.write(take))
+    return claimed[0] if claimed else None
+
+
+def _claimed(
+    executions: Iterable[ExecutionRecord], workflows: Mapping[Any, WorkflowRecord], token: str
+) -> list[Claimed]:
+    return [
+        Claimed(workflow=workflows[execution.workflow_id], execution=execution, claim_token=token)
+        for execution in executions
+    ]
+
+
+def _told(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
+    if claimed and environment.events.wanted:
+        now = environment.clock.now()
+        environment.events.emit(
+            announcing.claimed(one.workflow, one.execution, now) for one in claimed
+        )
+    return claimed

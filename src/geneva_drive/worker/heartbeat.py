@@ -1,0 +1,90 @@
+"""Saying that a worker is alive, and making sure it knows what it holds."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from geneva_drive.engine import recovery
+from geneva_drive.engine.environment import Environment
+from geneva_drive.storage.records import Key
+from geneva_drive.worker.flights import Flights
+from geneva_drive.worker.identity import Identity, signatures
+
+logger = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """One row per worker, not per execution, renewed on the database's clock."""
+
+    def __init__(self, environment: Environment, identity: Identity, flights: Flights) -> None:
+        self._environment = environment
+        self._identity = identity
+        self._flights = flights
+        self._unknown: set[Key] = set()
+        self._last_beat = time.monotonic()
+        self._may_judge_at = time.monotonic()
+
+    @property
+    def may_judge(self) -> bool:
+        """Say whether this worker may call others dead.
+
+        After an outage all have been silent. Whoever is back first would otherwise take everybody's
+        work, so one that missed its own heartbeat leaves the others a lease to be heard again.
+        """
+        return time.monotonic() >= self._may_judge_at
+
+    def register(self) -> None:
+        store = self._environment.store
+        store.write(
+            lambda connection: store.workers.register(
+                connection,
+                self._identity.id,
+                name=self._identity.name,
+                queues=None if self._identity.queues is None else sorted(self._identity.queues),
+                signatures=signatures(),
+            )
+        )
+        # Those who live get the time of one heartbeat to show it to a newcomer.
+        interval = self._environment.settings.heartbeat_interval.total_seconds()
+        self._last_beat = time.monotonic()
+        self._may_judge_at = self._last_beat + interval
+
+    def beat(self) -> None:
+        store = self._environment.store
+        is_known = store.write(lambda connection: store.workers.beat(connection, self._identity.id))
+        self._note_silence()
+        if not is_known:
+            logger.warning(
+                "Worker %s had been silent past its lease and was given up; it goes on anew",
+                self._identity.name,
+            )
+            self.register()
+        self._give_back_unknown()
+
+    def end(self) -> None:
+        store = self._environment.store
+        store.write(lambda connection: store.workers.stop(connection, self._identity.id))
+
+    def _note_silence(self) -> None:
+        now = time.monotonic()
+        lease = self._environment.settings.lease.total_seconds()
+        if now - self._last_beat > lease:
+            self._may_judge_at = now + lease
+        self._last_beat = now
+
+    def _give_back_unknown(self) -> None:
+        """Return rows in this worker's name that it does not have: an answer that got lost.
+
+        Only at the second sight: a claim may be committed and not yet in memory.
+        """
+        store = self._environment.store
+        with store.reading() as connection:
+            held = store.executions.held_by(connection, self._identity.id)
+        in_memory = self._flights.ids()
+        unknown = [record for record in held if record.id not in in_memory]
+        lost = [record for record in unknown if record.id in self._unknown]
+        recovery.give_back(
+            self._environment, lost, "The answer to its claim was lost.", counted=False
+        )
+        self._unknown = {record.id for record in unknown} - {record.id for record in lost}

@@ -1,0 +1,24 @@
+"""Duties that every worker does and none leads: waking sleepers, taking back lost executions."""
+
+from __future__ import annotations
+
+from geneva_drive.engine import recovery
+from geneva_drive.engine.environment import Environment
+
+_BATCH = 1000
+
+
+def wake_due(environment: Environment) -> int:
+    """Make executions claimable whose time has come, in batches; count them."""
+    store, now = environment.store, environment.clock.now()
+    total = 0
+    while True:
+        woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
+        total += woken
+        if woken < _BATCH:
+            return total
+
+
+def housekeep(environment: Environment) -> int:
+    """Do every duty once; count what was changed. Safe on many workers at the same time."""
+    return wake_due(environment) + recovery.take_back(environment)

@@ -1,0 +1,42 @@
+"""Who a worker is: its id, its name, and what it serves."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.workflow import definition_of
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+def _name() -> str:
+    return f"{platform.node()}:{os.getpid()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A worker to others: a new one each time, so that nobody inherits an old claim."""
+
+    id: str = field(default_factory=_new_id)
+    name: str = field(default_factory=_name)
+    queues: frozenset[str] | None = None
+
+    def served_types(self) -> Sequence[str]:
+        return sorted(signatures())
+
+
+def signatures() -> dict[str, str]:
+    """Name the classes in this process, each with the shape that its code has."""
+    definitions = (definition_of(known) for known in registry.all_classes())
+    return {definition.type: definition.signature for definition in definitions}
+
+
+def new_token() -> str:
+    return uuid4().hex

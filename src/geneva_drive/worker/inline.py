@@ -1,0 +1,77 @@
+"""Running executions in the calling thread, one after the other: for tests and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from geneva_drive.engine import performing, probes
+from geneva_drive.engine.committing import announce, commit_endings
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.outcome import Lost
+from geneva_drive.engine.performing import Committed
+from geneva_drive.storage.records import Key
+from geneva_drive.worker.claiming import claim_due, claim_one
+from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.identity import Identity, signatures
+
+
+def run_one(environment: Environment, execution_id: Key) -> bool:
+    """Run one execution now, whatever its schedule; False if it is not there to be run."""
+    with _presence(environment) as identity:
+        claimed = claim_one(environment, identity, execution_id)
+        if claimed is None:
+            return False
+        _perform(environment, claimed)
+        return True
+
+
+def run_due(environment: Environment) -> int:
+    """Run everything that is due, and what becomes due by it; count the executions."""
+    total = 0
+    with _presence(environment) as identity:
+        while True:
+            housekeep(environment)
+            claimed = claim_due(environment, identity, limit=1)
+            if not claimed:
+                return total
+            _perform(environment, claimed[0])
+            total += 1
+
+
+def _perform(environment: Environment, claimed: Claimed) -> None:
+    probes.reached("claim")
+    run = performing.start(environment, claimed)
+    performed = performing.perform(run, environment, claimed, None)
+    if isinstance(performed, Committed):
+        if performed.applied is not None:
+            announce(environment, [performed.applied])
+        return
+    probes.reached("body")
+    commit_endings(environment, [performing.ending(claimed, performed.outcome)])
+    probes.reached("commit")
+    if isinstance(performed.outcome, Lost) and isinstance(
+        performed.outcome.interrupt, KeyboardInterrupt
+    ):
+        raise performed.outcome.interrupt
+
+
+@contextmanager
+def _presence(environment: Environment) -> Iterator[Identity]:
+    """Be a worker to the others, so that nobody takes back what runs here."""
+    identity = Identity()
+    store = environment.store
+    store.write(
+        lambda connection: store.workers.register(
+            connection,
+            identity.id,
+            name=f"{identity.name} (inline)",
+            queues=None,
+            signatures=signatures(),
+        )
+    )
+    try:
+        yield identity
+    finally:
+        store.write(lambda connection: store.workers.forget(connection, [identity.id]))

@@ -1,0 +1,63 @@
+"""Threads that run steps, of which a hung one can be left behind."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+
+from geneva_drive.worker.flights import Flight
+
+logger = logging.getLogger(__name__)
+
+
+class Pool:
+    """A fixed number of working threads; a thread stuck in a timed-out body is replaced."""
+
+    def __init__(self, size: int, work: Callable[[Flight], None]) -> None:
+        self._size = size
+        self._work = work
+        self._inbox: queue.SimpleQueue[Flight | None] = queue.SimpleQueue()
+        self._stuck: set[Flight] = set()
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        for _ in range(self._size):
+            self._start_thread()
+
+    def submit(self, flight: Flight) -> None:
+        self._inbox.put(flight)
+
+    def stop(self) -> None:
+        """Let each thread end after what it does now; a stuck one is left to the process's end."""
+        for _ in range(self._size):
+            self._inbox.put(None)
+
+    def leave_behind(self, flight: Flight) -> int:
+        """Replace the thread that is stuck with `flight`; give the number of stuck ones."""
+        with self._lock:
+            self._stuck.add(flight)
+            number = len(self._stuck)
+        self._start_thread()
+        return number
+
+    def _start_thread(self) -> None:
+        threading.Thread(target=self._serve, name="geneva-step", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            flight = self._inbox.get()
+            if flight is None:
+                return
+            try:
+                self._work(flight)
+            except Exception:
+                # A fault of ours, not of the step: the execution stays claimed, and the heartbeat
+                # gives it back; the thread must live on.
+                logger.exception("Execution %s was dropped", flight.claimed.execution.id)
+            with self._lock:
+                if flight in self._stuck:
+                    # Its place was taken: two would be one too many.
+                    self._stuck.discard(flight)
+                    return

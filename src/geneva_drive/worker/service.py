@@ -1,0 +1,36 @@
+"""The one shape of everything that runs beside."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+logger = logging.getLogger(__name__)
+
+
+class Periodic:
+    """Does something again and again on a thread of its own."""
+
+    def __init__(self, name: str, every: timedelta, action: Callable[[], object]) -> None:
+        self.name = name
+        self._every = every.total_seconds()
+        self._action = action
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"geneva-{name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        self._stopping.set()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._every):
+            try:
+                self._action()
+            except Exception:
+                # One bad round (a database hiccup) must not end the heartbeat.
+                logger.exception("%s failed; next try in %ss", self.name, self._every)

@@ -1,0 +1,269 @@
+"""A worker: claims what is due, runs it on its threads, commits what came of it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+from geneva_drive.engine import performing, recovery
+from geneva_drive.engine.commit import Applied, Chaining
+from geneva_drive.engine.committing import announce
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.executor import Claimed, continued
+from geneva_drive.engine.outcome import Lost, StepOutcome
+from geneva_drive.engine.performing import Committed, Concluded
+from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.committer import Committer, Pending
+from geneva_drive.worker.flights import Flight, Flights
+from geneva_drive.worker.heartbeat import Heartbeat
+from geneva_drive.worker.housekeeping import wake_due
+from geneva_drive.worker.identity import Identity, new_token
+from geneva_drive.worker.pool import Pool
+from geneva_drive.worker.service import Periodic
+
+logger = logging.getLogger(__name__)
+
+# After so many steps in one breath a chain goes back to the queue, behind what waited meanwhile.
+MAX_CHAIN_LENGTH = 100
+_FIRST_REST = 0.01
+
+
+class Worker:
+    """Runs the steps of every workflow class that this process has imported.
+
+    Use it as a context manager beside an application, or `run()` it as the whole process; both
+    end politely: what runs is given `drain_timeout` to end, the rest is given back.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        queues: Iterable[str] | None = None,
+        concurrency: int = 8,
+    ) -> None:
+        if concurrency < 1:
+            raise InvalidInput(f"A worker's concurrency is from 1 up, not {concurrency!r}.")
+        self._environment = environment
+        self.identity = Identity(queues=None if queues is None else frozenset(queues))
+        self._flights = Flights(concurrency)
+        self._concurrency = concurrency
+        self._pool = Pool(concurrency, self._perform)
+        self._committer = Committer(environment, self.identity)
+        self._heartbeat = Heartbeat(environment, self.identity, self._flights)
+        self._bell = threading.Event()
+        self._stopping = threading.Event()
+        self._stopped = threading.Event()
+        self._idle = threading.Event()
+        self._poller = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
+        settings = environment.settings
+        self._services = [
+            Periodic("heartbeat", settings.heartbeat_interval, self._heartbeat.beat),
+            Periodic("recovery", settings.heartbeat_interval, self._take_back),
+        ]
+        self._started = False
+        self.needs_recycling = False  # too many threads hang in bodies past their timeout
+
+    def start(self) -> None:
+        """Begin to work, on threads of its own."""
+        if self._started:
+            raise InvalidStateError("This worker was started before; make a new one.")
+        self._started = True
+        self._heartbeat.register()
+        self._leave_bell = self._environment.wakeups.listen(self._bell)
+        self._pool.start()
+        for service in self._services:
+            service.start()
+        self._poller.start()
+
+    def stop(self) -> None:
+        """End politely: drain for `drain_timeout`, then give back what still runs."""
+        if self._stopping.is_set():
+            self._stopped.wait()
+            return
+        self._stopping.set()
+        self._bell.set()
+        self._poller.join()
+        drain_timeout = self._environment.settings.drain_timeout.total_seconds()
+        if not self._flights.wait_until_empty(drain_timeout):
+            self._give_back_running()
+        self._committer.close()
+        self._pool.stop()
+        for service in reversed(self._services):
+            service.stop(timeout=5)
+        self._leave_bell()
+        try:
+            self._heartbeat.end()
+        except StorageError as error:
+            logger.warning("The worker could not sign off: %s", error)
+        self._stopped.set()
+
+    def request_stop(self) -> None:
+        """Ask `run()` to end; safe to call from a signal handler."""
+        self._idle.set()
+
+    def run(self) -> None:
+        """Work until `stop()` or `request_stop()` is called."""
+        with self:
+            while not (self._idle.wait(0.5) or self._stopping.is_set()):
+                if self.needs_recycling:
+                    return
+
+    def run_until_idle(self) -> None:
+        """Work until nothing is due any more, and nothing runs."""
+        self._stops_when_idle = True
+        with self:
+            self._idle.wait()
+
+    _stops_when_idle = False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _poll(self) -> None:
+        rest = _FIRST_REST
+        longest = self._environment.settings.poll_interval.total_seconds()
+        while not self._stopping.is_set():
+            self._bell.clear()
+            try:
+                took = self._claim()
+            except Exception:
+                # A database that is away is waited for; the heartbeat reports it as well.
+                logger.exception("Claiming failed; next try in %ss", longest)
+                self._stopping.wait(longest)
+                continue
+            rest = _FIRST_REST if took else min(rest * 2, longest)
+            if took and self._flights.free:
+                continue
+            self._bell.wait(longest if not self._flights.free else self._until_next(rest))
+
+    def _claim(self) -> int:
+        free = self._flights.free
+        if not free:
+            return 0
+        claimed = claim_due(self._environment, self.identity, free)
+        if len(claimed) < free and wake_due(self._environment):
+            claimed += claim_due(self._environment, self.identity, free - len(claimed))
+        for one in claimed:
+            self._submit(self._flights.add(one))
+        if not claimed and not self._flights.ids() and self._stops_when_idle:
+            self._idle.set()
+        return len(claimed)
+
+    def _until_next(self, rest: float) -> float:
+        """Rest no longer than to the moment at which the next sleeper wakes."""
+        store = self._environment.store
+        try:
+            with store.reading() as connection:
+                wakes_at = store.executions.next_wake(connection)
+        except StorageError:
+            return rest
+        if wakes_at is None:
+            return rest
+        until = (wakes_at - self._environment.clock.now()) / timedelta(seconds=1)
+        return max(0.001, min(rest, until))
+
+    def _submit(self, flight: Flight) -> None:
+        self._pool.submit(flight)
+
+    def _perform(self, flight: Flight) -> None:
+        claimed = flight.claimed
+        flight.run = performing.start(self._environment, claimed)
+        timer = self._start_timer(flight)
+        chaining = self._chaining() if self._may_chain(claimed) else None
+        try:
+            performed = performing.perform(flight.run, self._environment, claimed, chaining)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        match performed:
+            case Committed(applied):
+                flight.settle()
+                self._land_committed(flight, applied)
+            case Concluded(outcome) if flight.settle():
+                self._commit(flight, outcome)
+            case Concluded():
+                logger.warning("The late result of execution %s was dropped", claimed.execution.id)
+
+    def _may_chain(self, claimed: Claimed) -> bool:
+        return not self._stopping.is_set() and claimed.chain_length < MAX_CHAIN_LENGTH
+
+    def _chaining(self) -> Chaining:
+        return Chaining(
+            worker_id=self.identity.id,
+            claim_token=new_token(),
+            types=self.identity.served_types(),
+            queues=self.identity.queues,
+        )
+
+    def _commit(self, flight: Flight, outcome: StepOutcome) -> None:
+        self._committer.submit(
+            Pending(
+                claimed=flight.claimed,
+                outcome=outcome,
+                may_chain=self._may_chain(flight.claimed),
+                done=lambda following: self._land(flight, following),
+            )
+        )
+
+    def _land(self, flight: Flight, following: Claimed | None) -> None:
+        next_flight = self._flights.replace(flight, following)
+        if next_flight is None:
+            self._bell.set()
+        else:
+            self._submit(next_flight)
+
+    def _land_committed(self, flight: Flight, applied: Applied | None) -> None:
+        following = None
+        if applied is not None:
+            announce(self._environment, [applied])
+            if applied.chained is not None:
+                following = continued(flight.claimed, applied.workflow, applied.chained)
+        self._land(flight, following)
+
+    def _start_timer(self, flight: Flight) -> threading.Timer | None:
+        """Watch over a plain body with a timeout; an async one is cancelled by its loop."""
+        node = flight.run.node if flight.run else None
+        if node is None or node.is_removed or node.is_async or node.options.timeout is None:
+            return None
+        timer = threading.Timer(
+            node.options.timeout.total_seconds(), self._time_out, args=(flight,)
+        )
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _time_out(self, flight: Flight) -> None:
+        assert flight.run is not None, "only a started run is watched"
+        if not flight.settle():
+            return
+        stuck = self._pool.leave_behind(flight)
+        self._commit(flight, flight.run.time_out())
+        if stuck >= self._concurrency:
+            logger.error("%s bodies hang past their timeout; the worker recycles itself", stuck)
+            self.needs_recycling = True
+
+    def _take_back(self) -> None:
+        if self._heartbeat.may_judge and recovery.take_back(self._environment):
+            self._bell.set()
+
+    def _give_back_running(self) -> None:
+        """Hand over what did not end in time; its late results will be dropped."""
+        for flight in self._flights.all():
+            if flight.settle():
+                # Not counted against the step: it is the worker that had to go.
+                self._commit(flight, Lost("Its worker was stopped before it ended.", None))

@@ -1,0 +1,126 @@
+"""Every test that asks for a database runs on SQLite, PostgreSQL and MySQL."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.servers import (
+    KINDS,
+    Missing,
+    NobodyAnswers,
+    Server,
+    drop_remains,
+    drop_run,
+    find,
+    from_environment,
+)
+
+DATABASES = ("sqlite", *KINDS)
+# For `make quick`: which of them to run on, separated by commas.
+WANTED = tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(DATABASES)).split(","))
+
+Findings = tuple[Server | Missing, ...]
+FINDINGS = pytest.StashKey[Findings]()
+RUN = "GENEVA_TEST_RUN"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    unknown = set(WANTED) - set(DATABASES)
+    if unknown:
+        raise pytest.UsageError(
+            f"GENEVA_TEST_DATABASES names {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(DATABASES)}."
+        )
+    # Workers inherit the environment, in which the controller has put what it found.
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
+        config.stash[FINDINGS] = _find_servers(config)
+
+
+def _find_servers(config: pytest.Config) -> Findings:
+    run = os.environ[RUN] = str(os.getpid())
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    try:
+        findings = tuple(find(KINDS[name], stack) for name in WANTED if name in KINDS)
+    except NobodyAnswers as error:
+        raise pytest.UsageError(str(error)) from error
+    for finding in findings:
+        match finding:
+            case Server():
+                os.environ[finding.kind.variable] = finding.url.render_as_string(
+                    hide_password=False
+                )
+                drop_remains(finding)
+                stack.callback(drop_run, finding, run)
+            case Missing():
+                if os.environ.get("CI", "").lower() == "true":
+                    raise pytest.UsageError(str(finding))
+    return findings
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [
+        f"{finding.kind.label}: {finding.origin}"
+        for finding in config.stash.get(FINDINGS, ())
+        if isinstance(finding, Server)
+    ]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    for finding in config.stash.get(FINDINGS, ()):
+        if isinstance(finding, Missing):
+            terminalreporter.write_line(f"SKIPPED: {finding}", red=True, bold=True)
+
+
+@pytest.fixture(scope="session", params=WANTED)
+def database(request: pytest.FixtureRequest) -> str:
+    """The database that the test runs on: "sqlite", "postgresql" or "mysql"."""
+    name: str = request.param
+    if name in KINDS and from_environment(KINDS[name]) is None:
+        pytest.skip(f"No {KINDS[name].label} server.")
+    return name
+
+
+@pytest.fixture(scope="session")
+def create_database(worker_id: str) -> Callable[[str, str], str]:
+    """Create an empty database of this worker's on a server; returns its URL."""
+
+    def create(database: str, suffix: str) -> str:
+        server = from_environment(KINDS[database])
+        assert server is not None
+        return server.create(f"geneva_test_{os.environ[RUN]}_{worker_id}_{suffix}")
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def worker_database(create_database: Callable[[str, str], str]) -> Callable[[str], str]:
+    return functools.cache(lambda database: create_database(database, "shared"))
+
+
+@pytest.fixture
+def geneva_database_url(
+    database: str, worker_database: Callable[[str], str], tmp_path: Path
+) -> str:
+    """Where the `geneva` fixture lives; its tables are emptied between tests by the plugin."""
+    if database == "sqlite":
+        return f"sqlite:///{tmp_path / 'geneva.db'}"
+    return worker_database(database)
+
+
+@pytest.fixture
+def empty_database_url(
+    database: str, create_database: Callable[[str, str], str], tmp_path: Path
+) -> str:
+    """A database without any table, of this test alone."""
+    if database == "sqlite":
+        return f"sqlite:///{tmp_path / 'empty.db'}"
+    return create_database(database, "empty")

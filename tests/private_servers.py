@@ -1,0 +1,219 @@
+"""Database servers made from installed programs, for one test run."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol, TypedDict
+
+from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+START_LIMIT_SECONDS = 60
+
+# The end of the keeper's standard input stops the server, so that it also goes when the test
+# run is killed.
+KEEPER = """
+directory=$1 stop_signal=$2; shift 2
+"$@" </dev/null & server=$!
+read -r _
+kill -s "$stop_signal" "$server"
+wait "$server"
+rm -rf "$directory"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    account: str  # whom to run as when we are root: both servers refuse to run as root
+    initialize: Sequence[str]
+    serve: Sequence[str]
+    stop_signal: str
+    url: str
+
+
+class Cook(Protocol):
+    def __call__(self, directory: Path, port: int) -> Recipe | None:
+        """Tell how to make a server in `directory`, or None where its programs are missing."""
+
+
+class DidNotStart(Exception):
+    def __init__(self, program: str, last_words: str) -> None:
+        self.program = program
+        self.last_words = last_words
+        super().__init__(f"{program} did not start: {last_words}")
+
+
+def postgresql(directory: Path, port: int) -> Recipe | None:
+    initdb = _program("initdb", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
+    if initdb is None:
+        return None
+    cluster = str(directory / "cluster")
+    options = {
+        "port": port,
+        "listen_addresses": "127.0.0.1",
+        # A socket's path may be too long in a deep temporary folder.
+        "unix_socket_directories": "",
+        "fsync": "off",
+        "max_connections": 200,
+    }
+    return Recipe(
+        account="postgres",
+        initialize=[
+            *(str(initdb), "--pgdata", cluster, "--username", "postgres"),
+            *("--auth", "trust", "--encoding", "UTF8", "--no-locale", "--no-sync"),
+        ],
+        serve=[
+            *(str(initdb.with_name("postgres")), "-D", cluster),
+            *(argument for key, value in options.items() for argument in ("-c", f"{key}={value}")),
+        ],
+        stop_signal="INT",
+        url=f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres",
+    )
+
+
+def mysql(directory: Path, port: int) -> Recipe | None:
+    # Debian keeps servers in folders that are not on an ordinary user's PATH.
+    folders = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec")
+    server = _program("mariadbd", *folders) or _program("mysqld", *folders)
+    if server is None:
+        return None
+    datadir = f"--datadir={directory / 'datadir'}"
+    install = _program("mariadb-install-db")
+    if install is None:
+        initialize = [str(server), "--no-defaults", "--initialize-insecure", datadir]
+    else:
+        initialize = [
+            *(str(install), "--no-defaults", datadir, "--skip-test-db"),
+            "--auth-root-authentication-method=normal",
+        ]
+    return Recipe(
+        account="mysql",
+        initialize=initialize,
+        serve=[
+            *(str(server), "--no-defaults", datadir, "--bind-address=127.0.0.1", f"--port={port}"),
+            *(f"--socket={directory / 'socket'}", f"--pid-file={directory / 'pid'}"),
+            *("--innodb-flush-log-at-trx-commit=0", "--max-connections=200"),
+        ],
+        stop_signal="TERM",
+        url=f"mysql+pymysql://root@127.0.0.1:{port}/",
+    )
+
+
+@contextmanager
+def private_server(cook: Cook) -> Iterator[URL | None]:
+    """Run a server until the block ends; give None where its programs are missing."""
+    directory = Path(tempfile.mkdtemp(prefix="geneva-server-"))
+    try:
+        recipe = cook(directory, _free_port())
+        if recipe is None:
+            yield None
+        else:
+            with _kept(recipe, directory):
+                yield make_url(recipe.url)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class _Surroundings(TypedDict):
+    stdout: BinaryIO
+    stderr: int
+    cwd: Path
+    user: int | None
+    group: int | None
+    extra_groups: list[int] | None
+
+
+@contextmanager
+def _kept(recipe: Recipe, directory: Path) -> Iterator[None]:
+    account = _account(recipe.account)
+    if account is not None:
+        os.chown(directory, account.pw_uid, account.pw_gid)
+    log = directory / "log"
+    with log.open("wb") as output:
+        surroundings = _Surroundings(
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            user=account and account.pw_uid,
+            group=account and account.pw_gid,
+            extra_groups=account and [],
+        )
+        made = subprocess.run(
+            recipe.initialize, check=False, stdin=subprocess.DEVNULL, **surroundings
+        )
+        if made.returncode != 0:
+            raise DidNotStart(recipe.initialize[0], _last_line(log))
+        keeper = subprocess.Popen(
+            ["sh", "-c", KEEPER, "sh", str(directory), recipe.stop_signal, *recipe.serve],
+            stdin=subprocess.PIPE,
+            # Ctrl-C is for the test run, which still has databases to drop.
+            start_new_session=True,
+            **surroundings,
+        )
+    try:
+        _wait_until_it_answers(recipe, log)
+        yield
+    finally:
+        keeper.communicate()
+
+
+def why_not(url: URL) -> str | None:
+    """Say why nobody answers at `url`, or None when the server does."""
+    engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 3})
+    try:
+        with engine.connect():
+            return None
+    except DBAPIError as error:
+        return str(error.orig).strip().splitlines()[-1]
+
+
+def _wait_until_it_answers(recipe: Recipe, log: Path) -> None:
+    deadline = time.monotonic() + START_LIMIT_SECONDS
+    while why_not(make_url(recipe.url)) is not None:
+        if time.monotonic() > deadline:
+            raise DidNotStart(recipe.serve[0], _last_line(log))
+        time.sleep(0.1)
+
+
+def _last_line(log: Path) -> str:
+    return (log.read_text(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
+
+
+def _account(name: str) -> pwd.struct_passwd | None:
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
+def _program(name: str, *folders: str) -> Path | None:
+    on_path = shutil.which(name)
+    if on_path is not None:
+        return Path(on_path).resolve()
+    elsewhere = [path for folder in folders for path in Path("/").glob(f"{folder[1:]}/{name}")]
+    return max(elsewhere, key=_version, default=None)
+
+
+def _version(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
