@@ -15,6 +15,8 @@ _UNITS = {
     "h": "hours",
     "d": "days",
 }
+# Added to any present moment, it stays within what databases and datetime can hold.
+_LONGEST = timedelta(days=365_000)
 _TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$")
 
 
@@ -23,9 +25,11 @@ def parse_duration(value: object) -> timedelta:
     try:
         span = _read(value)
     except OverflowError:
-        raise ValueError(f"{value!r} is too long a time") from None
+        span = timedelta.max
     if span < timedelta(0):
         raise ValueError(f"{value!r} is negative")
+    if span > _LONGEST:
+        raise ValueError(f"{value!r} is too long a time")
     return span
 
 

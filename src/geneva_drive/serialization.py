@@ -42,8 +42,13 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 
 def dump(value: object, what: str = "The value") -> str:
     """Write `value` as typed JSON in plain ASCII, which every database takes as it is."""
-    # ASCII also keeps NUL and lone surrogates, which PostgreSQL refuses in text, as escapes.
-    return json.dumps(_encode(value, what), separators=(",", ":"), ensure_ascii=True)
+    try:
+        # ASCII also keeps NUL and lone surrogates, which PostgreSQL refuses in text, as escapes.
+        return json.dumps(_encode(value, what), separators=(",", ":"), ensure_ascii=True)
+    except RecursionError:
+        raise InvalidInput(
+            f"{what} contains itself, or is nested too deeply to be stored as JSON."
+        ) from None
 
 
 def dump_within(value: object, limit: int, *, what: str, setting: str) -> str:

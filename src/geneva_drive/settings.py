@@ -16,7 +16,7 @@ DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
 
 
 def _count(value: object) -> int:
-    number = int(value) if isinstance(value, str) else value
+    number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ValueError(f"{value!r} is not a whole number from 0 up")
     return number

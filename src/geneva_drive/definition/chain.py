@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from geneva_drive.definition import source
+from geneva_drive.definition import names, signatures, source
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.options import MAX_NAME_LENGTH, Options
-from geneva_drive.definition.step import RemovedStep, Step
+from geneva_drive.definition.options import Options
+from geneva_drive.definition.step import RemovedStep, Step, is_method
 from geneva_drive.errors import StepConfigurationError
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Place:
     node: Node
-    after: str | None  # the step it was put behind, so that later ones line up behind it
+    attribute: str  # of the class body; the steps of a list share one
+    after: str | None = None  # the step it was put behind, so that later ones line up behind it
 
 
 class Chain:
@@ -26,41 +27,68 @@ class Chain:
         self._owner = owner
         self._reserved = reserved
         self._places: list[_Place] = []
+        self._names: dict[Step[Any, Any], str] = {}  # of replaced steps too
 
     def read(self, body: Mapping[str, Any]) -> None:
         """Take in one class body, in its order of definition."""
-        for name, value in body.items():
-            overridden = self._index(name)
-            if overridden is not None and not isinstance(value, Step | RemovedStep):
-                self._override_body(overridden, name, value)
+        placed: set[str] = set()
+        for attribute, value in body.items():
+            nodes = list(_nodes_of(attribute, value, self._owner))
+            self._refuse_second(attribute, nodes, placed)
+            if nodes:
+                self._put_all(attribute, nodes)
             else:
-                for node in _nodes_of(name, value, self._owner):
-                    self._put(node)
+                self._override(attribute, value)
+            placed.update(node.name for node in nodes)
 
     def nodes(self) -> tuple[Node, ...]:
         nodes = tuple(place.node for place in self._places)
-        self._refuse_shared_steps(nodes)
-        self._refuse_ambiguous_former_names(nodes)
+        names.refuse_shared_steps(self._owner, nodes)
+        names.refuse_ambiguous_former_names(self._owner, nodes)
         return nodes
 
-    def _put(self, node: Node) -> None:
-        self._check_name(node)
-        place = _Place(node, after=None)
+    def _put_all(self, attribute: str, nodes: list[Node]) -> None:
+        """Place what an attribute holds, instead of what it held in a parent."""
+        inherited = [place for place in self._places if place.attribute == attribute]
+        last = inherited[-1] if inherited else None
+        for node in nodes:
+            place = _Place(node, attribute)
+            self._put(place, behind=last)
+            last = place if last else None
+        new = {node.name for node in nodes}
+        for place in inherited:
+            if place in self._places and place.node.name not in new:
+                self._places.remove(place)
+
+    def _put(self, place: _Place, behind: _Place | None) -> None:
+        node = place.node
+        names.check(self._owner, node, self._reserved)
+        if node.step is not None:
+            self._names.setdefault(node.step, node.name)
         existing = self._index(node.name)
-        opts = node.options
-        if opts.before_step is not None:
-            self._drop(existing)
-            self._places.insert(self._anchor(opts.before_step, node), place)
-        elif opts.after_step is not None:
-            self._drop(existing)
-            anchor = self._anchor(opts.after_step, node)
-            place.after = self._places[anchor].node.name
-            self._places.insert(self._end_of_line(anchor), place)
+        if node.options.before_step is not None:
+            self._insert_before(node.options.before_step, place)
+        elif node.options.after_step is not None:
+            self._insert_after(node.options.after_step, place)
         elif existing is not None:
             place.after = self._places[existing].after
             self._places[existing] = place
+        elif behind is not None:
+            place.after = behind.after
+            self._places.insert(self._places.index(behind) + 1, place)
         else:
             self._places.append(place)
+
+    def _insert_before(self, reference: object, place: _Place) -> None:
+        anchor = self._anchor("before_step", reference, place)
+        # What stands before a member of a line is in that line, or a later one would cut in.
+        place.after = self._places[anchor].after
+        self._places.insert(anchor, place)
+
+    def _insert_after(self, reference: object, place: _Place) -> None:
+        anchor = self._anchor("after_step", reference, place)
+        place.after = self._places[anchor].node.name
+        self._places.insert(self._end_of_line(anchor), place)
 
     def _end_of_line(self, anchor: int) -> int:
         """Find the place behind `anchor` and everything already put behind it."""
@@ -71,28 +99,24 @@ class Chain:
             end += 1
         return end
 
-    def _override_body(self, index: int, name: str, value: Any) -> None:
-        former = self._places[index].node
-        if not callable(value) or former.step is None or isinstance(value, type):
+    def _anchor(self, option: str, reference: object, place: _Place) -> int:
+        """Find what a new place is to stand beside, its own former place left out."""
+        node = place.node
+        if not isinstance(reference, str | Step):
             raise StepConfigurationError(
-                f"{self._owner}.{name} is a step of its parent and cannot become {value!r}. "
-                f"Override it with a method, or write {name} = gd.removed_step().",
-                source.of_function(value) or former.where,
+                f"{option} of {self._owner}.{node.name} takes a step's name or the decorated "
+                f"method, not {reference!r}.",
+                node.where,
             )
-        where = source.of_function(value) or former.where
-        step: Step[Any, Any, Any] = Step(value, former.options, where)
-        self._places[index].node = Node(name=name, where=where, step=step, options=former.options)
-
-    def _anchor(self, reference: object, node: Node) -> int:
-        if isinstance(reference, Step):
-            found = next(
-                (i for i, place in enumerate(self._places) if place.node.step is reference), None
+        name = self._names.get(reference) if isinstance(reference, Step) else reference
+        if name == node.name:
+            raise StepConfigurationError(
+                f"{option} of {self._owner}.{node.name} names the step itself.", node.where
             )
-        else:
-            found = self._index(reference) if isinstance(reference, str) else None
+        self._places = [each for each in self._places if each.node.name != node.name]
+        found = None if name is None else self._index(name)
         if found is None:
-            option = "before_step" if node.options.before_step is not None else "after_step"
-            known = ", ".join(place.node.name for place in self._places) or "(none)"
+            known = ", ".join(each.node.name for each in self._places) or "(none)"
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names {reference!r}, which is not defined "
                 f"before it. Defined so far: {known}.",
@@ -100,68 +124,70 @@ class Chain:
             )
         return found
 
+    def _override(self, attribute: str, value: Any) -> None:
+        """Let a plain method replace a parent's step, and nothing else."""
+        index = self._index(attribute)
+        if index is None:
+            self._refuse_to_lose_a_list(attribute, value)
+            return
+        former = self._places[index].node
+        where = source.of_function(value) or source.of_caller()
+        if former.step is None:
+            raise StepConfigurationError(
+                f"{self._owner}.{attribute} is a step that its parent removed. Bring it back with "
+                f"@gd.step, or choose another name.",
+                where,
+            )
+        if not is_method(value):
+            raise StepConfigurationError(
+                f"{self._owner}.{attribute} is a step of its parent and cannot become {value!r}. "
+                f"Override it with a method, or write {attribute} = gd.removed_step().",
+                where,
+            )
+        with source.naming(f"{self._owner}.{attribute}", where):
+            signatures.check_body(value, transaction=former.options.transaction)
+        step: Step[Any, Any] = Step(value, former.options, where)
+        self._places[index].node = Node(
+            name=attribute, where=where, step=step, options=former.options
+        )
+
     def _index(self, name: str) -> int | None:
         return next((i for i, place in enumerate(self._places) if place.node.name == name), None)
 
-    def _drop(self, index: int | None) -> None:
-        if index is not None:
-            del self._places[index]
-
-    def _check_name(self, node: Node) -> None:
-        if node.name in self._reserved:
-            raise StepConfigurationError(
-                f"{self._owner}.{node.name} has the name of a member of gd.Workflow. "
-                f"Choose another name for the step.",
-                node.where,
-            )
-        if len(node.name) > MAX_NAME_LENGTH:
-            raise StepConfigurationError(
-                f"The step name {node.name[:40]!r}... is {len(node.name)} characters long; "
-                f"at most {MAX_NAME_LENGTH} can be stored.",
-                node.where,
-            )
-
-    def _refuse_shared_steps(self, nodes: tuple[Node, ...]) -> None:
-        seen: dict[int, str] = {}
-        for node in nodes:
-            if node.step is None:
-                continue
-            first = seen.setdefault(id(node.step), node.name)
-            if first != node.name:
+    def _refuse_second(self, attribute: str, nodes: list[Node], placed: set[str]) -> None:
+        for name in [node.name for node in nodes] or [attribute]:
+            if name in placed:
                 raise StepConfigurationError(
-                    f"{self._owner} uses one step as both {first!r} and {node.name!r}. "
-                    f"Make a step for each with gd.step(...).",
-                    node.where,
+                    f"{self._owner}.{name} is defined twice: by itself, and as an item of a list "
+                    f"of steps. Give one of them another name.",
+                    nodes[0].where if nodes else source.of_caller(),
                 )
 
-    def _refuse_ambiguous_former_names(self, nodes: tuple[Node, ...]) -> None:
-        taken = {node.name for node in nodes}
-        for node in nodes:
-            former = node.options.renamed_from
-            if former is None:
-                continue
-            if former in taken:
-                raise StepConfigurationError(
-                    f"renamed_from={former!r} of {self._owner}.{node.name} is the name of another "
-                    f"step, or claimed twice.",
-                    node.where,
-                )
-            taken.add(former)
+    def _refuse_to_lose_a_list(self, attribute: str, value: Any) -> None:
+        if any(place.attribute == attribute for place in self._places):
+            raise StepConfigurationError(
+                f"{self._owner}.{attribute} is a list of steps of its parent and cannot become "
+                f"{value!r}. Override it with another list of steps.",
+                source.of_function(value) or source.of_caller(),
+            )
 
 
-def _nodes_of(name: str, value: Any, owner: str) -> Iterator[Node]:
+def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
     match value:
-        case Step():
-            yield Node(name=name, where=value.where, step=value, options=value.options)
-        case RemovedStep():
-            yield Node(name=name, where=value.where, step=None, options=Options())
+        case Step() | RemovedStep():
+            yield _node(attribute, value)
         case list() | tuple() if any(isinstance(item, Step) for item in value):
             for number, item in enumerate(value, start=1):
-                if not isinstance(item, Step):
+                if not isinstance(item, Step | RemovedStep):
                     raise StepConfigurationError(
-                        f"{owner}.{name} is a list of steps, but its item {number} is {item!r}.",
+                        f"{owner}.{attribute} is a list of steps, but its item {number} is "
+                        f"{item!r}.",
                         next(step.where for step in value if isinstance(step, Step)),
                     )
-                yield Node(
-                    name=f"{name}_{number}", where=item.where, step=item, options=item.options
-                )
+                yield _node(f"{attribute}_{number}", item)
+
+
+def _node(name: str, item: Step[Any, Any] | RemovedStep) -> Node:
+    if isinstance(item, Step):
+        return Node(name=name, where=item.where, step=item, options=item.options)
+    return Node(name=name, where=item.where, step=None, options=Options())

@@ -6,16 +6,15 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from geneva_drive.definition import source
+from geneva_drive.definition import signatures, source
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
     from geneva_drive.definition.workflow import Workflow
 
 Test = str | bool | Callable[[Any], object]
-F = TypeVar("F", bound=Callable[[Any], object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,43 +23,46 @@ class Condition:
 
     option: str
     test: Test
-    where: str | None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.test, str | bool) and not callable(self.test):
-            raise StepConfigurationError(
-                f"{self.option} takes a method's name, a callable or a boolean, not {self.test!r}.",
-                self.where,
+        test: object = self.test
+        if isinstance(test, str | bool):
+            return
+        if not callable(test) or isinstance(test, type):
+            raise source.fault(
+                f"{self.option} takes a method's name, a callable or a boolean, not {test!r}."
             )
-        if inspect.iscoroutinefunction(self.test):
-            raise StepConfigurationError(
-                f"{self.option} takes a plain function; {self.test!r} is async.", self.where
-            )
+        signatures.check_plain(self.option, test, "self")
 
     def check(self, workflow_class: type[Workflow[Any]]) -> None:
         """Refuse a name that is no method of the class."""
         if not isinstance(self.test, str):
             return
-        method = getattr(workflow_class, self.test, None)
-        if not callable(method):
-            raise StepConfigurationError(
-                f"{self.option}={self.test!r} names no method of {workflow_class.__name__}.",
-                self.where,
+        method = inspect.getattr_static(workflow_class, self.test, None)
+        if not callable(getattr(workflow_class, self.test, None)):
+            raise source.fault(
+                f"{self.option}={self.test!r} names no method of {workflow_class.__name__}."
             )
-        if inspect.iscoroutinefunction(method):
-            raise StepConfigurationError(
-                f"{self.option}={self.test!r} names an async method; conditions are plain.",
-                self.where,
-            )
+        if inspect.isfunction(method):
+            signatures.check_plain(f"{self.option}={self.test!r}", method, "self")
 
     def holds(self, workflow: Workflow[Any]) -> bool:
         match self.test:
             case bool() as constant:
                 return constant
             case str() as name:
-                return bool(getattr(workflow, name)())
+                return self._truth(getattr(workflow, name)())
             case test:
-                return bool(test(workflow))
+                return self._truth(test(workflow))
+
+    def _truth(self, answer: object) -> bool:
+        # Any coroutine is true: a step would be skipped for ever without a word.
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise StepConfigurationError(
+                f"{self.option} takes a plain function, and {self.test!r} gave a coroutine."
+            )
+        return bool(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +76,17 @@ class StepCondition:
         return self.condition.holds(workflow) is self.skips_when
 
 
-class CancelCondition(Generic[F]):
+class CancelCondition:
     """What `@gd.cancel_if` leaves in the class body; the method can still be called."""
 
-    def __init__(self, test: F | str | bool) -> None:
-        self._test = test
-        self.condition = Condition(
-            "cancel_if", test, source.of_function(test) or source.of_caller()
-        )
+    def __init__(self, test: Test) -> None:
+        self.where = source.of_caller()
+        self.condition = Condition("cancel_if", test)
 
     @overload
-    def __get__(self, instance: None, owner: type) -> CancelCondition[F]: ...
+    def __get__(self, instance: None, owner: type) -> CancelCondition: ...
     @overload
-    def __get__(self, instance: object, owner: type) -> Callable[[], object]: ...
+    def __get__(self, instance: object, owner: type) -> Callable[[], bool]: ...
     def __get__(self, instance: object | None, owner: type) -> Any:
         return self if instance is None else MethodType(self, instance)
 
@@ -94,7 +94,7 @@ class CancelCondition(Generic[F]):
         return self.condition.holds(workflow)
 
 
-def cancel_if(test: F | str | bool) -> CancelCondition[F]:
+def cancel_if(test: Test) -> CancelCondition:
     """Cancel the workflow before any step for which this holds.
 
     Checked when a step is about to run, with the hero as it is then; subclasses inherit it.

@@ -28,7 +28,7 @@ class Node:
 
     name: str
     where: str
-    step: Step[Any, Any, Any] | None
+    step: Step[Any, Any] | None
     options: Options = field(default_factory=Options)
 
     @property
@@ -106,7 +106,18 @@ class Definition:
         for node in self.nodes:
             if node.step is not None and node.step is wanted:
                 return node.name
-        raise StepNotDefined(self.type, repr(reference), self.step_names)
+        name = self._name_in_class(wanted)
+        if name is None:
+            raise StepNotDefined(self.type, repr(reference), self.step_names)
+        return name
+
+    def _name_in_class(self, wanted: object) -> str | None:
+        """Find what overrides a step, or was overridden: both stand for the step of that name."""
+        for base in self.workflow_class.__mro__:
+            for name, value in vars(base).items():
+                if value is wanted and name in self._places:
+                    return name
+        return None
 
     def _first_from(self, place: int) -> Node | None:
         return next((node for node in self.nodes[place:] if not node.is_removed), None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from geneva_drive.errors import InvalidInput
+from geneva_drive.serialization import safe_text
 
 HeroLoader = Callable[[str], Any]
 
@@ -31,6 +32,11 @@ class HeroRef:
                 raise InvalidInput(
                     f"The {name} of a HeroRef is text that is not empty, not {value!r}."
                 )
+            if safe_text(value) != value:
+                raise InvalidInput(
+                    f"The {name} of a HeroRef holds characters that databases refuse (NUL or lone "
+                    f"surrogates): {value!r}."
+                )
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
@@ -45,6 +51,11 @@ def register_hero(type_name: str, load: HeroLoader) -> None:
 
     Registering a type again replaces its loader.
     """
+    given: object = type_name
+    if not isinstance(given, str) or not given:
+        raise InvalidInput(
+            f"A hero type is registered by its name, text that is not empty, not {given!r}."
+        )
     if not callable(load):
         raise InvalidInput(f"The loader of hero type {type_name!r} is not callable: {load!r}.")
     _loaders[type_name] = load

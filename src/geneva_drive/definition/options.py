@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from geneva_drive.definition import policies
+from geneva_drive.definition import policies, signatures, source
 from geneva_drive.definition.conditions import Condition, StepCondition, Test
 from geneva_drive.definition.policies import (
     DEFAULT_MAX_REATTEMPTS,
@@ -38,8 +37,8 @@ class StepOptions(TypedDict, total=False):
     terminal_action: TerminalActionName
     retry: Retry | None
     timeout: Duration | None
-    before_step: str | Step[Any, Any, Any] | None
-    after_step: str | Step[Any, Any, Any] | None
+    before_step: str | Step[Any, Any] | None
+    after_step: str | Step[Any, Any] | None
     queue: str | None
     priority: int | None
     transaction: bool
@@ -65,45 +64,42 @@ class Options:
 
 
 def parse(given: Mapping[str, Any], function: Callable[..., object], where: str) -> Options:
-    """Read the keywords of a decorator; the error names the option and the place."""
+    """Read the keywords of a decorator; the error names the step, the option and the place."""
+    with source.naming(f"Step {source.name_of(function)!r}", where):
+        options = _parse(given)
+        signatures.check_body(function, transaction=options.transaction)
+        return options
+
+
+def _parse(given: Mapping[str, Any]) -> Options:
     unknown = sorted(set(given) - set(StepOptions.__annotations__))
     if unknown:
         known = ", ".join(sorted(StepOptions.__annotations__))
         raise StepConfigurationError(
-            f"A step has no option {unknown[0]!r}. Its options are: {known}.", where
+            f"there is no option {unknown[0]!r}. The options are: {known}."
         )
-    if given.get("before_step") is not None and given.get("after_step") is not None:
-        raise StepConfigurationError("A step takes before_step or after_step, not both.", where)
-    try:
-        return _parse(given, function, where)
-    except StepConfigurationError as error:
-        if error.where:
-            raise
-        raise StepConfigurationError(error.what, where) from None
-
-
-def _parse(given: Mapping[str, Any], function: Callable[..., object], where: str) -> Options:
-    transaction = _flag(given, "transaction")
-    if transaction and inspect.iscoroutinefunction(function):
-        raise StepConfigurationError(
-            "transaction=True needs a plain function: its session belongs to one thread.", where
-        )
-    timeout = _duration(given, "timeout")
-    if timeout is not None and not timeout:
-        raise StepConfigurationError("A timeout is longer than zero.", where)
+    _refuse_both(given, "before_step", "after_step")
+    _refuse_both(given, "skip_if", "run_if")
     return Options(
         wait=_duration(given, "wait") or timedelta(0),
-        condition=_condition(given, where),
+        condition=_condition(given),
         policies=_policies(given),
-        timeout=timeout,
+        timeout=_timeout(given),
         before_step=given.get("before_step"),
         after_step=given.get("after_step"),
         queue=queue(given.get("queue")),
         priority=priority(given.get("priority")),
-        transaction=transaction,
+        transaction=_flag(given, "transaction"),
         keep_result=_flag(given, "keep_result"),
         renamed_from=_former_name(given.get("renamed_from")),
     )
+
+
+def _refuse_both(given: Mapping[str, Any], one: str, other: str) -> None:
+    if given.get(one) is not None and given.get(other) is not None:
+        raise StepConfigurationError(
+            f"{one} and {other} exclude each other. Leave out one of them."
+        )
 
 
 def queue(value: object) -> str | None:
@@ -139,20 +135,23 @@ def _duration(given: Mapping[str, Any], option: str) -> timedelta | None:
         raise StepConfigurationError(f"{option}: {error}.") from None
 
 
+def _timeout(given: Mapping[str, Any]) -> timedelta | None:
+    timeout = _duration(given, "timeout")
+    if timeout == timedelta(0):
+        raise StepConfigurationError(f"timeout: {given['timeout']!r} is not longer than zero.")
+    return timeout
+
+
 def _former_name(value: object) -> str | None:
     if value is None or (isinstance(value, str) and value):
         return value
     raise StepConfigurationError(f"renamed_from is the step's former name, not {value!r}.")
 
 
-def _condition(given: Mapping[str, Any], where: str) -> StepCondition | None:
-    skip_if, run_if = given.get("skip_if"), given.get("run_if")
-    if skip_if is not None and run_if is not None:
-        raise StepConfigurationError("A step takes skip_if or run_if, not both.")
-    if skip_if is not None:
-        return StepCondition(Condition("skip_if", skip_if, where), skips_when=True)
-    if run_if is not None:
-        return StepCondition(Condition("run_if", run_if, where), skips_when=False)
+def _condition(given: Mapping[str, Any]) -> StepCondition | None:
+    for option, skips_when in (("skip_if", True), ("run_if", False)):
+        if given.get(option) is not None:
+            return StepCondition(Condition(option, given[option]), skips_when)
     return None
 
 

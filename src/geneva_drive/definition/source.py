@@ -4,20 +4,48 @@ from __future__ import annotations
 
 import inspect
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+from geneva_drive.errors import StepConfigurationError
+
+_PACKAGE = __name__.partition(".")[0]
 
 
-def of_function(function: object) -> str | None:
+def of_function(function: Any) -> str | None:
     """Name the file and line of a function, if it has any."""
-    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else None
 
 
 def of_caller() -> str:
     """Name the file and line of the nearest caller outside this package."""
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+    # By module and not by file: what dataclasses generate for us has no file of ours.
+    while frame.f_back and _is_ours(frame):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE
+
+
+def name_of(function: object) -> str:
+    return getattr(function, "__name__", None) or repr(function)
+
+
+def fault(what: str) -> StepConfigurationError:
+    """Word what is wrong with the line that the user's code is at."""
+    return StepConfigurationError(what, of_caller())
+
+
+@contextmanager
+def naming(thing: str, where: str) -> Iterator[None]:
+    """Add to a fault whose it is, and the place that its owner was written at."""
+    try:
+        yield
+    except StepConfigurationError as error:
+        raise StepConfigurationError(f"{thing}: {error.what}", where) from None

@@ -7,38 +7,47 @@ from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition import options, source
+from geneva_drive.definition.conditions import CancelCondition
 from geneva_drive.definition.options import Options, StepOptions
 from geneva_drive.errors import StepConfigurationError
 
-W = TypeVar("W", contravariant=True)
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 
-class Step(Generic[W, P, R]):
+class Step(Generic[P, R]):
     """What `@gd.step` leaves in the class body: a method that the chain will call.
 
     On an instance it is the plain method; on the class it is the step itself, which may be used
     wherever a step is named: `after_step=`, `result_of`, `resume_at`.
     """
 
-    def __init__(self, function: Callable[Concatenate[W, P], R], opts: Options, where: str) -> None:
+    def __init__(
+        self, function: Callable[Concatenate[Any, P], R], opts: Options, where: str
+    ) -> None:
         self.function = function
+        self.__doc__ = function.__doc__
         self.options = opts
         self.where = where
 
     @overload
-    def __get__(self, instance: None, owner: Any = None) -> Step[W, P, R]: ...
+    def __get__(self, instance: None, owner: Any = None) -> Step[P, R]: ...
     @overload
     def __get__(self, instance: Any, owner: Any = None) -> Callable[P, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def __call__(self, workflow: W, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, workflow: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(workflow, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<step {getattr(self.function, '__name__', self.function)!r} at {self.where}>"
+
+
+def is_method(value: object) -> bool:
+    """Say whether a value of a class body may be called with an instance."""
+    wrong = (staticmethod, classmethod, property, type, Step, CancelCondition)
+    return callable(value) and not isinstance(value, wrong)
 
 
 class RemovedStep:
@@ -46,6 +55,9 @@ class RemovedStep:
 
     def __init__(self, where: str) -> None:
         self.where = where
+
+    def __repr__(self) -> str:
+        return f"<removed step at {self.where}>"
 
 
 def removed_step() -> RemovedStep:
@@ -64,12 +76,12 @@ def removed_step() -> RemovedStep:
 
 @overload
 def step(
-    function: Callable[Concatenate[W, P], R], /, **given: Unpack[StepOptions]
-) -> Step[W, P, R]: ...
+    function: Callable[Concatenate[Any, P], R], /, **given: Unpack[StepOptions]
+) -> Step[P, R]: ...
 @overload
 def step(
     **given: Unpack[StepOptions],
-) -> Callable[[Callable[Concatenate[W, P], R]], Step[W, P, R]]: ...
+) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
 def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     """Make a method a step of its workflow, run in order of definition.
 
@@ -85,15 +97,15 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     ...     def ask_to_buy(self): ...
     """
     if function is None:
-        return lambda decorated: _make(decorated, given)
-    return _make(function, given)
+        return lambda decorated: _make(decorated, given, source.of_function(decorated))
+    return _make(function, given, None)
 
 
-def _make(function: Any, given: dict[str, Any]) -> Step[Any, Any, Any]:
-    where = source.of_function(function) or source.of_caller()
-    if isinstance(function, Step):
+def _make(function: Any, given: dict[str, Any], where: str | None) -> Step[Any, Any]:
+    where = where or source.of_caller()
+    if isinstance(function, Step | RemovedStep):
         raise StepConfigurationError(f"{function!r} is a step already.", where)
-    if isinstance(function, staticmethod | classmethod | property) or not callable(function):
+    if not is_method(function):
         raise StepConfigurationError(
             f"A step is a method taking self, not {type(function).__name__} {function!r}.", where
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import (
     TYPE_CHECKING,
@@ -16,13 +16,11 @@ from typing import (
     overload,
 )
 
-from geneva_drive.definition import chain, doors, flow_control, options, policies, registry, source
-from geneva_drive.definition.conditions import CancelCondition, Condition
+from geneva_drive.definition import compiling, doors, flow_control, registry, source
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.policies import OnException, Policy
-from geneva_drive.definition.step import RemovedStep, Step
+from geneva_drive.definition.policies import OnException
 from geneva_drive.durations import Duration, parse_duration
-from geneva_drive.errors import InvalidInput, InvalidStateError, StepConfigurationError
+from geneva_drive.errors import InvalidInput, InvalidStateError, StepNotDefined
 from geneva_drive.states import Outcome
 
 if TYPE_CHECKING:
@@ -34,8 +32,15 @@ if TYPE_CHECKING:
     from geneva_drive.drive.workflows import JoinedTransaction, Workflows
     from geneva_drive.telemetry import StepLogger
 
-HeroT = TypeVar("HeroT")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    # So that a plain `gd.Workflow` needs no parameter under a strict type checker.
+    HeroT = TypeVarWithDefault("HeroT", default=Any)
+else:
+    HeroT = TypeVar("HeroT")
 R = TypeVar("R")
+W = TypeVar("W", bound="Workflow[Any]")
 
 
 class Execution(Protocol):
@@ -57,34 +62,14 @@ class Execution(Protocol):
     def result_of(self, step_name: str) -> Any: ...
 
 
-class _Body(dict[str, Any]):
-    """A class body that refuses to lose a step to a second definition of its name."""
-
-    def __init__(self, owner: str) -> None:
-        super().__init__()
-        self._owner = owner
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        former = self.get(name)
-        kinds = (Step, RemovedStep, CancelCondition)
-        if name in self and (isinstance(former, kinds) or isinstance(value, kinds)):
-            where = getattr(value, "where", None) or source.of_caller()
-            raise StepConfigurationError(
-                f"{self._owner}.{name} is defined twice, and the second would replace the "
-                f"first unseen. Give one of them another name.",
-                where,
-            )
-        super().__setitem__(name, value)
-
-
 class WorkflowMeta(type):
     """Compiles a class body when the class is created, so that faults show at once."""
 
     @classmethod
     def __prepare__(  # type: ignore[override]  # a dict that refuses duplicates
         cls, name: str, bases: tuple[type, ...], **kwargs: Any
-    ) -> _Body:
-        return _Body(name)
+    ) -> compiling.Body:
+        return compiling.Body(name)
 
     def __new__(
         metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
@@ -97,8 +82,8 @@ class WorkflowMeta(type):
         super().__init__(name, bases, body, **kwargs)
         if any(isinstance(base, WorkflowMeta) for base in bases):
             where = source.of_caller()
-            definition = _compile(cls, where)  # type: ignore[arg-type]  # only Workflow has this metaclass
-            cls._definition = definition
+            definition = compiling.compile_class(cls, RESERVED_NAMES, where)  # type: ignore[arg-type]  # only Workflow has this metaclass
+            cls._geneva_definition = definition
             for node in definition.nodes:
                 # A plain method that overrides a step is a step on the class as well, or it could
                 # not be named by itself.
@@ -125,43 +110,43 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     may_proceed_without_hero: ClassVar[bool] = False
     type_name: ClassVar[str | None] = None
 
-    _definition: ClassVar[Definition]
-    _execution: Execution | None = None
+    _geneva_definition: ClassVar[Definition]
+    _geneva_execution: Execution | None = None
 
     @property
     def id(self) -> Any:
         """The workflow's id."""
-        return self._running().workflow_id
+        return _running(self).workflow_id
 
     @property
     def hero(self) -> HeroT:
         """The record that the workflow is about, loaded once per execution, detached."""
-        hero: HeroT = self._running().load_hero()
+        hero: HeroT = _running(self).load_hero()
         return hero
 
     @property
     def hero_id(self) -> str | None:
-        return self._running().hero_id
+        return _running(self).hero_id
 
     @property
     def context(self) -> Mapping[str, Any]:
         """What the workflow was created with; read-only."""
-        return self._running().context
+        return _running(self).context
 
     @property
     def attempt(self) -> int:
         """The number of this attempt at this step, from 1."""
-        return self._running().attempt
+        return _running(self).attempt
 
     @property
     def logger(self) -> StepLogger:
         """A logger whose lines carry the ids of workflow, hero, step and execution."""
-        return self._running().logger
+        return _running(self).logger
 
     @property
     def handle(self) -> WorkflowHandle[Self]:
         """The workflow as code outside sees it, with its commands."""
-        return self._running().handle
+        return _running(self).handle
 
     @overload
     def result_of(self, step: str) -> Any: ...
@@ -171,31 +156,33 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     def result_of(self, step: Callable[..., R]) -> R: ...
     def result_of(self, step: Any) -> Any:
         """Read what a step with `keep_result=True` returned; None if it has not run."""
-        definition = type(self)._definition
+        definition = type(self)._geneva_definition
         name = definition.name_of(step)
         node = definition.get(name)
-        if node is not None and not node.options.keep_result and not node.is_removed:
+        if node is None:
+            raise StepNotDefined(definition.type, name, definition.step_names)
+        if not node.options.keep_result and not node.is_removed:
             raise InvalidInput(
-                f"Step {name!r} of {definition.type} keeps no result. "
+                f"Step {node.name!r} of {definition.type} keeps no result. "
                 f"Declare it with @gd.step(keep_result=True)."
             )
-        return self._running().result_of(name)
+        return _running(self).result_of(node.name)
 
     def cancel(self) -> NoReturn:
         """End this execution and the workflow as canceled."""
-        self._signal("cancel", flow_control.Cancel())
+        _signal(self, "cancel", flow_control.Cancel())
 
     def pause(self, reason: str | None = None) -> NoReturn:
         """End this execution and hold the workflow; `resume` runs the step again."""
-        self._signal("pause", flow_control.Pause(reason))
+        _signal(self, "pause", flow_control.Pause(reason))
 
     def skip(self) -> NoReturn:
         """Leave this step and go on with the next."""
-        self._signal("skip", flow_control.Skip())
+        _signal(self, "skip", flow_control.Skip())
 
     def finish(self) -> NoReturn:
         """Complete this step and finish the workflow, whatever would follow."""
-        self._signal("finish", flow_control.Finish())
+        _signal(self, "finish", flow_control.Finish())
 
     def reattempt(self, wait: Duration | None = None) -> NoReturn:
         """Run this step again, now or after `wait`, as a new execution."""
@@ -203,7 +190,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
             delay = None if wait is None else parse_duration(wait)
         except ValueError as error:
             raise InvalidInput(f"reattempt(wait=...): {error}.") from None
-        self._signal("reattempt", flow_control.Reattempt(delay))
+        _signal(self, "reattempt", flow_control.Reattempt(delay))
 
     def before_step_starts(self, step_name: str) -> None:
         """Override it to do something before each step's body."""
@@ -262,141 +249,69 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     @classmethod
     def ready(cls) -> WorkflowQuery[Self]:
-        return cls._query().ready()
+        return _query(cls).ready()
 
     @classmethod
     def performing(cls) -> WorkflowQuery[Self]:
-        return cls._query().performing()
+        return _query(cls).performing()
 
     @classmethod
     def finished(cls) -> WorkflowQuery[Self]:
-        return cls._query().finished()
+        return _query(cls).finished()
 
     @classmethod
     def canceled(cls) -> WorkflowQuery[Self]:
-        return cls._query().canceled()
+        return _query(cls).canceled()
 
     @classmethod
     def paused(cls) -> WorkflowQuery[Self]:
-        return cls._query().paused()
+        return _query(cls).paused()
 
     @classmethod
     def ongoing(cls) -> WorkflowQuery[Self]:
-        return cls._query().ongoing()
+        return _query(cls).ongoing()
 
     @classmethod
     def for_hero(cls, hero: object) -> WorkflowQuery[Self]:
-        return cls._query().for_hero(hero)
-
-    @classmethod
-    def _query(cls) -> WorkflowQuery[Self]:
-        return cls.using(doors.default_drive()).query()
-
-    def _running(self) -> Execution:
-        if self._execution is None:
-            raise InvalidStateError(
-                f"This {type(self).__name__} instance is not executing a step. "
-                f"Outside a step, use the handle that create() or find() returns."
-            )
-        return self._execution
-
-    def _signal(self, verb: str, signal: flow_control.FlowControl) -> NoReturn:
-        if self._execution is None:
-            raise InvalidStateError(
-                f"{type(self).__name__}.{verb}() is flow control for a running step, and this "
-                f"instance is not executing one. To {verb} a workflow from outside, use its handle."
-            )
-        raise signal
+        return _query(cls).for_hero(hero)
 
 
-W = TypeVar("W", bound=Workflow[Any])
+def _running(instance: Workflow[Any]) -> Execution:
+    if instance._geneva_execution is None:
+        raise InvalidStateError(
+            f"This {type(instance).__name__} instance is not executing a step. "
+            f"Outside a step, use the handle that create() or find() returns."
+        )
+    return instance._geneva_execution
+
+
+def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:
+    if instance._geneva_execution is None:
+        raise InvalidStateError(
+            f"{type(instance).__name__}.{verb}() is flow control for a running step, and this "
+            f"instance is not executing one. To {verb} a workflow from outside, use its handle."
+        )
+    raise signal
+
+
+def _query(workflow_class: type[W]) -> WorkflowQuery[W]:
+    return doors.default_drive().workflows(workflow_class).query()
+
 
 RESERVED_NAMES = frozenset(name for name in dir(Workflow) if not name.startswith("_"))
 
 
 def definition_of(workflow_class: type[Workflow[Any]]) -> Definition:
     """Give the compiled form of a workflow class."""
-    return workflow_class._definition
+    return workflow_class._geneva_definition
 
 
 def start_executing(workflow_class: type[W], execution: Execution) -> W:
     """Make the fresh instance that one execution's user code runs on."""
     instance = workflow_class()
-    instance._execution = execution
+    instance._geneva_execution = execution
     return instance
 
 
 def stop_executing(instance: Workflow[Any]) -> None:
-    instance._execution = None
-
-
-def _compile(workflow_class: type[Workflow[Any]], where: str) -> Definition:
-    name = workflow_class.__name__
-    bodies = [vars(base) for base in reversed(workflow_class.__mro__) if _is_users(base)]
-    steps = chain.Chain(name, RESERVED_NAMES)
-    for body in bodies:
-        steps.read(body)
-    definition = Definition(
-        type=_type_name(workflow_class, where),
-        workflow_class=workflow_class,
-        nodes=steps.nodes(),
-        cancel_conditions=_cancel_conditions(bodies),
-        policies=_class_policies(bodies, where),
-        queue=_job_option(options.queue, workflow_class.queue, where) or "default",
-        priority=_job_option(options.priority, workflow_class.priority, where) or 0,
-    )
-    _check_conditions(definition)
-    return definition
-
-
-def _is_users(base: type) -> bool:
-    return base not in (Workflow, Generic, object)
-
-
-def _type_name(workflow_class: type[Workflow[Any]], where: str) -> str:
-    # Of this class alone: a child that inherited its parent's name would be taken for it.
-    name = vars(workflow_class).get("type_name") or workflow_class.__name__
-    if not isinstance(name, str) or len(name) > options.MAX_NAME_LENGTH:
-        raise StepConfigurationError(
-            f"type_name is text of at most {options.MAX_NAME_LENGTH} characters, not {name!r}.",
-            where,
-        )
-    return name
-
-
-def _job_option(check: Callable[[object], R], value: object, where: str) -> R:
-    try:
-        return check(value)
-    except StepConfigurationError as error:
-        raise StepConfigurationError(error.what, where) from None
-
-
-def _cancel_conditions(bodies: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
-    found: dict[str, Condition] = {}
-    for body in bodies:
-        for name, value in body.items():
-            if isinstance(value, CancelCondition):
-                found[name] = value.condition
-            elif name in found:
-                # A plain method of that name in a child replaces what the condition asks.
-                found[name] = Condition("cancel_if", name, source.of_function(value))
-    return tuple(found.values())
-
-
-def _class_policies(bodies: Sequence[Mapping[str, Any]], where: str) -> tuple[Policy, ...]:
-    listed: list[Policy] = []
-    for body in reversed(bodies):
-        if "on_exception" in body:
-            try:
-                listed += policies.parse(body["on_exception"])
-            except StepConfigurationError as error:
-                raise StepConfigurationError(error.what, where) from None
-    return policies.ordered_for_class(listed)
-
-
-def _check_conditions(definition: Definition) -> None:
-    for node in definition.nodes:
-        if node.options.condition:
-            node.options.condition.condition.check(definition.workflow_class)
-    for condition in definition.cancel_conditions:
-        condition.check(definition.workflow_class)
+    instance._geneva_execution = None

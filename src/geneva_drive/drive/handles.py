@@ -16,6 +16,7 @@ from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, heroes
 from geneva_drive.engine.change import AuditEntry
 from geneva_drive.engine.commands import Decision
+from geneva_drive.engine.commit import Applied
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.heroes import HeroGone
 from geneva_drive.errors import InvalidInput, WorkflowNotFound
@@ -70,6 +71,9 @@ class WorkflowHandle(Generic[W]):
         self._drive = drive
         self._record = record
         self._known_active = active
+        # Classes are registered weakly: one that a function defined, and left with no more than a
+        # handle, would be gone before its steps had run.
+        self._kept_class = registry.get(record.type)
 
     @property
     def id(self) -> Any:
@@ -281,8 +285,10 @@ class WorkflowHandle(Generic[W]):
 
         `data` is merged into the workflow's context, new keys winning.
         """
-        if data is not None and not isinstance(data, Mapping):
-            raise InvalidInput(f"resume(data=...) takes a dictionary, not {data!r}.")
+        if data is not None and not _is_json_object(data):
+            raise InvalidInput(
+                f"resume(data=...) takes a dictionary with text as keys, not {data!r}."
+            )
         settings = self._drive.settings
         return self._command("resume", lambda s: commands.resume(s, settings, data), reason, actor)
 
@@ -314,7 +320,7 @@ class WorkflowHandle(Generic[W]):
         store, now = self._drive.store, self._drive.clock.now()
         audit = AuditEntry(
             command=name,
-            actor=actor,
+            actor=None if actor is None else serialization.safe_text(actor),
             reason=None if reason is None else serialization.safe_text(reason),
         )
         applied = store.write(
@@ -322,10 +328,12 @@ class WorkflowHandle(Generic[W]):
                 connection, store, self.id, decision, audit=audit, now=now
             )
         )
-        if not store.database.is_joined:
-            announce(self._drive.environment, [applied])
-            self._drive.wake_workers()
+        store.database.after_commit(lambda: self._tell(applied))
         return self.reload()
+
+    def _tell(self, applied: Applied) -> None:
+        announce(self._drive.environment, [applied])
+        self._drive.wake_workers()
 
     @property
     def _definition(self) -> Definition | None:
@@ -352,3 +360,7 @@ class WorkflowHandle(Generic[W]):
 
     def __repr__(self) -> str:
         return f"<{self.type} workflow {self.id}: {self._record.state}>"
+
+
+def _is_json_object(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)

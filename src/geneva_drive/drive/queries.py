@@ -68,15 +68,13 @@ class WorkflowQuery(Generic[W]):
         return replace(self, types=[type_name])
 
     def limit(self, count: int) -> WorkflowQuery[W]:
-        if count < 0:
-            raise InvalidInput(f"limit() takes a number from 0 up, not {count!r}.")
-        return replace(self, maximum=count)
+        return replace(self, maximum=_checked(count))
 
     def all(self) -> list[WorkflowHandle[W]]:
         return list(self)
 
     def first(self) -> WorkflowHandle[W] | None:
-        return next(iter(self.limit(1)), None)
+        return next(iter(self if self.maximum == 0 else self.limit(1)), None)
 
     def ids(self) -> list[Any]:
         return [workflow.id for workflow in self]
@@ -131,7 +129,7 @@ class ExecutionQuery:
     maximum: int | None = None
 
     def limit(self, count: int) -> ExecutionQuery:
-        return replace(self, maximum=count)
+        return replace(self, maximum=_checked(count))
 
     def all(self) -> list[StepExecution]:
         store = self._drive.store
@@ -142,7 +140,7 @@ class ExecutionQuery:
         return [StepExecution(record) for record in records]
 
     def first(self) -> StepExecution | None:
-        return next(iter(self.limit(1).all()), None)
+        return next(iter(self if self.maximum == 0 else self.limit(1)), None)
 
     def ids(self) -> list[Any]:
         return [execution.id for execution in self.all()]
@@ -155,3 +153,9 @@ class ExecutionQuery:
 
     def __iter__(self) -> Iterator[StepExecution]:
         return iter(self.all())
+
+
+def _checked(count: int) -> int:
+    if count < 0:
+        raise InvalidInput(f"limit() takes a number from 0 up, not {count!r}.")
+    return count

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from sqlalchemy import Connection, event
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.orm import Session, SessionTransaction, scoped_session
 
 from geneva_drive import serialization
 from geneva_drive.definition import options
@@ -56,6 +57,7 @@ class Workflows(Generic[W]):
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
             raise InvalidInput("gd.Workflow has no steps; create workflows of a class of yours.")
+        session = _opened(session)
         new = NewWorkflow(
             definition=definition_of(self._class),
             hero=heroes.reference_to(hero, session if isinstance(session, Session) else None),
@@ -147,14 +149,25 @@ class Workflows(Generic[W]):
         joined = session.connection() if isinstance(session, Session) else session
         if joined is None:
             answer = store.write(lambda connection: creating.create(connection, store, new, now))
-            if not store.database.is_joined:
-                self._announce(answer)
+            store.database.after_commit(lambda: self._announce(answer))
             return answer
         _check_same_database(joined, store.database.engine)
+        store.database.dialect.join(joined)
         with store.database.translating():
             answer = creating.create(joined, store, new, now)
-        _after_commit(session, lambda: self._announce(answer))
+        if store.database.is_joined_to(joined):
+            store.database.after_commit(lambda: self._announce(answer))
+        elif isinstance(session, Session):
+            _after_commit(session, lambda: self._announce_if_kept(answer))
         return answer
+
+    def _announce_if_kept(self, answer: Created | Existing | Refused) -> None:
+        """Tell of a workflow unless the savepoint it was made in was rolled back."""
+        store = self._drive.store
+        with store.reading() as connection:
+            is_kept = store.workflows.get(connection, answer.workflow.id) is not None
+        if is_kept:
+            self._announce(answer)
 
     def _announce(self, answer: Created | Existing | Refused) -> None:
         if not isinstance(answer, Created):
@@ -192,33 +205,58 @@ def _wait(value: Duration) -> Any:
 
 
 def _key(value: object) -> str | None:
-    if value is None or (isinstance(value, str) and 0 < len(value) <= _MAX_KEY_LENGTH):
-        return value
-    raise InvalidInput(
-        f"An idempotency key is text of 1 to {_MAX_KEY_LENGTH} characters, not {value!r}."
-    )
+    if value is None:
+        return None
+    is_text = isinstance(value, str) and serialization.safe_text(value) == value
+    if not isinstance(value, str) or not is_text or not 0 < len(value) <= _MAX_KEY_LENGTH:
+        raise InvalidInput(
+            f"An idempotency key is text of 1 to {_MAX_KEY_LENGTH} characters, not {value!r}."
+        )
+    return value
 
 
-def _check_same_database(connection: Connection, engine: Any) -> None:
-    if connection.engine.url != engine.url:
+def _check_same_database(connection: Connection, engine: Engine) -> None:
+    if _place(connection.engine) != _place(engine):
         raise InvalidInput(
             "The session passed to create() is connected to another database than the Drive, so "
             "that they cannot commit together."
         )
 
 
-def _after_commit(session: JoinedTransaction | None, tell: Any) -> None:
+def _place(engine: Engine) -> tuple[str, str | None]:
+    """Tell databases apart, whatever driver or host name leads to them."""
+    url = engine.url
+    is_file = url.get_backend_name() == "sqlite" and url.database
+    return engine.name, str(Path(str(url.database)).resolve()) if is_file else url.database
+
+
+def _opened(session: object) -> JoinedTransaction | None:
+    opened = session() if isinstance(session, scoped_session) else session
+    if opened is None or isinstance(opened, Session | Connection):
+        return opened
+    raise InvalidInput(
+        f"create(session=...) takes a SQLAlchemy Session or Connection, not {opened!r}."
+    )
+
+
+_TO_TELL = "geneva_to_tell"
+
+
+def _after_commit(session: Session, tell: Callable[[], None]) -> None:
     """Call `tell` once the caller's transaction is committed, and never if it is rolled back."""
-    if not isinstance(session, Session):
-        return
-    outcome = {"told": False}
+    session.info.setdefault(_TO_TELL, []).append(tell)
+    if not event.contains(session, "after_commit", _committed):
+        event.listen(session, "after_commit", _committed)
+        event.listen(session, "after_soft_rollback", _rolled_back)
 
-    @event.listens_for(session, "after_commit")
-    def committed(_: Session) -> None:
-        if not outcome["told"]:
-            outcome["told"] = True
-            tell()
 
-    @event.listens_for(session, "after_rollback")
-    def rolled_back(_: Session) -> None:
-        outcome["told"] = True
+def _committed(session: Session) -> None:
+    if session.in_nested_transaction():
+        return  # a savepoint was released, and its transaction may still be rolled back
+    for tell in session.info.pop(_TO_TELL, ()):
+        tell()
+
+
+def _rolled_back(session: Session, transaction: SessionTransaction) -> None:
+    if transaction.parent is None:
+        session.info.pop(_TO_TELL, None)

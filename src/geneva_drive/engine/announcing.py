@@ -18,6 +18,8 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
         for move in one.change.executions:
             if move.state is not move.record.state:
                 yield _moved(one.workflow, move, now)
+        for execution in one.passed_over:
+            yield scheduled(one.workflow, execution, now)
         if one.scheduled is not None:
             yield scheduled(one.workflow, one.scheduled, now)
         if one.workflow.state is not one.change.record.state:
@@ -62,7 +64,7 @@ def _step_changed(
         step_name=execution.step_name,
         from_state=from_state,
         to_state=to_state,
-        outcome=None,
+        outcome=execution.outcome,
         at=now,
     )
 

@@ -14,6 +14,13 @@ class BodyTimedOut(Exception):
     """An async body was cancelled because its time was up."""
 
 
+class _Interrupted(Exception):
+    """Carries an interrupt past the loop, which a bare one would end for all other bodies."""
+
+    def __init__(self, interrupt: BaseException) -> None:
+        self.interrupt = interrupt
+
+
 class LoopThread:
     """Starts with the first async body, and serves all that follow."""
 
@@ -30,6 +37,8 @@ class LoopThread:
         )
         try:
             return future.result()
+        except _Interrupted as carrier:
+            raise carrier.interrupt from None
         except BaseException:
             future.cancel()
             raise
@@ -60,7 +69,7 @@ async def _within(
     body: Coroutine[Any, Any, Any], timeout: timedelta | None, context: contextvars.Context
 ) -> Any:
     # The caller's context variables, as `asyncio.run` would have given them.
-    task = asyncio.get_running_loop().create_task(body, context=context)
+    task = asyncio.get_running_loop().create_task(_carrying(body), context=context)
     seconds = None if timeout is None else timeout.total_seconds()
     try:
         async with asyncio.timeout(seconds) as scope:
@@ -69,3 +78,10 @@ async def _within(
         if scope.expired():
             raise BodyTimedOut from error
         raise
+
+
+async def _carrying(body: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        return await body
+    except (KeyboardInterrupt, SystemExit) as interrupt:
+        raise _Interrupted(interrupt) from interrupt

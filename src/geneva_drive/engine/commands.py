@@ -28,6 +28,7 @@ from geneva_drive.engine.commit import Applied
 from geneva_drive.errors import (
     InvalidStateError,
     StepNotDefined,
+    StepVanished,
     UnknownWorkflowClass,
     WorkflowNotFound,
 )
@@ -154,7 +155,9 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
         released = tuple(release(record, subject.now) for record in subject.active)
         return Change(record=workflow, workflow=ready, executions=released, context=context)
     definition = definition_for(workflow)
-    node = definition.require(workflow.next_step_name)
+    node = definition.get(workflow.next_step_name or "")
+    if node is None:
+        raise StepVanished(definition.type, workflow.next_step_name or "", definition.step_names)
     return Change(
         record=workflow,
         workflow=replace(ready, next_step_name=node.name),

@@ -40,6 +40,8 @@ class Ending:
     definition: Definition | None
     outcome: StepOutcome
     may_chain: bool = False
+    # What the claim saw; None for an execution that somebody else had claimed.
+    seen: tuple[WorkflowRecord, ExecutionRecord] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,11 @@ class Applied:
     change: Change
     workflow: WorkflowRecord
     scheduled: ExecutionRecord | None = None  # the new execution, where somebody wants to know it
+    passed_over: Sequence[ExecutionRecord] = ()  # new ones that were over when they were written
+
+    @property
+    def has_failure(self) -> bool:
+        return any(move.state is StepState.FAILED for move in self.change.executions)
 
     @property
     def chained(self) -> ExecutionRecord | None:
@@ -142,7 +149,7 @@ def _gate(
 ) -> _Gate | None:
     if chaining is None or not workflow_ids:
         return None
-    top_priority = store.executions.top_priority(connection, chaining.types)
+    top_priority = store.executions.top_priority(connection, chaining.types, chaining.queues)
     return _Gate(chaining, workflow_ids, top_priority)
 
 
@@ -170,14 +177,28 @@ def write(
     if any_claimed or read_back:
         ids = [change.record.id for change in changes if change.schedule]
         scheduled = {row.workflow_id: row for row in store.executions.active_of(connection, ids)}
+    passed_over = _read_passed_over(connection, store, changes) if read_back else []
     return [
         Applied(
             change=change,
             workflow=replace(change.record, **workflow_values(change, now)),
             scheduled=scheduled.get(change.record.id),
+            passed_over=[row for row in passed_over if row.workflow_id == change.record.id],
         )
         for change in changes
     ]
+
+
+def _read_passed_over(
+    connection: Connection, store: Store, changes: Sequence[Change]
+) -> list[ExecutionRecord]:
+    nodes = [
+        (change.record.id, new.step_name)
+        for change in changes
+        for new in change.schedule
+        if new.state is not StepState.SCHEDULED
+    ]
+    return store.executions.latest(connection, nodes) if nodes else []
 
 
 def _move_executions(

@@ -6,14 +6,15 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import announcing, commit
+from geneva_drive.engine import announcing, commit, completing
 from geneva_drive.engine.commit import Applied, Chaining, ChangedUnderLock, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import ErrorDetails, Raised, Reaction
-from geneva_drive.errors import InvalidStateError
+from geneva_drive.errors import StorageError
+from geneva_drive.storage.records import Key
 
 logger = logging.getLogger(__name__)
 
@@ -21,18 +22,35 @@ logger = logging.getLogger(__name__)
 def commit_endings(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None = None
 ) -> list[Applied | None]:
-    """Commit endings in one transaction and tell of them; None where the claim was lost.
+    """Commit endings and tell of them; None where the claim was lost.
+
+    Plain completions go first and fast; whatever is more than that goes the general way, under the
+    workflows' locks. They are two transactions, as each takes its locks in order only in itself.
+    A database that cannot be used at all is the caller's to wait for: that is raised.
+    """
+    fast = _complete(environment, endings, chaining)
+    rest = [ending for ending in endings if ending.execution_id not in fast]
+    general = iter(_commit(environment, rest, chaining) if rest else [])
+    return [fast.get(ending.execution_id) or next(general) for ending in endings]
+
+
+def _commit(
+    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+) -> list[Applied | None]:
+    """Commit endings the general way, without letting one of them spoil the others.
 
     If the database refuses the group for what one of them holds, the group is halved until the
-    culprit is alone; that execution then fails with the database's error. A database that cannot
-    be used at all is the caller's to wait for: that is raised.
+    culprit is alone; that execution then fails with the database's error.
     """
     try:
-        return _commit(environment, endings, chaining)
-    except (SQLAlchemyError, ChangedUnderLock, InvalidStateError) as error:
+        return _apply(environment, endings, chaining)
+    except Exception as error:
+        # Whatever it is, a fault of ours included: one outcome must not take its group with it.
+        if _may_pass(environment, error):
+            raise
         if len(endings) > 1:
             middle = len(endings) // 2
-            return commit_endings(environment, endings[:middle], chaining) + commit_endings(
+            return _commit(environment, endings[:middle], chaining) + _commit(
                 environment, endings[middle:], chaining
             )
         logger.warning(
@@ -41,10 +59,31 @@ def commit_endings(
             error,
         )
         refused = Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
-        return _commit(environment, [replace(endings[0], outcome=refused)], chaining)
+        return _apply(environment, [replace(endings[0], outcome=refused)], chaining)
 
 
-def _commit(
+def _complete(
+    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+) -> dict[Key, Applied]:
+    plain = [ending for ending in endings if completing.is_plain(ending)]
+    if not plain or not environment.store.database.dialect.completes_fast:
+        return {}
+    store, now = environment.store, environment.clock.now()
+    try:
+        applied = store.write(
+            lambda connection: completing.complete(connection, store, plain, now, chaining)
+        )
+    except Exception as error:
+        if _may_pass(environment, error):
+            raise
+        # Refused for what one of them holds: the general way finds out which.
+        logger.warning("%s completions go the general way: %s", len(plain), error)
+        return {}
+    announce(environment, list(applied.values()))
+    return applied
+
+
+def _apply(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
     store, now = environment.store, environment.clock.now()
@@ -62,9 +101,19 @@ def _commit(
     return applied
 
 
+def _may_pass(environment: Environment, error: Exception) -> bool:
+    """Say whether the same group may be committed later: then none of it is to blame."""
+    if isinstance(error, DBAPIError):
+        return environment.store.database.is_transient(error)
+    return isinstance(error, StorageError) and not isinstance(error, ChangedUnderLock)
+
+
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
     """Tell subscribers what was committed, and wake workers for what became due."""
-    if environment.events.wanted:
-        environment.events.emit(announcing.events_of(applied, environment.clock.now()))
+    events = environment.events
+    # A failed step is a line in the log even where nobody asked for all that happens.
+    told = applied if events.wanted else [one for one in applied if one.has_failure]
+    if told:
+        events.emit(announcing.events_of(told, environment.clock.now()))
     if any(one.change.schedule and one.chained is None for one in applied):
         environment.wakeups.ring()

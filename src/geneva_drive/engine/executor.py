@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -116,6 +117,7 @@ class Run:
     ) -> StepOutcome | Failed:
         """Run hooks and body; `finish` is called last, as part of the body."""
         node = self._require_node()
+        result = None  # for an around-hook that swallows what the body raised
         try:
             self._instance.before_step_starts(node.name)
             with self._instance.around_step(node.name):
@@ -143,7 +145,9 @@ class Run:
         try:
             self._instance.after_step_ends(self._require_node().name, ending)
         except FlowControl as signal:
-            return of_signal(signal)
+            return of_signal(signal, outcome.error if isinstance(outcome, Raised) else None)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
         except BaseException as error:  # noqa: BLE001 - a hook that raises is like the step raising
             return self._react(Failed(error))
         return outcome
@@ -179,10 +183,11 @@ class Run:
         return None
 
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
-        if node.is_async:
-            body = node.function(self._instance, *arguments)
-            return self._environment.loop.run(body, node.options.timeout)
-        return node.function(self._instance, *arguments)
+        returned = node.function(self._instance, *arguments)
+        # Also of a plain function around an async one: nothing of its body has run yet.
+        if inspect.iscoroutine(returned):
+            return self._environment.loop.run(returned, node.options.timeout)
+        return returned
 
     def _kept(self, node: Node, result: Any) -> str | None:
         if not node.options.keep_result:
@@ -209,14 +214,17 @@ class Run:
         return Lost(why, self._environment.settings.max_recoveries, interrupt)
 
     def _react(self, failed: Failed) -> StepOutcome:
-        return react(
-            failed.error,
-            definition=self._definition,
-            node=self._require_node(),
-            instance=self._instance,
-            execution=self._claimed.execution,
-            timed_out=failed.timed_out,
-        )
+        try:
+            return react(
+                failed.error,
+                definition=self._definition,
+                node=self._require_node(),
+                instance=self._instance,
+                execution=self._claimed.execution,
+                timed_out=failed.timed_out,
+            )
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
 
     def _unknown(self) -> StepOutcome:
         """Leave a step that this code does not have to those who may, or fail it for good."""

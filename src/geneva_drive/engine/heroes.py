@@ -32,13 +32,14 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
         raise InvalidInput(f"A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not {hero!r}.")
     if session is not None and state.pending:
         session.flush()
-    key = state.mapper.primary_key_from_instance(hero)
+    # A committed hero's attributes have expired: to ask them is a query, or fails if detached.
+    key = state.identity or state.mapper.primary_key_from_instance(hero)
     if any(part is None for part in key):
         raise InvalidInput(
             f"The hero {type(hero).__name__} has no key yet. Flush or commit it first, or pass its "
             f"session to create(session=...)."
         )
-    _mapped_classes.setdefault(type_of(type(hero)), type(hero))
+    _mapped_classes[type_of(type(hero))] = type(hero)
     return _checked(HeroRef(type_of(type(hero)), _key_text(tuple(key))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -9,14 +10,28 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine import commit
 from geneva_drive.engine.commit import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed, Failed, Run, unserved
-from geneva_drive.engine.outcome import Finished, Reattempted, Returned, Skipped, StepOutcome
-from geneva_drive.errors import InvalidStateError
+from geneva_drive.engine.outcome import (
+    ErrorDetails,
+    Finished,
+    Raised,
+    Reaction,
+    Reattempted,
+    Returned,
+    Skipped,
+    StepOutcome,
+)
+from geneva_drive.errors import ClaimLost, InvalidStateError
+from geneva_drive.storage.records import ExecutionRecord
 
 _MAX_RUNS = 3
+
+# Asked only when the outcome is written: by then the worker may have begun to stop.
+MayChain = Callable[[], Chaining | None]
 
 
 class StepSession(Session):
@@ -55,7 +70,7 @@ class _RollBack(Exception):
 
 
 def perform(
-    run: Run | None, environment: Environment, claimed: Claimed, chaining: Chaining | None
+    run: Run | None, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     """Run a claimed execution to its outcome; no lock is held while user code runs."""
     if run is None:
@@ -65,7 +80,7 @@ def perform(
         if ended is not None:
             return Concluded(ended)
         if run.needs_transaction:
-            return _perform_in_transaction(run, environment, claimed, chaining)
+            return _perform_in_transaction(run, environment, claimed, may_chain)
         return Concluded(run.conclude(run.run_body()))
     finally:
         run.close()
@@ -85,15 +100,16 @@ def ending(claimed: Claimed, outcome: StepOutcome, *, may_chain: bool = False) -
         definition=claimed.definition,
         outcome=outcome,
         may_chain=may_chain,
+        seen=(claimed.workflow, claimed.execution),
     )
 
 
 def _perform_in_transaction(
-    run: Run, environment: Environment, claimed: Claimed, chaining: Chaining | None
+    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     for remaining in reversed(range(_MAX_RUNS)):
         try:
-            return _run_and_commit(run, environment, claimed, chaining)
+            return _run_and_commit(run, environment, claimed, may_chain)
         except _RollBack as rolled_back:
             ended = rolled_back.ended
             if not (remaining and _may_help_to_repeat(ended, environment)):
@@ -107,12 +123,12 @@ def _perform_in_transaction(
 
 
 def _run_and_commit(
-    run: Run, environment: Environment, claimed: Claimed, chaining: Chaining | None
+    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     database = environment.store.database
     with (
         database.transaction() as connection,
-        database.joining(connection),
+        database.joining(connection) as joined,
         # The connection's transaction is ours: closing the session must leave it alone.
         StepSession(connection, join_transaction_mode="rollback_only") as session,
     ):
@@ -122,9 +138,13 @@ def _run_and_commit(
         outcome = run.conclude(ended)
         if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
             raise _RollBack(outcome)
-        applied = _apply(connection, environment, claimed, outcome, chaining)
+        applied = _apply(connection, environment, claimed, outcome, may_chain())
         if applied is None:
-            raise _RollBack(outcome)
+            # Not its outcome again: if the body itself had given up its claim in here, the step
+            # would be recorded without its writes.
+            raise _RollBack(_lost(claimed.execution))
+    for tell in joined.to_tell:
+        tell()
     return Committed(applied)
 
 
@@ -144,6 +164,11 @@ def _apply(
         read_back=environment.events.wanted,
     )
     return applied
+
+
+def _lost(execution: ExecutionRecord) -> Raised:
+    error = ClaimLost(execution.id, execution.step_name)
+    return Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
 
 
 def _may_help_to_repeat(ended: Any, environment: Environment) -> bool:

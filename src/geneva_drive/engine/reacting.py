@@ -47,7 +47,9 @@ def react(
                 return _by_policy(policy, key, error, details, instance, execution, timed_out)
     except FlowControl as signal:
         return of_signal(signal, details)
-    except Exception as failure:  # noqa: BLE001 - matchers, waits and handlers are user code too
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as failure:  # noqa: BLE001 - matchers, waits and handlers are user code too
         # Asking the same policy about its own failure could go on for ever: it pauses.
         failure.__context__ = failure.__context__ or error
         return Raised(ErrorDetails.of(failure), _PAUSE)

@@ -7,35 +7,40 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, make_url
+from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from geneva_drive.errors import (
     DatabaseBusy,
     DatabaseReadOnly,
     DatabaseUnavailable,
-    InvalidInput,
     StorageError,
 )
 from geneva_drive.settings import Settings
-from geneva_drive.storage import dialects
-from geneva_drive.storage.dialects.sqlite import READ_ONLY_OPTION
+from geneva_drive.storage import connecting, dialects
+from geneva_drive.storage.dialects.base import WriterHeld
+from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _MAX_TRIES = 5
-_DRIVERS = {
-    "postgres": "postgresql+psycopg",
-    "postgresql": "postgresql+psycopg",
-    "mysql": "mysql+pymysql",
-    "mariadb": "mysql+pymysql",
-}
-_EXTRAS = {"psycopg": "postgres", "pymysql": "mysql"}
+_PATIENCE = timedelta(seconds=30)  # a try may have waited long for somebody's lock already
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A transaction that others write in, and what is to be told once it is committed."""
+
+    connection: Connection
+    to_tell: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Database:
@@ -44,12 +49,15 @@ class Database:
     def __init__(self, url_or_engine: str | URL | Engine, settings: Settings) -> None:
         self.owns_engine = not isinstance(url_or_engine, Engine)
         self.engine = (
-            url_or_engine if isinstance(url_or_engine, Engine) else _make_engine(url_or_engine)
+            url_or_engine
+            if isinstance(url_or_engine, Engine)
+            else connecting.make_engine(url_or_engine)
         )
+        connecting.refuse_async(self.engine.dialect)
         self.dialect = dialects.for_name(self.engine.dialect.name)
         self.dialect.prepare(self.engine, settings)
         # The transaction that a step's body or a caller's session has open on this thread.
-        self._joined: ContextVar[Connection | None] = ContextVar("geneva_joined", default=None)
+        self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
 
     @property
     def url(self) -> str:
@@ -60,29 +68,40 @@ class Database:
         """Look without locks; inside a joined transaction, with its eyes."""
         joined = self._joined.get()
         if joined is not None:
-            yield joined
+            yield joined.connection
             return
         with self.translating(), self.engine.connect() as connection:
-            yield connection.execution_options(**{READ_ONLY_OPTION: True})
+            yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Open a writing transaction of our own; it commits at the end of the block."""
-        with self.dialect.writing(), self.engine.connect() as connection, connection.begin():
-            yield connection
+        with self.dialect.writing(), self.engine.connect() as connection:
+            connection.execution_options(**{WRITES_OPTION: True})
+            with connection.begin():
+                yield connection
 
     @contextmanager
-    def joining(self, connection: Connection) -> Iterator[Connection]:
+    def joining(self, connection: Connection) -> Iterator[Joined]:
         """Let everything that writes on this thread do so within `connection`'s transaction."""
-        token = self._joined.set(connection)
+        joined = Joined(connection)
+        token = self._joined.set(joined)
         try:
-            yield connection
+            yield joined
         finally:
             self._joined.reset(token)
 
-    @property
-    def is_joined(self) -> bool:
-        return self._joined.get() is not None
+    def is_joined_to(self, connection: Connection) -> bool:
+        joined = self._joined.get()
+        return joined is not None and joined.connection is connection
+
+    def after_commit(self, tell: Callable[[], None]) -> None:
+        """Call `tell` now, or when the transaction that was joined is committed."""
+        joined = self._joined.get()
+        if joined is None:
+            tell()
+        else:
+            joined.to_tell.append(tell)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Do `work` in one transaction, again if the database says that this may help.
@@ -92,12 +111,13 @@ class Database:
         """
         joined = self._joined.get()
         if joined is not None:
-            with self.translating(), joined.begin_nested():
-                return work(joined)
+            with self.translating(), joined.connection.begin_nested():
+                return work(joined.connection)
         with self.translating():
             return self._write_own(work)
 
     def _write_own(self, work: Callable[[Connection], T]) -> T:
+        give_up_at = time.monotonic() + _PATIENCE.total_seconds()
         for attempt in range(1, _MAX_TRIES + 1):
             committing = False
             try:
@@ -107,8 +127,11 @@ class Database:
             except DBAPIError as error:
                 # A connection lost during COMMIT leaves open whether it happened: doing the work
                 # again could do it twice.
-                lost_in_commit = committing and error.connection_invalidated
-                if attempt == _MAX_TRIES or lost_in_commit or not self.is_transient(error):
+                lost_in_commit = committing and (
+                    error.connection_invalidated or self.dialect.is_unreachable(error)
+                )
+                is_last = attempt == _MAX_TRIES or time.monotonic() > give_up_at
+                if is_last or lost_in_commit or not self.is_transient(error):
                     raise
                 logger.debug("Transaction will be tried again (%s): %s", attempt, error.orig)
                 time.sleep(0.01 * 2**attempt)
@@ -124,8 +147,8 @@ class Database:
         """Turn the driver's complaints that a person can do something about into ours."""
         try:
             yield
-        except TimeoutError as error:
-            raise DatabaseBusy(self.url, f"{error}.") from error
+        except (WriterHeld, NoFreeConnection) as error:
+            raise DatabaseBusy(self.url, f"{error.args[0]}.") from error
         except DBAPIError as error:
             translated = self._translated(error)
             if translated is None:
@@ -146,26 +169,6 @@ class Database:
             self.engine.dispose()
 
 
-def _make_engine(url: str | URL) -> Engine:
-    try:
-        parsed = make_url(url)
-        driver = _DRIVERS.get(parsed.drivername)
-        if driver:
-            parsed = parsed.set(drivername=driver)
-        return create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite")
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise InvalidInput(
-            f"{str(url)!r} is not a database URL. Write it as sqlite:///file.db, "
-            f"postgresql://user:password@host/name or mysql://user:password@host/name."
-        ) from error
-    except ModuleNotFoundError as error:
-        extra = _EXTRAS.get(error.name or "", "all")
-        raise InvalidInput(
-            f"The driver {error.name!r} for this database is not installed. "
-            f"Run: pip install 'geneva-drive[{extra}]'."
-        ) from error
-
-
 def _one_line(error: DBAPIError) -> str:
     text = " ".join(str(error.orig).split())
-    return text if text.endswith(".") else f"{text}."
+    return text if text.endswith((".", "?")) else f"{text}."

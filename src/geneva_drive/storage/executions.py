@@ -57,14 +57,17 @@ class Executions:
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         c = self._table.c
-        # Created one after the other under the workflow's lock; ids made by two clients in one
-        # millisecond would not tell which came first.
-        query = (
-            select(self._table)
-            .where(c.workflow_id == workflow_id)
-            .order_by(c.created_at, c.attempt_number, c.id)
-        )
+        query = select(self._table).where(c.workflow_id == workflow_id).order_by(*self._in_turn)
         return list(self._by_id(connection, query).values())
+
+    @property
+    def _in_turn(self) -> list[ColumnElement[Any]]:
+        """The order in which executions of one workflow were inserted, under its lock."""
+        c = self._table.c
+        if self._tables.key_type is KeyType.UUID:
+            # Made by clients, whose clocks may differ within a millisecond.
+            return [c.created_at, c.id]
+        return [c.id]
 
     def active_of(
         self, connection: Connection, workflow_ids: Sequence[Key]
@@ -101,6 +104,19 @@ class Executions:
         )
         return {(row[0], row[1]): row[2] for row in connection.execute(query)}
 
+    def latest(
+        self, connection: Connection, nodes: Sequence[tuple[Key, str]]
+    ) -> list[ExecutionRecord]:
+        """Give the latest attempt of each (workflow id, node id)."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(tuple_(c.workflow_id, c.node_id).in_(list(nodes)))
+            .order_by(c.attempt_number)
+        )
+        records = self._by_id(connection, query).values()
+        return list({(one.workflow_id, one.node_id): one for one in records}.values())
+
     def kept_result(
         self, connection: Connection, workflow_id: Key, names: Sequence[str]
     ) -> str | None:
@@ -109,7 +125,7 @@ class Executions:
         query = (
             select(c.result)
             .where(c.workflow_id == workflow_id, c.node_id.in_(names), c.result.is_not(None))
-            .order_by(c.created_at.desc(), c.attempt_number.desc())
+            .order_by(*(column.desc() for column in self._in_turn))
             .limit(1)
         )
         return connection.scalar(query)
@@ -177,16 +193,15 @@ class Executions:
         wakes_at: datetime | None = connection.scalar(query)
         return wakes_at
 
-    def top_priority(self, connection: Connection, types: Sequence[str]) -> int | None:
-        """Give the priority of the most urgent claimable execution."""
+    def top_priority(
+        self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
+    ) -> int | None:
+        """Give the priority of the most urgent execution that could be claimed."""
         c = self._table.c
-        query = (
-            select(c.priority)
-            .where(c.claimable, c.type.in_(types))
-            .order_by(c.priority.desc(), c.id)
-            .limit(1)
-        )
-        return connection.scalar(query)
+        query = select(c.priority).where(c.claimable, c.type.in_(types))
+        if queues is not None:
+            query = query.where(c.queue.in_(sorted(queues)))
+        return connection.scalar(query.order_by(c.priority.desc(), c.id).limit(1))
 
     def held_by(self, connection: Connection, worker_id: str) -> list[ExecutionRecord]:
         c = self._table.c

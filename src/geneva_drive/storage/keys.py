@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
+import threading
 import time
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, inspect
-from sqlalchemy.types import Uuid
+from sqlalchemy.types import BINARY, String, Uuid
 
 from geneva_drive.errors import InvalidInput
 
-_UUID_SQL = re.compile(r"uuid|(var)?char\((36|32)\)", re.IGNORECASE)
+_TEXT_LENGTHS = (32, 36)  # without and with hyphens
+_BINARY_LENGTH = 16
 
 
 class KeyType(StrEnum):
@@ -43,7 +44,13 @@ def detect(connection: Connection, own_prefix: str) -> KeyType:
 
 
 def is_uuid(column_type: Any) -> bool:
-    return isinstance(column_type, Uuid) or bool(_UUID_SQL.fullmatch(str(column_type)))
+    """Say whether a column is made for UUIDs, for which most databases have no type."""
+    length = getattr(column_type, "length", None)
+    if isinstance(column_type, String):
+        return length in _TEXT_LENGTHS
+    if isinstance(column_type, BINARY):
+        return length == _BINARY_LENGTH
+    return isinstance(column_type, Uuid)
 
 
 def parse(key_type: KeyType, value: object) -> Any:
@@ -62,10 +69,28 @@ def parse(key_type: KeyType, value: object) -> Any:
     return number
 
 
+class _Sequence:
+    """The UUIDs of this process, each above the one before."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def next(self) -> UUID:
+        milliseconds = time.time_ns() // 1_000_000
+        number = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
+        number = (number & ~(0xF << 76)) | (0x7 << 76)
+        number = (number & ~(0x3 << 62)) | (0x2 << 62)
+        # A random stride: processes forked within one millisecond go on from the same number.
+        stride = 1 + int.from_bytes(os.urandom(5), "big")
+        with self._lock:
+            self._last = max(number, self._last + stride)
+            return UUID(int=self._last)
+
+
+_SEQUENCE = _Sequence()
+
+
 def new_uuid() -> UUID:
     """Make a UUIDv7 (RFC 9562): a clock, then random bits, so that keys stay in order."""
-    milliseconds = time.time_ns() // 1_000_000
-    number = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
-    number = (number & ~(0xF << 76)) | (0x7 << 76)
-    number = (number & ~(0x3 << 62)) | (0x2 << 62)
-    return UUID(int=number)
+    return _SEQUENCE.next()

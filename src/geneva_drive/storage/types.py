@@ -10,6 +10,8 @@ from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from geneva_drive import serialization
+
 
 class Moment(TypeDecorator[datetime]):
     """An aware UTC moment with microseconds."""
@@ -41,16 +43,46 @@ class Moment(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
 
+class Name(TypeDecorator[str]):
+    """Text that names things, compared byte by byte on every database."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        length = self.impl_instance.length  # type: ignore[attr-defined]  # it is a String
+        if dialect.name not in ("mysql", "mariadb"):
+            return dialect.type_descriptor(String(length))
+        # Their usual collations find that 'abc' equals 'ABC', and utf8mb4_bin that it equals
+        # 'abc '; the binary one without padding has another name on each.
+        is_mariadb = getattr(dialect, "is_mariadb", False)
+        collation = "utf8mb4_nopad_bin" if is_mariadb else "utf8mb4_0900_bin"
+        return dialect.type_descriptor(
+            mysql.VARCHAR(length, charset="utf8mb4", collation=collation)
+        )
+
+
 def name_type(length: int = 191) -> TypeEngine[str]:
-    """Text that names things: compared byte by byte, or 'abc' would equal 'ABC' on MySQL."""
-    return String(length).with_variant(
-        mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"), "mysql", "mariadb"
-    )
+    return Name(length)
+
+
+class FreeText(TypeDecorator[str]):
+    """Text of any length that people or programs wrote; what a database refuses is replaced."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        # MySQL's TEXT ends at 64 KiB.
+        is_mysql = dialect.name in ("mysql", "mariadb")
+        return dialect.type_descriptor(mysql.LONGTEXT() if is_mysql else Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - as in TypeDecorator
+        return None if value is None else serialization.safe_text(value)
 
 
 def long_text() -> TypeEngine[str]:
-    # MySQL's TEXT ends at 64 KiB.
-    return Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+    return FreeText()
 
 
 def big_integer_key() -> TypeEngine[int]:
@@ -59,4 +91,5 @@ def big_integer_key() -> TypeEngine[int]:
 
 
 def uuid_key() -> TypeEngine[Any]:
-    return Uuid()
+    # Only some MariaDB servers have a type for it, which a printed migration could not know.
+    return Uuid().with_variant(Uuid(native_uuid=False), "mysql", "mariadb")

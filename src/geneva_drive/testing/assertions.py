@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.states import StepState, WorkflowState
@@ -11,9 +11,8 @@ from geneva_drive.states import StepState, WorkflowState
 def assert_workflow_state(workflow: WorkflowHandle[Any], state: WorkflowState | str) -> None:
     """Assert where a workflow stands now."""
     found = workflow.reload().state
-    assert found == state, (
-        f"{workflow.type} {workflow.id} is {found}, not {state}.\n{_story(workflow)}"
-    )
+    if found != state:
+        _fail(f"{workflow.type} {workflow.id} is {found}, not {state}.", workflow)
 
 
 def assert_step_executed(
@@ -22,9 +21,16 @@ def assert_step_executed(
     """Assert that the latest execution of a step ended in a state."""
     name = workflow.name_of(step)
     attempts = [e for e in workflow.step_executions if e.step_name == name]
-    assert attempts, f"Step {name!r} was never scheduled.\n{_story(workflow)}"
+    if not attempts:
+        _fail(f"Step {name!r} was never scheduled.", workflow)
     found = attempts[-1].state
-    assert found == state, f"Step {name!r} is {found}, not {state}.\n{_story(workflow)}"
+    if found != state:
+        _fail(f"Step {name!r} is {found}, not {state}.", workflow)
+
+
+def _fail(what: str, workflow: WorkflowHandle[Any]) -> NoReturn:
+    # Raised, not asserted: pytest would add its own comparison to an assertion in a plugin.
+    raise AssertionError(f"{what}\n{_story(workflow)}")
 
 
 def _story(workflow: WorkflowHandle[Any]) -> str:

@@ -60,7 +60,7 @@ class Committer:
         self._commit_all()
 
     def close(self) -> None:
-        """Stop trying to reach a database that does not answer."""
+        """From now on, try once only: nobody waits for a database that does not answer."""
         self._closed.set()
 
     def _commit_all(self) -> None:
@@ -97,6 +97,11 @@ class Committer:
                 logger.warning("Commit of %s outcomes will be tried again: %s", len(group), error)
                 rest = min(rest * 2, _LONGEST_REST)
                 repeated = True
+            except Exception:
+                # A fault of ours must not end the committer, on which every thread relies. What
+                # stays claimed is in nobody's hands, and the heartbeat gives it back.
+                logger.exception("%s outcomes were dropped", len(group))
+                return [None] * len(group)
 
     def _following(
         self,

@@ -18,6 +18,11 @@ class Flight:
     _settled: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def is_settled(self) -> bool:
+        with self._lock:
+            return self._settled
+
     def settle(self) -> bool:
         """Take the right to report the outcome; False if another has it."""
         with self._lock:

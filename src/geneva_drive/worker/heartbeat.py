@@ -32,7 +32,8 @@ class Heartbeat:
         After an outage all have been silent. Whoever is back first would otherwise take everybody's
         work, so one that missed its own heartbeat leaves the others a lease to be heard again.
         """
-        return time.monotonic() >= self._may_judge_at
+        now = time.monotonic()
+        return now >= self._may_judge_at and not self._was_silent(now)
 
     def register(self) -> None:
         store = self._environment.store
@@ -48,7 +49,7 @@ class Heartbeat:
         # Those who live get the time of one heartbeat to show it to a newcomer.
         interval = self._environment.settings.heartbeat_interval.total_seconds()
         self._last_beat = time.monotonic()
-        self._may_judge_at = self._last_beat + interval
+        self._may_judge_at = max(self._may_judge_at, self._last_beat + interval)
 
     def beat(self) -> None:
         store = self._environment.store
@@ -68,10 +69,18 @@ class Heartbeat:
 
     def _note_silence(self) -> None:
         now = time.monotonic()
-        lease = self._environment.settings.lease.total_seconds()
-        if now - self._last_beat > lease:
-            self._may_judge_at = now + lease
+        if self._was_silent(now):
+            self._may_judge_at = now + self._environment.settings.lease.total_seconds()
         self._last_beat = now
+
+    def _was_silent(self, now: float) -> bool:
+        """Say whether a heartbeat was missed, well before others could see it by the lease.
+
+        In the same outage another one's silence may have begun a whole interval before ours.
+        """
+        settings = self._environment.settings
+        longest = (settings.lease + settings.heartbeat_interval) / 2
+        return now - self._last_beat > longest.total_seconds()
 
     def _give_back_unknown(self) -> None:
         """Return rows in this worker's name that it does not have: an answer that got lost.

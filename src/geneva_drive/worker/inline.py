@@ -43,7 +43,7 @@ def run_due(environment: Environment) -> int:
 def _perform(environment: Environment, claimed: Claimed) -> None:
     probes.reached("claim")
     run = performing.start(environment, claimed)
-    performed = performing.perform(run, environment, claimed, None)
+    performed = performing.perform(run, environment, claimed, lambda: None)
     if isinstance(performed, Committed):
         if performed.applied is not None:
             announce(environment, [performed.applied])

@@ -53,8 +53,7 @@ class Pool:
             try:
                 self._work(flight)
             except Exception:
-                # A fault of ours, not of the step: the execution stays claimed, and the heartbeat
-                # gives it back; the thread must live on.
+                # A fault of ours, not of the step: the thread must live on.
                 logger.exception("Execution %s was dropped", flight.claimed.execution.id)
             with self._lock:
                 if flight in self._stuck:

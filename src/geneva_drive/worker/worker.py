@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import queue
 import threading
+import time
 from collections.abc import Iterable
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from geneva_drive.engine import performing, recovery
 from geneva_drive.engine.commit import Applied, Chaining
@@ -17,6 +22,7 @@ from geneva_drive.engine.executor import Claimed, continued
 from geneva_drive.engine.outcome import Lost, StepOutcome
 from geneva_drive.engine.performing import Committed, Concluded
 from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
+from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
@@ -31,6 +37,7 @@ logger = logging.getLogger(__name__)
 # After so many steps in one breath a chain goes back to the queue, behind what waited meanwhile.
 MAX_CHAIN_LENGTH = 100
 _FIRST_REST = 0.01
+_LAST_COMMIT = 5.0  # seconds that giving back may take when the worker stops
 
 
 class Worker:
@@ -58,8 +65,10 @@ class Worker:
         self._heartbeat = Heartbeat(environment, self.identity, self._flights)
         self._bell = threading.Event()
         self._stopping = threading.Event()
+        self._drained = threading.Event()  # the time to end by oneself is over
         self._stopped = threading.Event()
         self._idle = threading.Event()
+        self._stop_requests: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._poller = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         settings = environment.settings
         self._services = [
@@ -67,14 +76,15 @@ class Worker:
             Periodic("recovery", settings.heartbeat_interval, self._take_back),
         ]
         self._started = False
+        self._wakes_sleepers_at = time.monotonic()
         self.needs_recycling = False  # too many threads hang in bodies past their timeout
 
     def start(self) -> None:
         """Begin to work, on threads of its own."""
         if self._started:
             raise InvalidStateError("This worker was started before; make a new one.")
-        self._started = True
         self._heartbeat.register()
+        self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
         self._pool.start()
         for service in self._services:
@@ -83,6 +93,8 @@ class Worker:
 
     def stop(self) -> None:
         """End politely: drain for `drain_timeout`, then give back what still runs."""
+        if not self._started:
+            return
         if self._stopping.is_set():
             self._stopped.wait()
             return
@@ -90,28 +102,32 @@ class Worker:
         self._bell.set()
         self._poller.join()
         drain_timeout = self._environment.settings.drain_timeout.total_seconds()
-        if not self._flights.wait_until_empty(drain_timeout):
-            self._give_back_running()
+        all_landed = self._flights.wait_until_empty(drain_timeout)
+        # First: a database that is away must not keep the worker from going.
         self._committer.close()
+        if not all_landed:
+            self._give_back_running()
         self._pool.stop()
         for service in reversed(self._services):
             service.stop(timeout=5)
         self._leave_bell()
         try:
             self._heartbeat.end()
-        except StorageError as error:
+        except (StorageError, DBAPIError) as error:
             logger.warning("The worker could not sign off: %s", error)
         self._stopped.set()
 
     def request_stop(self) -> None:
         """Ask `run()` to end; safe to call from a signal handler."""
-        self._idle.set()
+        # Not an event: its lock may be held by the very thread that the signal interrupts.
+        self._stop_requests.put(None)
 
     def run(self) -> None:
         """Work until `stop()` or `request_stop()` is called."""
         with self:
-            while not (self._idle.wait(0.5) or self._stopping.is_set()):
-                if self.needs_recycling:
+            while not (self._stopping.is_set() or self.needs_recycling):
+                with contextlib.suppress(queue.Empty):
+                    self._stop_requests.get(timeout=0.5)
                     return
 
     def run_until_idle(self) -> None:
@@ -141,37 +157,50 @@ class Worker:
             self._bell.clear()
             try:
                 took = self._claim()
+                rest = _FIRST_REST if took else min(rest * 2, longest)
+                pause = self._pause(took, rest, longest)
             except Exception:
                 # A database that is away is waited for; the heartbeat reports it as well.
                 logger.exception("Claiming failed; next try in %ss", longest)
                 self._stopping.wait(longest)
                 continue
-            rest = _FIRST_REST if took else min(rest * 2, longest)
-            if took and self._flights.free:
-                continue
-            self._bell.wait(longest if not self._flights.free else self._until_next(rest))
+            if pause:
+                self._bell.wait(pause)
+
+    def _pause(self, took: int, rest: float, longest: float) -> float:
+        """Say how long to rest, unless somebody rings: not at all while there may be more."""
+        if self._flights.free < 1:
+            return longest
+        return 0.0 if took else self._until_next(rest)
 
     def _claim(self) -> int:
+        self._wake_sleepers()
         free = self._flights.free
-        if not free:
+        if free < 1:
             return 0
+        # Before the claim: what lands while it looks around may have left something due behind.
+        nothing_runs = not self._flights.ids()
         claimed = claim_due(self._environment, self.identity, free)
         if len(claimed) < free and wake_due(self._environment):
             claimed += claim_due(self._environment, self.identity, free - len(claimed))
         for one in claimed:
             self._submit(self._flights.add(one))
-        if not claimed and not self._flights.ids() and self._stops_when_idle:
+        if not claimed and nothing_runs and self._stops_when_idle:
             self._idle.set()
         return len(claimed)
+
+    def _wake_sleepers(self) -> None:
+        """Make due sleepers claimable now and then, however much else there is to claim."""
+        now = time.monotonic()
+        if now >= self._wakes_sleepers_at:
+            wake_due(self._environment)
+            self._wakes_sleepers_at = now + self._environment.settings.poll_interval.total_seconds()
 
     def _until_next(self, rest: float) -> float:
         """Rest no longer than to the moment at which the next sleeper wakes."""
         store = self._environment.store
-        try:
-            with store.reading() as connection:
-                wakes_at = store.executions.next_wake(connection)
-        except StorageError:
-            return rest
+        with store.reading() as connection:
+            wakes_at = store.executions.next_wake(connection)
         if wakes_at is None:
             return rest
         until = (wakes_at - self._environment.clock.now()) / timedelta(seconds=1)
@@ -181,15 +210,15 @@ class Worker:
         self._pool.submit(flight)
 
     def _perform(self, flight: Flight) -> None:
+        if flight.is_settled:
+            return  # given back before a thread was free for it
         claimed = flight.claimed
-        flight.run = performing.start(self._environment, claimed)
-        timer = self._start_timer(flight)
-        chaining = self._chaining() if self._may_chain(claimed) else None
         try:
-            performed = performing.perform(flight.run, self._environment, claimed, chaining)
-        finally:
-            if timer is not None:
-                timer.cancel()
+            performed = self._run(flight)
+        except Exception as error:
+            # Without an outcome the flight would hold its slot, and the execution, for ever.
+            logger.exception("Execution %s could not be run", claimed.execution.id)
+            performed = Concluded(self._not_run(error))
         match performed:
             case Committed(applied):
                 flight.settle()
@@ -199,10 +228,30 @@ class Worker:
             case Concluded():
                 logger.warning("The late result of execution %s was dropped", claimed.execution.id)
 
+    def _run(self, flight: Flight) -> Concluded | Committed:
+        flight.run = performing.start(self._environment, flight.claimed)
+        timer = self._start_timer(flight)
+        try:
+            return performing.perform(
+                flight.run, self._environment, flight.claimed, lambda: self._chaining(flight)
+            )
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _not_run(self, error: Exception) -> Lost:
+        # A database that was away is not counted against the step; a fault of ours is, or it
+        # could go on for ever.
+        is_passing = isinstance(error, StorageError | SQLAlchemyError | WriterHeld)
+        limit = None if is_passing else self._environment.settings.max_recoveries
+        return Lost(f"Its worker could not run it: {type(error).__name__}: {error}", limit)
+
     def _may_chain(self, claimed: Claimed) -> bool:
         return not self._stopping.is_set() and claimed.chain_length < MAX_CHAIN_LENGTH
 
-    def _chaining(self) -> Chaining:
+    def _chaining(self, flight: Flight) -> Chaining | None:
+        if not self._may_chain(flight.claimed):
+            return None
         return Chaining(
             worker_id=self.identity.id,
             claim_token=new_token(),
@@ -224,6 +273,8 @@ class Worker:
         next_flight = self._flights.replace(flight, following)
         if next_flight is None:
             self._bell.set()
+        elif self._drained.is_set():
+            self._give_back(next_flight)
         else:
             self._submit(next_flight)
 
@@ -263,7 +314,13 @@ class Worker:
 
     def _give_back_running(self) -> None:
         """Hand over what did not end in time; its late results will be dropped."""
+        self._drained.set()
         for flight in self._flights.all():
-            if flight.settle():
-                # Not counted against the step: it is the worker that had to go.
-                self._commit(flight, Lost("Its worker was stopped before it ended.", None))
+            self._give_back(flight)
+        # Another thread may be writing them, and would be cut off by the end of the process.
+        self._flights.wait_until_empty(_LAST_COMMIT)
+
+    def _give_back(self, flight: Flight) -> None:
+        if flight.settle():
+            # Not counted against the step: it is the worker that had to go.
+            self._commit(flight, Lost("Its worker was stopped before it ended.", None))

@@ -8,15 +8,24 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, Table, func, update
+from sqlalchemy import Connection, Engine, RowMapping, Select, Table, func, select, update
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
+from geneva_drive.storage.completions import Batch, Completed
+from geneva_drive.storage.records import Key
+from geneva_drive.storage.tables import Tables
+
+
+class WriterHeld(TimeoutError):
+    """A writing transaction could not begin, as another thread holds what it needs."""
 
 
 class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
+
+    completes_fast = False  # whether `complete` writes anything
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
         """Set up the connections that the engine will make."""
@@ -24,6 +33,9 @@ class Dialect:
     def writing(self) -> AbstractContextManager[None]:
         """Enter what a writing transaction of this process has to hold."""
         return contextlib.nullcontext()
+
+    def join(self, connection: Connection) -> None:
+        """Make sure that a caller's connection is inside a transaction."""
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
         return query.with_for_update(skip_locked=skip_locked)
@@ -49,11 +61,25 @@ class Dialect:
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
     ) -> Sequence[RowMapping]:
         """Take the rows that `due` selects, passing over those that others are taking."""
-        ids = self.lock(due, skip_locked=True).scalar_subquery()
+        # A common table expression is evaluated once. A plain subquery may be evaluated again for
+        # each row, and each time lock and take further ones, past its limit.
+        taken = self.lock(due, skip_locked=True).cte("taken")
         claimed = connection.execute(
-            update(table).where(table.c.id.in_(ids)).values(**values).returning(table)
+            update(table)
+            .where(table.c.id.in_(select(taken.c.id)))
+            .values(**values)
+            .returning(table)
         )
         return claimed.mappings().all()
+
+    def complete(
+        self,
+        connection: Connection,  # noqa: ARG002 - for the dialects that have a fast path
+        tables: Tables,  # noqa: ARG002
+        batch: Batch,  # noqa: ARG002
+    ) -> dict[Key, Completed]:
+        """Write plain completions the fast way; what is not written goes the general way."""
+        return {}
 
     def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:  # noqa: ARG002 - the dialects look
         """Report settings of the database that matter to us, for `geneva doctor`."""

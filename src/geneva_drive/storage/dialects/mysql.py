@@ -28,19 +28,16 @@ _TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed s
 _READ_ONLY = {1290, 1792, 1836}
 _LOCK_WAIT_TIMEOUT = 1205
 _LOST = {2002, 2003, 2006, 2013, 1053, 1927}  # cannot connect, gone away, lost, shutdown, killed
+_TURNED_AWAY = {1040, 1044, 1045, 1049, 1130, 1698}  # too many, no access, no database, wrong host
 
 
 class MySQL(Dialect):
     """MySQL 8 and MariaDB from 10.6 on."""
 
     def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
-        # REPEATABLE READ would lock gaps between rows, and make workers wait for one another.
-        @event.listens_for(engine, "connect")
-        def read_committed(dbapi_connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
-            cursor = dbapi_connection.cursor()
-            cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-            cursor.execute("SET SESSION time_zone = '+00:00'")
-            cursor.close()
+        # Several Drives may share a user's engine.
+        if not event.contains(engine, "checkout", _read_committed):
+            event.listen(engine, "checkout", _read_committed)
 
     def now(self) -> ColumnElement[datetime]:
         return func.utc_timestamp(text("6"))
@@ -55,7 +52,7 @@ class MySQL(Dialect):
         return _number(error) == _LOCK_WAIT_TIMEOUT
 
     def is_unreachable(self, error: DBAPIError) -> bool:
-        return error.connection_invalidated or _number(error) in _LOST
+        return error.connection_invalidated or _number(error) in _LOST | _TURNED_AWAY
 
     def claim(
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
@@ -70,6 +67,16 @@ class MySQL(Dialect):
     def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
         durable = connection.scalar(text("SELECT @@innodb_flush_log_at_trx_commit"))
         return [(durable == 1, f"innodb_flush_log_at_trx_commit is {durable}")]
+
+
+# On checkout, not on connect: a user's engine may have made connections before us.
+def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+    if record.info.get("geneva_prepared"):
+        return
+    # REPEATABLE READ would lock gaps between rows, and make workers wait for one another.
+    with dbapi_connection.cursor() as cursor:
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    record.info["geneva_prepared"] = True
 
 
 def _number(error: DBAPIError) -> int | None:

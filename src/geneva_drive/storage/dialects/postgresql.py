@@ -5,7 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive.storage.completions import Batch, Completed
+from geneva_drive.storage.dialects import completing_postgresql
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.records import Key
+from geneva_drive.storage.tables import Tables
 
 _TRY_AGAIN = {
     "40001",  # serialization_failure
@@ -20,6 +24,8 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 class PostgreSQL(Dialect):
     """What the common ground is modelled on."""
+
+    completes_fast = True
 
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
@@ -36,6 +42,11 @@ class PostgreSQL(Dialect):
             super().is_unreachable(error) and _sqlstate(error) is None
         )
 
+    def complete(
+        self, connection: Connection, tables: Tables, batch: Batch
+    ) -> dict[Key, Completed]:
+        return completing_postgresql.complete(connection, tables, batch)
+
     def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
         level = connection.scalar(text("SHOW default_transaction_isolation"))
         durable = connection.scalar(text("SHOW synchronous_commit"))
@@ -46,4 +57,5 @@ class PostgreSQL(Dialect):
 
 
 def _sqlstate(error: DBAPIError) -> str | None:
-    return getattr(error.orig, "sqlstate", None)
+    # psycopg 2, on a user's own engine, calls it otherwise.
+    return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)

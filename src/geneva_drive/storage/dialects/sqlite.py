@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, event, func, text
@@ -14,24 +15,36 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.completions import Batch, Completed
+from geneva_drive.storage.dialects import completing_sqlite
+from geneva_drive.storage.dialects.base import Dialect, WriterHeld
+from geneva_drive.storage.records import Key
+from geneva_drive.storage.tables import Tables
 
-READ_ONLY_OPTION = "geneva_reads"
-_BUSY_TIMEOUT_MS = 30_000
+WRITES_OPTION = "geneva_writes"
+_READS = re.compile(r"\s*(SELECT|PRAGMA|EXPLAIN|BEGIN|COMMIT|ROLLBACK|RELEASE)\b", re.IGNORECASE)
+BUSY_TIMEOUT = timedelta(seconds=30)
 
 
 class SQLite(Dialect):
     """SQLite with a write-ahead log."""
 
+    completes_fast = True
+
     def __init__(self) -> None:
         self._writer = threading.RLock()
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
-        if engine.url.database in (None, "", ":memory:") or "mode=memory" in str(engine.url):
+        database = engine.url.database or ":memory:"
+        if ":memory:" in database or "mode=memory" in str(engine.url):
             raise InvalidInput(
                 "An in-memory SQLite database cannot be shared by a worker's threads. "
                 "Use a file: sqlite:///geneva.db."
             )
+        if event.contains(engine, "begin", _begin_ours):
+            return  # several Drives may share a user's engine
+        event.listen(engine, "begin", _begin_ours)
+        event.listen(engine, "before_cursor_execute", _begin_users)
         synchronous = settings.sqlite_durability.upper()
 
         # On checkout, not on connect: a user's engine may have made connections before us.
@@ -42,7 +55,7 @@ class SQLite(Dialect):
             # The driver would begin transactions by itself, late and deferred.
             dbapi_connection.isolation_level = None
             for pragma in (
-                f"busy_timeout = {_BUSY_TIMEOUT_MS}",
+                f"busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}",
                 "journal_mode = WAL",
                 f"synchronous = {synchronous}",
                 "foreign_keys = ON",
@@ -50,22 +63,22 @@ class SQLite(Dialect):
                 dbapi_connection.execute(f"PRAGMA {pragma}").close()
             record.info["geneva_prepared"] = True
 
-        @event.listens_for(engine, "begin")
-        def begin(connection: Connection) -> None:
-            # A transaction that begins deferred and writes later fails at once, without waiting,
-            # when another one has written since.
-            reads = connection.get_execution_options().get(READ_ONLY_OPTION)
-            connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-
     @contextmanager
     def writing(self) -> Iterator[None]:
         # SQLite makes waiters poll; threads of one process are better off queueing here.
-        if not self._writer.acquire(timeout=_BUSY_TIMEOUT_MS / 1000):
-            raise TimeoutError("another thread of this process is writing for too long")
+        if not self._writer.acquire(timeout=BUSY_TIMEOUT.total_seconds()):
+            raise WriterHeld("another thread of this process is writing for too long")
         try:
             yield
         finally:
             self._writer.release()
+
+    def join(self, connection: Connection) -> None:
+        # On an engine that we did not prepare, the driver begins a transaction only with INSERT
+        # and its like: our savepoint would be the outermost, and releasing it would commit.
+        driver_connection: Any = connection.connection.driver_connection
+        if not driver_connection.in_transaction:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:  # noqa: ARG002 - no row locks here
         return query
@@ -85,6 +98,29 @@ class SQLite(Dialect):
     def is_unreachable(self, error: DBAPIError) -> bool:
         return "unable to open" in str(error.orig) or "not a database" in str(error.orig)
 
+    def complete(
+        self, connection: Connection, tables: Tables, batch: Batch
+    ) -> dict[Key, Completed]:
+        return completing_sqlite.complete(connection, tables, batch)
+
     def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
         mode = connection.scalar(text("PRAGMA journal_mode"))
         return [(mode == "wal", f"journal mode is {mode!r}")]
+
+
+def _begin_ours(connection: Connection) -> None:
+    if not connection.get_execution_options().get(WRITES_OPTION):
+        return
+    # A user's engine may have begun by itself, in the way that SQLAlchemy's manual shows.
+    if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]  # it is open
+        connection.exec_driver_sql("COMMIT")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+    # A user's session may read first and write later. Begun deferred, it would fail at once if
+    # another has written in between; begun immediate, a mere reader would keep everybody from
+    # writing, its own thread's create() included. So it begins with its first write, and reads
+    # what is committed until then, as on the other databases.
+    if not cursor.connection.in_transaction and not _READS.match(statement):
+        cursor.execute("BEGIN IMMEDIATE")

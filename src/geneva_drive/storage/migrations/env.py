@@ -13,6 +13,8 @@ if plan.connection is None:
         version_table=plan.version_table,
         literal_binds=True,
         as_sql=True,
+        # Alembic doubts the driver here; whoever runs the script has none.
+        transactional_ddl=True if plan.dialect_name == "sqlite" else None,
     )
 else:
     context.configure(connection=plan.connection, version_table=plan.version_table)

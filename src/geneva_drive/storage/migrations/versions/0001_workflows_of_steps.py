@@ -46,7 +46,6 @@ class _Schema:
         self._prefix = prefix
         self._uuid = uuid
         self._is_mysql = dialect in ("mysql", "mariadb")
-        self._is_postgresql = dialect == "postgresql"
 
     def create_workflows(self) -> None:
         self._create(
@@ -82,6 +81,7 @@ class _Schema:
             sa.UniqueConstraint(
                 "type", "idempotency_key", name=f"{self._prefix}workflows_idempotency_key"
             ),
+            sqlite_autoincrement=True,
         )
         self._unique_where(
             "workflows",
@@ -130,8 +130,12 @@ class _Schema:
             self._check("step_executions_outcome_known", f"outcome IN ({OUTCOMES})"),
             self._check("step_executions_stop_known", f"stop IN ({REQUESTS})"),
             self._check(
-                "step_executions_claimed_iff_running",
+                "step_executions_claim_iff_running",
                 "(state = 'in_progress') = (claim_token IS NOT NULL)",
+            ),
+            self._check(
+                "step_executions_claim_has_worker",
+                "claim_token IS NULL OR worker_id IS NOT NULL",
             ),
             self._check(
                 "step_executions_claimable_is_free",
@@ -149,6 +153,12 @@ class _Schema:
                 "attempt_number",
                 name=f"{self._prefix}step_executions_attempt",
             ),
+            postgresql_with={
+                "fillfactor": 85,
+                "autovacuum_vacuum_scale_factor": 0.02,
+                "autovacuum_vacuum_threshold": 1000,
+                "autovacuum_analyze_scale_factor": 0.02,
+            },
         )
         self._unique_where(
             "step_executions",
@@ -166,14 +176,6 @@ class _Schema:
         self._index("step_executions", "step_executions_timer", ["wakes_at"], wakes_at.is_not(None))
         token: sa.ColumnClause[Any] = sa.column("claim_token")
         self._index("step_executions", "step_executions_held", ["worker_id"], token.is_not(None))
-        if self._is_postgresql:
-            # Rows of this table are rewritten as they move on: room on the page keeps the rewrite
-            # beside the original, and early vacuuming keeps the queue's index short.
-            op.execute(
-                f"ALTER TABLE {self._prefix}step_executions SET (fillfactor = 85, "
-                f"autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, "
-                f"autovacuum_analyze_scale_factor = 0.02)"
-            )
 
     def create_audit_entries(self) -> None:
         self._create(
@@ -223,10 +225,11 @@ class _Schema:
             sa.Column("stopped_at", Moment),
         )
 
-    def _create(self, name: str, *items: Any) -> None:
+    def _create(self, name: str, *items: Any, **options: Any) -> None:
         op.create_table(
             self._prefix + name,
             *items,
+            **options,
             mysql_engine="InnoDB",
             mysql_charset="utf8mb4",
             mariadb_engine="InnoDB",

@@ -1,0 +1,20 @@
+"""What a command says of the workflow that it was given to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geneva_drive.cli.bodies import execution_body
+from geneva_drive.cli.headline import headline
+from geneva_drive.cli.output import make_console, plain, print_json
+from geneva_drive.drive.handles import WorkflowHandle
+
+
+def answer(workflow: WorkflowHandle[Any], *, as_json: bool) -> None:
+    """Print the workflow as the command left it."""
+    if as_json:
+        print_json(execution_body(workflow))
+        return
+    console = make_console()
+    console.print(headline(workflow))
+    console.print(plain(workflow.why()))

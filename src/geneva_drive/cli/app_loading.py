@@ -1,0 +1,67 @@
+"""Importing the user's code that `--app package.module[:drive]` names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from types import ModuleType
+
+from geneva_drive.cli.faults import with_place
+from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import InvalidInput
+
+_FORM = re.compile(r"(?P<module>\w+(\.\w+)*)(:(?P<attribute>\w+))?")
+
+
+class AppNotUsable(InvalidInput):
+    """What `--app` names cannot be taken."""
+
+    def __init__(self, app: str, why: str) -> None:
+        self.app = app
+        super().__init__(f"--app {app!r}: {why}")
+
+
+def load_app(app: str) -> Drive | None:
+    """Import the module; give the Drive that the part after the colon names, if there is one."""
+    form = _FORM.fullmatch(app)
+    if form is None:
+        raise AppNotUsable(app, "write it as package.module or package.module:drive.")
+    module = _import(app, form["module"])
+    attribute = form["attribute"]
+    return None if attribute is None else _drive_in(app, module, attribute)
+
+
+def _import(app: str, name: str) -> ModuleType:
+    folder = os.getcwd()
+    if folder not in sys.path:
+        # A console script has its own folder on the path, where `python -m` has the current one.
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise AppNotUsable(
+                app,
+                f"there is no module {error.name!r} in the current directory or on the Python "
+                f"path.",
+            ) from error
+        raise _not_importable(app, name, error) from error
+    except (ImportError, SyntaxError) as error:
+        raise _not_importable(app, name, error) from error
+
+
+def _not_importable(app: str, name: str, error: Exception) -> AppNotUsable:
+    return AppNotUsable(app, f"module {name!r} cannot be imported. {with_place(error)}.")
+
+
+def _drive_in(app: str, module: ModuleType, attribute: str) -> Drive:
+    if not hasattr(module, attribute):
+        raise AppNotUsable(app, f"module {module.__name__!r} has no {attribute!r}.")
+    found = getattr(module, attribute)
+    if not isinstance(found, Drive):
+        raise AppNotUsable(
+            app, f"{attribute!r} is a {type(found).__qualname__}, where a gd.Drive is needed."
+        )
+    return found

@@ -1,0 +1,76 @@
+"""What `--json` prints of a workflow and of a step execution: the bodies of the REST API.
+
+There, as here, a workflow is called an execution.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from geneva_drive import serialization
+from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.step_executions import StepExecution
+
+
+def execution_body(workflow: WorkflowHandle[Any]) -> dict[str, Any]:
+    return {
+        "id": _key(workflow.id),
+        "type": workflow.type,
+        "state": workflow.state,
+        "requested": workflow.requested,
+        "hero_type": workflow.hero_type,
+        "hero_id": workflow.hero_id,
+        "context": _typed(workflow.context),
+        "paused_at": _moment(workflow.paused_at),
+        "paused_reason": workflow.paused_reason,
+        "paused_step_name": workflow.paused_step_name,
+        "next_step_name": workflow.next_step_name,
+        "created_at": _moment(workflow.created_at),
+        "updated_at": _moment(workflow.updated_at),
+        "started_at": _moment(workflow.started_at),
+        "finished_at": _moment(workflow.finished_at),
+        "canceled_at": _moment(workflow.canceled_at),
+        "why": workflow.why(),
+    }
+
+
+def step_body(execution: StepExecution) -> dict[str, Any]:
+    return {
+        "id": _key(execution.id),
+        "workflow_id": _key(execution.workflow_id),
+        "step_name": execution.step_name,
+        "node_id": execution.node_id,
+        "attempt_number": execution.attempt_number,
+        "state": execution.state,
+        "outcome": execution.outcome,
+        "queue": execution.queue,
+        "priority": execution.priority,
+        "worker_id": execution.worker_id,
+        "scheduled_for": _moment(execution.scheduled_for),
+        "started_at": _moment(execution.started_at),
+        "finished_at": _moment(execution.finished_at),
+        "completed_at": _moment(execution.completed_at),
+        "failed_at": _moment(execution.failed_at),
+        "skipped_at": _moment(execution.skipped_at),
+        "canceled_at": _moment(execution.canceled_at),
+        "error_class": execution.error_class,
+        "error_message": execution.error_message,
+        "error_backtrace": execution.error_backtrace,
+        "result": _typed(execution.result),
+        "metadata": _typed(execution.metadata),
+    }
+
+
+def _key(key: Any) -> int | str:
+    return key if isinstance(key, int) else str(key)
+
+
+def _moment(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z") if at else None
+
+
+def _typed(value: object) -> Any:
+    """Give a user's value as typed JSON: dates and the like as they are stored."""
+    return json.loads(serialization.dump(value))

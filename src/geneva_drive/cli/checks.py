@@ -1,0 +1,175 @@
+"""What `geneva doctor` looks at, and the way out of each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.cli.faults import one_line
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+from geneva_drive.durations import describe
+from geneva_drive.errors import NotMigrated, StorageError, TooNew
+from geneva_drive.storage import revisions
+from geneva_drive.storage.records import WorkerRecord
+from geneva_drive.storage.store import Store
+
+_BATCH = 500  # ids in one statement
+_NAMED = 10
+
+
+class Finding(StrEnum):
+    """What a check came to."""
+
+    OK = "ok"
+    REMINDER = "reminder"  # somebody should know, and it may well be wanted
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    finding: Finding
+    found: str
+    way_out: str | None = None
+
+
+def examine(drive: Drive) -> Iterator[Check]:
+    """Look at everything; where the database cannot be asked, say only that."""
+    try:
+        store = drive.store
+    except (NotMigrated, TooNew) as error:
+        yield _ok("database", f"{drive.database_url} answers.")
+        yield Check(name="tables", finding=Finding.PROBLEM, found=str(error))
+        return
+    except (StorageError, DBAPIError) as error:
+        yield Check(name="database", finding=Finding.PROBLEM, found=one_line(error))
+        return
+    yield _ok("database", f"{drive.database_url} answers.")
+    yield _ok("tables", f"They are at revision {revisions.HEAD}, as this version needs them.")
+    with store.reading() as connection:
+        yield from _settings(connection, store)
+        overdue = store.executions.overdue_types(connection)
+    workers = drive.workers
+    yield from _workers(drive, workers)
+    yield _unserved(overdue, workers)
+    yield _dead_letters(drive, store)
+    yield _paused(drive)
+    yield _retention(drive)
+
+
+def _settings(connection: Connection, store: Store) -> Iterator[Check]:
+    for is_safe, words in store.database.dialect.explain_state(connection):
+        if is_safe:
+            yield _ok("server setting", f"{words}.")
+        else:
+            yield Check(
+                name="server setting",
+                finding=Finding.PROBLEM,
+                found=f"{words}.",
+                way_out="Workflows rely on the server's safe default; set it back.",
+            )
+
+
+def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
+    alive = [worker.name for worker in workers if worker.is_alive]
+    if alive:
+        yield _ok("workers", f"{len(alive)} alive: {', '.join(alive)}.")
+    else:
+        # Nobody is missed where there is nothing to do: a fresh installation is no problem.
+        workflows = drive.workflows(Workflow)
+        waiting = workflows.ongoing().count() - workflows.paused().count()
+        yield Check(
+            name="workers",
+            finding=Finding.PROBLEM if waiting else Finding.REMINDER,
+            found=f"None is alive, and {_number(waiting, 'workflow')} under way.",
+            way_out="Start one: `geneva worker --app package.module`.",
+        )
+    for worker in workers:
+        if worker.stopped_at is None and not worker.is_alive:
+            yield Check(
+                name="silent worker",
+                finding=Finding.PROBLEM,
+                found=f"{worker.name} was not heard of since "
+                f"{worker.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC.",
+                way_out="Look whether its process died or hangs; a living worker takes its steps "
+                "over by itself.",
+            )
+
+
+def _unserved(overdue: dict[str, int], workers: list[WorkerRecord]) -> Check:
+    served = {name for worker in workers if worker.is_alive for name in worker.signatures}
+    unserved = [
+        f"{name} ({count} due)" for name, count in sorted(overdue.items()) if name not in served
+    ]
+    if not unserved:
+        return _ok("classes", "Every class with due steps is served.")
+    return Check(
+        name="classes",
+        finding=Finding.PROBLEM,
+        found=f"No worker serves {', '.join(unserved)}.",
+        way_out="Start a worker whose --app imports them.",
+    )
+
+
+def _dead_letters(drive: Drive, store: Store) -> Check:
+    paused = drive.workflows(Workflow).paused().ids()
+    with store.reading() as connection:
+        # Others were resumed or canceled since, and need nobody any more.
+        held = [
+            workflow_id
+            for start in range(0, len(paused), _BATCH)
+            for workflow_id in store.dead_letters.pending_reasons(
+                connection, paused[start : start + _BATCH]
+            )
+        ]
+    if not held:
+        return _ok("dead letters", "No workflow is held by one.")
+    more = ", ..." if len(held) > _NAMED else ""
+    return Check(
+        name="dead letters",
+        finding=Finding.PROBLEM,
+        found=f"{_number(len(held), 'workflow')} out of reattempts or recoveries: "
+        f"{', '.join(str(workflow_id) for workflow_id in sorted(held)[:_NAMED])}{more}.",
+        way_out="`geneva why ID` tells the cause; mend it, then resume, skip or cancel.",
+    )
+
+
+def _paused(drive: Drive) -> Check:
+    count = drive.workflows(Workflow).paused().count()
+    if not count:
+        return _ok("paused", "No workflow is paused.")
+    return Check(
+        name="paused",
+        finding=Finding.REMINDER,
+        found=f"{_number(count, 'workflow')} paused.",
+        way_out="`geneva list --state paused` shows them, `geneva why ID` tells what for.",
+    )
+
+
+def _retention(drive: Drive) -> Check:
+    span = drive.settings.retention
+    if span is not None:
+        return _ok(
+            "retention", f"`geneva prune` deletes what ended more than {describe(span)} ago."
+        )
+    return Check(
+        name="retention",
+        finding=Finding.REMINDER,
+        found="It is off: ended workflows are kept for ever.",
+        way_out="Set GENEVA_RETENTION=90d, and let `geneva prune` run now and then.",
+    )
+
+
+def _ok(name: str, found: str) -> Check:
+    return Check(name=name, finding=Finding.OK, found=found)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun} is" if count == 1 else f"{count:,} {noun}s are"

@@ -1,0 +1,1 @@
+"""One module per command of `geneva`, each with its Click command as `command`."""

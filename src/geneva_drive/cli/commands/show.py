@@ -1,0 +1,84 @@
+"""`geneva show`: one workflow as it stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.table import Table
+
+from geneva_drive import serialization
+from geneva_drive.cli.bodies import execution_body
+from geneva_drive.cli.headline import headline
+from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.output import make_console, moment, plain, print_json
+from geneva_drive.cli.parameters import json_option, workflow_id_argument
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.handles import WorkflowHandle
+
+
+@click.command("show")
+@workflow_id_argument
+@json_option
+@with_drive
+def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
+    """Show one workflow as it stands."""
+    workflow = drive.workflows(Workflow).find(workflow_id)
+    if as_json:
+        print_json(execution_body(workflow))
+        return
+    console = make_console()
+    console.print(headline(workflow))
+    console.print(plain(workflow.why()))
+    console.print()
+    console.print(_facts(workflow))
+
+
+def _facts(workflow: WorkflowHandle[Any]) -> Table:
+    grid = Table.grid(padding=(0, 3))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in (*_what(workflow), *_when(workflow)):
+        if value:
+            grid.add_row(name, plain(value))
+    if workflow.context:
+        grid.add_row("Context", plain(_context(workflow)))
+    return grid
+
+
+def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
+    yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
+    yield "Running", workflow.current_step_name
+    yield "Next step", workflow.next_step_name
+    yield "Last step", workflow.previous_step_name
+    if workflow.workflow_class is not None:
+        progress = workflow.progress()
+        yield "Progress", f"{progress.done} of {progress.total} steps"
+        yield "Queue", f"{workflow.queue}, priority {workflow.priority}"
+    yield "Requested", workflow.requested
+
+
+def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
+    for name, at in (
+        ("Created", workflow.created_at),
+        ("Started", workflow.started_at),
+        ("Updated", workflow.updated_at),
+        ("Paused", workflow.paused_at),
+        ("Finished", workflow.finished_at),
+        ("Canceled", workflow.canceled_at),
+    ):
+        yield name, f"{moment(at)} UTC" if at else None
+    yield "Reason", workflow.paused_reason
+
+
+def _context(workflow: WorkflowHandle[Any]) -> str:
+    readable = json.loads(serialization.dump(workflow.context), object_hook=_untyped)
+    return json.dumps(readable, indent=2, ensure_ascii=False)
+
+
+def _untyped(found: dict[str, Any]) -> Any:
+    """Show a date as its text, say; `--json` keeps the type beside it."""
+    return found["value"] if "$type" in found else found

@@ -1,0 +1,26 @@
+"""`geneva why`: what a workflow waits for, in one sentence."""
+
+from __future__ import annotations
+
+import click
+
+from geneva_drive.cli.bodies import execution_body
+from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.output import print_json
+from geneva_drive.cli.parameters import json_option, workflow_id_argument
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+
+
+@click.command("why")
+@workflow_id_argument
+@json_option
+@with_drive
+def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
+    """Say in one sentence what a workflow waits for."""
+    workflow = drive.workflows(Workflow).find(workflow_id)
+    if as_json:
+        body = execution_body(workflow)
+        print_json({name: body[name] for name in ("id", "type", "state", "why")})
+    else:
+        click.echo(workflow.why())

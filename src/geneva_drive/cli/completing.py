@@ -1,0 +1,47 @@
+"""What the shell offers when a workflow's id is asked for and Tab is pressed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+from sqlalchemy import make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+from geneva_drive.cli.opening import Opening
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import GenevaDriveError
+from geneva_drive.settings import database_url_from_environment
+
+_MOST = 200
+
+
+def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """List ongoing workflows, without the app: pressing Tab must not run the user's code."""
+    url = context.ensure_object(Opening).database or database_url_from_environment()
+    try:
+        if _is_missing_file(url):
+            return []
+        drive = Drive(url)
+    except (GenevaDriveError, SQLAlchemyError):
+        return []
+    try:
+        found = drive.workflows(Workflow).ongoing().limit(_MOST).all()
+    except (GenevaDriveError, SQLAlchemyError):
+        # A shell's prompt is no place for an error.
+        return []
+    finally:
+        drive.close()
+    return [
+        CompletionItem(str(workflow.id), help=f"{workflow.type} {workflow.state}")
+        for workflow in found
+        if str(workflow.id).startswith(incomplete)
+    ]
+
+
+def _is_missing_file(url: str) -> bool:
+    """Say whether opening the database would create it."""
+    parsed = make_url(url)
+    return parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists()

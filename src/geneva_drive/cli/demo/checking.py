@@ -1,0 +1,74 @@
+"""Whether the database holds what was promised, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Any
+
+import geneva_drive as gd
+from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
+from geneva_drive.states import ACTIVE_STEP_STATES, is_done
+
+_MAILING_STEPS = frozenset({"send_welcome", "send_reminder", "ask_opinion", "send_tracking"})
+
+
+def step_faults(snapshot: Snapshot) -> list[str]:
+    """Name every step that is not recorded as done exactly once, and every workflow not ended."""
+    return [fault for workflow in snapshot.workflows for fault in _faults_of(workflow)]
+
+
+def kill_faults(snapshot: Snapshot, held_ids: Set[Any]) -> list[str]:
+    """Name what the killed worker held and nobody took back."""
+    if not held_ids:
+        return ["The killed worker held no step."]
+    return [
+        f"Execution {held} of the killed worker was not recovered."
+        for held in sorted(held_ids - recovered_ids(snapshot))
+    ]
+
+
+def recovered_ids(snapshot: Snapshot) -> frozenset[Any]:
+    return frozenset(e.id for e in snapshot.executions if e.outcome is gd.Outcome.RECOVERED)
+
+
+def effect_faults(snapshot: Snapshot, effects: Effects) -> list[str]:
+    """Name every charge and e-mail that is missing, or there too often."""
+    return [*_charge_faults(snapshot, effects), *_email_faults(snapshot, effects)]
+
+
+def emails_due(snapshot: Snapshot) -> int:
+    return sum(
+        e.step_name in _MAILING_STEPS and e.state is gd.StepState.COMPLETED
+        for e in snapshot.executions
+    )
+
+
+def _faults_of(workflow: WorkflowSnapshot) -> Iterator[str]:
+    if workflow.state is not gd.WorkflowState.FINISHED:
+        yield f"{workflow.title} is {workflow.state}, not finished."
+    for step_name in workflow.step_names:
+        attempts = workflow.attempts_at(step_name)
+        count = sum(is_done(e.state, e.outcome) for e in attempts)
+        if count != 1:
+            yield f"{workflow.title}: {step_name} is recorded as done {count} times."
+    for execution in workflow.executions:
+        if execution.state in ACTIVE_STEP_STATES:
+            yield f"{workflow.title}: {execution.step_name} is still {execution.state}."
+
+
+def _charge_faults(snapshot: Snapshot, effects: Effects) -> Iterator[str]:
+    for workflow in snapshot.workflows:
+        if "charge_card" not in workflow.step_names:
+            continue
+        count = effects.charges.get(workflow.hero_name, 0)
+        if count != 1:
+            yield f"{workflow.title} was charged {count} times."
+
+
+def _email_faults(snapshot: Snapshot, effects: Effects) -> Iterator[str]:
+    for (recipient, subject), count in effects.emails.items():
+        if count != 1:
+            yield f"{recipient} was sent {subject!r} {count} times."
+    sent, due = sum(effects.emails.values()), emails_due(snapshot)
+    if sent != due:
+        yield f"{sent} e-mails were sent, and {due} steps that send one are completed."

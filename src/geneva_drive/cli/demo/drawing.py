@@ -1,0 +1,182 @@
+"""A snapshot as tables and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+import geneva_drive as gd
+from geneva_drive.cli.demo.crew import WorkerProcess
+from geneva_drive.cli.demo.news import News
+from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
+
+_STATE_STYLES = {
+    gd.WorkflowState.READY: "cyan",
+    gd.WorkflowState.PERFORMING: "bold yellow",
+    gd.WorkflowState.PAUSED: "bold red",
+    gd.WorkflowState.FINISHED: "green",
+    gd.WorkflowState.CANCELED: "dim",
+}
+_DONE, _SKIPPED, _RUNNING, _FAILED, _TO_COME = range(5)
+_MARKS = ("●", "↷", "◉", "✗", "○")
+_ASCII_MARKS = ("#", "-", "*", "x", ".")
+_MARK_STYLES = ("green", "dim", "bold yellow", "bold red", "dim")
+_WIDE = 100
+_HIGH = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """All that is on the screen at one moment."""
+
+    title: str
+    text: str
+    snapshot: Snapshot
+    crew: Sequence[WorkerProcess]
+    log: Sequence[News]
+    started_at: datetime
+
+
+def frame(console: Console, scene: Scene) -> RenderableType:
+    """Fill the terminal: what is happening, to whom, by whom, and what has happened."""
+    gap = [Text()] if console.height >= _HIGH else []
+    above = Group(
+        _masthead(scene.snapshot, scene.started_at),
+        _headline(console, scene.title, scene.text),
+        workflow_table(scene.snapshot, ascii_only=console.options.ascii_only),
+        *gap,
+        worker_line(scene.snapshot, scene.crew),
+        *gap,
+    )
+    used = len(console.render_lines(above, pad=False))
+    # One line less than there are: writing into the last one would scroll some terminals.
+    newest = scene.log[-max(1, console.height - used - 1) :]
+    return Group(above, *(log_line(news, scene.started_at) for news in newest))
+
+
+def _masthead(snapshot: Snapshot, started_at: datetime) -> RenderableType:
+    elapsed = (snapshot.at - started_at).total_seconds()
+    line = Table.grid(expand=True)
+    line.add_column()
+    line.add_column(justify="right")
+    line.add_row(
+        Text.assemble((" GenevaDrive demo ", "bold reverse"), "  one SQLite file"),
+        Text(f"a day lasts {snapshot.day.total_seconds():.1f} s here   {elapsed:4.1f} s "),
+    )
+    return line
+
+
+def _headline(console: Console, title: str, text: str) -> RenderableType:
+    inside = Text(text)
+    # Always of the same height, so that the table beneath does not jump.
+    height = 2 if console.width >= _WIDE else 3
+    lines = len(inside.wrap(console, console.width - 4))
+    inside.append("\n" * max(0, height - lines))
+    return Panel(inside, title=Text(title, "bold"), title_align="left", border_style="cyan")
+
+
+def workflow_table(snapshot: Snapshot, *, ascii_only: bool) -> Table:
+    table = Table(box=None, expand=True, padding=(0, 1), header_style="dim")
+    for name in ("workflow", "hero", "state", "steps"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("attempts", justify="right", no_wrap=True)
+    table.add_column("now", no_wrap=True, ratio=1, overflow="ellipsis")
+    for workflow in snapshot.workflows:
+        table.add_row(
+            workflow.type,
+            workflow.hero_name,
+            state_text(workflow),
+            step_marks(workflow, ascii_only=ascii_only),
+            attempts_text(workflow),
+            Text(doing(workflow, snapshot)),
+        )
+    return table
+
+
+def state_text(workflow: WorkflowSnapshot) -> Text:
+    return Text(workflow.state, _STATE_STYLES[workflow.state])
+
+
+def attempts_text(workflow: WorkflowSnapshot) -> Text:
+    """Count the attempts at the step that took the most of them."""
+    most = max(e.attempt_number for e in workflow.executions)
+    return Text(str(most), "bold yellow" if most > 1 else "dim")
+
+
+def step_marks(workflow: WorkflowSnapshot, *, ascii_only: bool) -> Text:
+    marks = _ASCII_MARKS if ascii_only else _MARKS
+    line = Text()
+    for step_name in workflow.step_names:
+        standing = _standing(workflow.attempts_at(step_name))
+        line.append(marks[standing], _MARK_STYLES[standing])
+    return line
+
+
+def _standing(attempts: Sequence[gd.StepExecution]) -> int:
+    if not attempts:
+        return _TO_COME
+    match attempts[-1].state:
+        case gd.StepState.COMPLETED:
+            return _DONE
+        case gd.StepState.SKIPPED:
+            return _SKIPPED
+        case gd.StepState.IN_PROGRESS:
+            return _RUNNING
+        case gd.StepState.FAILED:
+            return _FAILED
+        case _:
+            return _TO_COME
+
+
+def doing(workflow: WorkflowSnapshot, snapshot: Snapshot) -> str:
+    """Say in a few words what a workflow is at."""
+    latest = workflow.executions[-1]
+    if workflow.finished_at is not None:
+        return f"took {_seconds(workflow.finished_at, workflow.created_at)}"
+    match latest.state:
+        case gd.StepState.IN_PROGRESS:
+            return f"{latest.step_name} on worker {snapshot.label_of(latest)}"
+        case gd.StepState.FAILED:
+            return latest.error_message or ""
+        case gd.StepState.SCHEDULED if latest.attempt_number > 1:
+            return f"{latest.step_name} again in {_seconds(latest.scheduled_for, snapshot.at)}"
+        case gd.StepState.SCHEDULED if latest.scheduled_for > snapshot.at:
+            days = (latest.scheduled_for - snapshot.at) / snapshot.day
+            return f"{latest.step_name} in {days:.1f} days"
+        case _:
+            return latest.step_name
+
+
+def worker_line(snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> Text:
+    line = Text(" workers", no_wrap=True, overflow="ellipsis")
+    for worker in crew:
+        line.append(f"   {worker.label}", "bold")
+        line.append(f" (pid {worker.pid}) ")
+        line.append(_worker_state(worker, snapshot))
+    return line
+
+
+def _worker_state(worker: WorkerProcess, snapshot: Snapshot) -> Text:
+    if worker.was_killed:
+        ends_at = snapshot.leases.get(worker.label)
+        lease = "" if ends_at is None else f", lease ends in {_seconds(ends_at, snapshot.at)}"
+        return Text(f"killed{lease}", "bold red")
+    count = sum(snapshot.label_of(execution) == worker.label for execution in snapshot.running)
+    return Text(f"runs {count}", "yellow") if count else Text("idle", "dim")
+
+
+def log_line(news: News, started_at: datetime) -> Text:
+    elapsed = (news.at - started_at).total_seconds()
+    return Text.assemble(
+        (f"{elapsed:5.1f} s  ", "dim"), (news.text, news.style), no_wrap=True, overflow="ellipsis"
+    )
+
+
+def _seconds(until: datetime, since: datetime) -> str:
+    return f"{max(0.0, (until - since).total_seconds()):.1f} s"

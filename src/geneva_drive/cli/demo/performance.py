@@ -1,0 +1,88 @@
+"""One performance of the demo, from an empty folder to no folder."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+import geneva_drive as gd
+from geneva_drive.cli.demo import report, story, view
+from geneva_drive.cli.demo.crew import Crew
+from geneva_drive.cli.demo.stage import DemoFailed, Stage
+from geneva_drive.errors import GenevaDriveError
+
+_INTERRUPTED = 130
+# A short lease, so that nobody has to watch a minute of silence after the kill.
+_SETTINGS = {
+    "table_prefix": "geneva_drive_",
+    "lease": "2.2s",
+    "heartbeat_interval": "0.5s",
+    "poll_interval": "0.1s",
+    "drain_timeout": "3s",
+    "max_recoveries": "3",
+    "sqlite_durability": "normal",
+}
+
+
+def perform(console: Console) -> int:
+    try:
+        with _ended_by_signals(), tempfile.TemporaryDirectory(prefix="geneva-demo-") as folder:
+            return _perform(console, Path(folder))
+    except KeyboardInterrupt:
+        console.print("Interrupted. The workers are ended, and the demo's database is gone.")
+        return _INTERRUPTED
+
+
+def _perform(console: Console, folder: Path) -> int:
+    url = f"sqlite:///{folder / 'demo.db'}"
+    crew = Crew(url, _SETTINGS, log=folder / "workers.log")
+    drive = gd.Drive(url, **_SETTINGS)
+    try:
+        with crew:
+            console.print("A database is made in a temporary folder ...")
+            drive.migrate()
+            with view.for_console(console, drive.clock.now()) as shown:
+                stage = Stage(drive, crew, shown)
+                kill = story.tell(stage)
+        is_as_promised = report.report(console, stage.look(), stage.observer.effects(), kill)
+        if is_as_promised:
+            report.print_next(console)
+            return 0
+    except (DemoFailed, GenevaDriveError) as error:
+        console.print(Text(f"The demo failed. {error}", "bold red"))
+    finally:
+        drive.close()
+    _print_tail(console, crew)
+    return 1
+
+
+def _print_tail(console: Console, crew: Crew) -> None:
+    lines = crew.log_tail()
+    if lines:
+        console.print("The last lines of the workers' log:")
+    for line in lines:
+        console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Clean up as after Ctrl-C when the terminal is closed, or somebody ends the process."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - signal's shape
+        raise KeyboardInterrupt
+
+    wanted = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    former = {number: signal.signal(number, interrupt) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

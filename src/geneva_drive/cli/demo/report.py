@@ -1,0 +1,92 @@
+"""What really happened, at the end of the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import geneva_drive as gd
+from geneva_drive.cli.demo import checking, drawing
+from geneva_drive.cli.demo.snapshot import Effects, Kill, Snapshot, WorkflowSnapshot
+
+
+def report(console: Console, snapshot: Snapshot, effects: Effects, kill: Kill) -> bool:
+    """Print the table and the sums; say whether they are what was promised."""
+    console.print()
+    console.print(_table(snapshot))
+    console.print()
+    step_faults = checking.step_faults(snapshot)
+    _print(console, _summary(snapshot, kill, "no" if step_faults else "yes"), "bold")
+    _print(console, _effects(snapshot, effects))
+    faults = [
+        *step_faults,
+        *checking.kill_faults(snapshot, kill.held_ids),
+        *checking.effect_faults(snapshot, effects),
+    ]
+    for fault in faults:
+        _print(console, f"Wrong: {fault}", "bold red")
+    return not faults
+
+
+def print_next(console: Console) -> None:
+    console.print()
+    _print(console, f"The code that you saw at work: {Path(__file__).with_name('workflows.py')}")
+    _print(console, "How to write your own: README.md. All commands: geneva --help")
+
+
+def _table(snapshot: Snapshot) -> Table:
+    table = Table(
+        title="What happened, read from the database",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+    )
+    for name in ("workflow", "hero", "state"):
+        table.add_column(name, no_wrap=True)
+    for name in ("executions", "attempts", "recoveries", "time"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for workflow in snapshot.workflows:
+        table.add_row(*_row(workflow))
+    return table
+
+
+def _row(workflow: WorkflowSnapshot) -> Sequence[str | Text]:
+    recoveries = workflow.count(gd.Outcome.RECOVERED)
+    ended_at = workflow.finished_at
+    return (
+        workflow.type,
+        workflow.hero_name,
+        drawing.state_text(workflow),
+        str(len(workflow.executions)),
+        drawing.attempts_text(workflow),
+        Text(str(recoveries) if recoveries else "", "magenta"),
+        f"{(ended_at - workflow.created_at).total_seconds():.1f} s" if ended_at else "",
+    )
+
+
+def _summary(snapshot: Snapshot, kill: Kill, answer: str) -> str:
+    finished = sum(w.state is gd.WorkflowState.FINISHED for w in snapshot.workflows)
+    recovered = checking.recovered_ids(snapshot) & kill.held_ids
+    return (
+        f"{finished} workflows finished, {len(snapshot.executions)} step executions recorded, "
+        f"{len(recovered)} recovered after kill -9, "
+        f"every completed step recorded exactly once: {answer}"
+    )
+
+
+def _effects(snapshot: Snapshot, effects: Effects) -> str:
+    orders = sum("charge_card" in workflow.step_names for workflow in snapshot.workflows)
+    return (
+        f"{orders} orders, {sum(effects.charges.values())} charges; "
+        f"{checking.emails_due(snapshot)} e-mails due, {sum(effects.emails.values())} sent"
+    )
+
+
+def _print(console: Console, line: str, style: str = "") -> None:
+    # Whoever reads the output by machine finds each fact on one line.
+    console.print(Text(line, style), soft_wrap=not console.is_terminal)

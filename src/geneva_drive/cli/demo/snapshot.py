@@ -1,0 +1,75 @@
+"""What the demo shows, as it stood in the database at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import geneva_drive as gd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowSnapshot:
+    """One workflow with every attempt at every step so far."""
+
+    id: Any
+    type: str
+    hero_name: str
+    state: gd.WorkflowState
+    step_names: tuple[str, ...]
+    executions: tuple[gd.StepExecution, ...]
+    created_at: datetime
+    finished_at: datetime | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.type} {self.hero_name}"
+
+    def attempts_at(self, step_name: str) -> list[gd.StepExecution]:
+        return [e for e in self.executions if e.step_name == step_name]
+
+    def count(self, outcome: gd.Outcome) -> int:
+        return sum(e.outcome is outcome for e in self.executions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All workflows, and what the workers that held their steps are called."""
+
+    at: datetime
+    workflows: tuple[WorkflowSnapshot, ...]
+    worker_labels: Mapping[str, str]
+    leases: Mapping[str, datetime]  # a worker's label to when its lease will have run out
+    day: timedelta  # what the demo makes of a day
+
+    @property
+    def executions(self) -> list[gd.StepExecution]:
+        return [e for workflow in self.workflows for e in workflow.executions]
+
+    @property
+    def running(self) -> list[gd.StepExecution]:
+        return [e for e in self.executions if e.state is gd.StepState.IN_PROGRESS]
+
+    def of_type(self, type_name: str) -> list[WorkflowSnapshot]:
+        return [workflow for workflow in self.workflows if workflow.type == type_name]
+
+    def label_of(self, execution: gd.StepExecution) -> str:
+        return self.worker_labels.get(execution.worker_id or "", "?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """A worker process that was killed, and the executions it held when it was gone."""
+
+    pid: int
+    held_ids: frozenset[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """What the steps did to the shop's own tables."""
+
+    charges: Mapping[str, int]  # the order's name to how often it was charged
+    emails: Mapping[tuple[str, str], int]  # recipient and subject to how often it was sent

@@ -1,0 +1,188 @@
+"""What happens in the demo, chapter by chapter."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+import geneva_drive as gd
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot
+from geneva_drive.cli.demo.stage import Stage
+from geneva_drive.cli.demo.workflows import (
+    DAY,
+    Base,
+    Checkout,
+    Customer,
+    Order,
+    PaymentProvider,
+    PhotoBook,
+    Signup,
+)
+
+_REFUSALS = 3
+_OPERATOR = "olga@shop.example"
+_INTO_THE_STEP = timedelta(seconds=1)
+
+
+def tell(stage: Stage) -> Kill:
+    """Go through all chapters; every one waits until the database says that it has happened."""
+    _open(stage)
+    _sleep_for_days(stage)
+    _be_refused(stage)
+    _be_repaired(stage)
+    kill = _be_killed(stage)
+    _end(stage)
+    return kill
+
+
+def _open(stage: Stage) -> None:
+    Base.metadata.create_all(stage.drive.engine)
+    stage.say(
+        "Two worker processes start",
+        "They share nothing but one SQLite file: no broker, no server.",
+    )
+    for label in ("A", "B"):
+        worker = stage.crew.start(label)
+        stage.note(f"Worker {label} is pid {worker.pid}")
+    stage.play(lambda now: set(now.leases) == {"A", "B"})
+
+
+def _sleep_for_days(stage: Stage) -> None:
+    stage.say(
+        "1. Workflows that sleep for days",
+        "A welcome now, a reminder after 3 days, a question after 6 more. Until then each "
+        "signup is a row in the database: no thread, no timer, nothing to lose. "
+        f"(Time is compressed: a day lasts {DAY.total_seconds()} seconds.)",
+    )
+    with Session(stage.drive.engine) as session, session.begin():
+        for name in ("Ada", "Alan", "Edsger", "Grace"):
+            customer = Customer(name=name, has_ordered=name == "Grace")
+            session.add(customer)
+            # In the same transaction as the customer: both are there, or neither.
+            Signup.using(stage.drive).create(customer, session=session)
+    stage.play(lambda now: _all_passed(now, "Signup", "send_welcome"), at_least=2.5)
+
+
+def _be_refused(stage: Stage) -> None:
+    stage.say(
+        "2. A payment provider that refuses",
+        '"429 Too Many Requests", it says. So every charge is attempted again, after a '
+        "back-off that doubles each time, until the provider takes it.",
+    )
+    with Session(stage.drive.engine) as session, session.begin():
+        session.add(PaymentProvider(id=1, is_busy=True))
+    for name in ("prints", "calendar", "poster", "mug", "postcards"):
+        _order(stage, Checkout, name, postcode=None if name == "poster" else "1011 AB")
+    stage.play(lambda now: _refusals(now) >= _REFUSALS)
+    with Session(stage.drive.engine) as session, session.begin():
+        session.get_one(PaymentProvider, 1).is_busy = False
+    stage.note("The payment provider takes requests again")
+    stage.play(lambda now: _all_passed(now, "Checkout", "charge_card"))
+
+
+def _be_repaired(stage: Stage) -> None:
+    paused = stage.play(_paused)
+    [poster] = [w for w in paused.workflows if w.state is gd.WorkflowState.PAUSED]
+    stage.say(
+        "3. A step that needs a person",
+        f"{poster.executions[-1].step_name} of the {poster.hero_name} failed, so its workflow "
+        "paused where it was. All others go on. Somebody looks at it ...",
+    )
+    stage.play(_paused, at_least=2.2)
+    handle = Checkout.using(stage.drive).find(poster.id)
+    with Session(stage.drive.engine) as session, session.begin():
+        session.get_one(Order, int(handle.hero_id or "")).postcode = "2491 XS"
+    handle.resume(reason="postcode added", actor=_OPERATOR)
+    entry = handle.audit_entries[-1]
+    stage.note(f"{poster.title}: {entry.command} by {entry.actor}, {entry.reason}")
+    stage.say(
+        "3. ... repaired and resumed",
+        "The order has a postcode now. The failed step runs again, and only that one: the card "
+        "is not charged twice. Who resumed it, and why, is kept with the workflow.",
+    )
+    stage.play(lambda now: _all_passed(now, "Checkout", "print_label"), at_least=2)
+
+
+def _be_killed(stage: Stage) -> Kill:
+    stage.say(
+        "4. kill -9 in the middle of a step",
+        "Three photo books are being rendered, which takes a while. Now one of the workers "
+        "is about to be killed, without a chance to clean up ...",
+    )
+    for name in ("wedding", "holiday", "newborn"):
+        _order(stage, PhotoBook, name, postcode="3011 CD")
+    far_enough = stage.pace(_INTO_THE_STEP)
+    snapshot = stage.play(lambda now: bool(_rendering(now, far_enough)))
+    labels = _rendering(snapshot, far_enough)
+    label = max(labels, key=labels.count)
+    kill = _kill(stage, label)
+    stage.say(
+        f"4. Worker {label} is dead",
+        f"Its process {kill.pid} was in the middle of {len(kill.held_ids)} step executions and "
+        "said no goodbye. Once its lease has run out, the other worker takes over.",
+    )
+    stage.play(lambda now: _taken_over(now, kill))
+    stage.say(
+        "4. Taken over, nothing lost",
+        "What the dead worker had completed stays completed. What it was in the middle of "
+        "is recorded as recovered, and a new attempt runs elsewhere.",
+    )
+    return kill
+
+
+def _kill(stage: Stage, label: str) -> Kill:
+    worker = stage.crew.kill(label)
+    stage.note(f"kill -9 {worker.pid}: worker {label} is gone", "bold red")
+    # It is dead and its lease still runs: nobody changes now what it held.
+    snapshot = stage.look()
+    held = [e for e in snapshot.running if snapshot.label_of(e) == label]
+    return Kill(pid=worker.pid, held_ids=frozenset(e.id for e in held))
+
+
+def _end(stage: Stage) -> None:
+    stage.play(_all_ended, at_least=2)
+    stage.say("The end", "Every workflow has ended.")
+    stage.play(_all_ended, at_least=1)
+
+
+def _order(stage: Stage, kind: type[Checkout], name: str, *, postcode: str | None) -> None:
+    with Session(stage.drive.engine) as session, session.begin():
+        order = Order(name=name, cents=1995, postcode=postcode)
+        session.add(order)
+        kind.using(stage.drive).create(order, session=session)
+
+
+def _all_passed(now: Snapshot, type_name: str, step_name: str) -> bool:
+    passed = (gd.StepState.COMPLETED, gd.StepState.SKIPPED)
+    return all(
+        any(e.state in passed for e in workflow.attempts_at(step_name))
+        for workflow in now.of_type(type_name)
+    )
+
+
+def _refusals(now: Snapshot) -> int:
+    """Count how often the order was refused that was refused least often."""
+    refused = gd.Outcome.REATTEMPTED_BY_EXCEPTION
+    return min(workflow.count(refused) for workflow in now.of_type("Checkout"))
+
+
+def _paused(now: Snapshot) -> bool:
+    return any(workflow.state is gd.WorkflowState.PAUSED for workflow in now.workflows)
+
+
+def _rendering(now: Snapshot, at_least: timedelta) -> list[str]:
+    """Name the workers that have been rendering so long, once for each photo book."""
+    return [
+        now.label_of(e)
+        for e in now.running
+        if e.step_name == "render_pages" and now.at - (e.started_at or now.at) >= at_least
+    ]
+
+
+def _taken_over(now: Snapshot, kill: Kill) -> bool:
+    return all(e.outcome is gd.Outcome.RECOVERED for e in now.executions if e.id in kill.held_ids)
+
+
+def _all_ended(now: Snapshot) -> bool:
+    return all(workflow.finished_at is not None for workflow in now.workflows)

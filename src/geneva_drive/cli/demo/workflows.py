@@ -1,0 +1,116 @@
+"""A shop that prints photos: the demo's application, written as yours would be."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+import geneva_drive as gd
+
+# Compressed, so that the demo ends before your coffee is cold; you would write timedelta(days=1).
+DAY = timedelta(seconds=1.5)
+
+
+class Base(DeclarativeBase):
+    """The shop's own tables, in the same database as its workflows."""
+
+
+class Customer(Base):
+    __tablename__ = "customers"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    has_ordered: Mapped[bool] = mapped_column(default=False)
+
+
+class Order(Base):
+    __tablename__ = "orders"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    cents: Mapped[int]
+    postcode: Mapped[str | None]
+
+
+class Charge(Base):
+    __tablename__ = "charges"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    order_id: Mapped[int] = mapped_column(ForeignKey("orders.id"))
+    cents: Mapped[int]
+
+
+class Email(Base):
+    __tablename__ = "emails"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    recipient: Mapped[str]
+    subject: Mapped[str]
+
+
+class PaymentProvider(Base):
+    """A service elsewhere, played by a row, so that the demo can keep it busy."""
+
+    __tablename__ = "payment_provider"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    is_busy: Mapped[bool]
+
+
+class RateLimited(Exception):
+    """The payment provider wants to be asked again later."""
+
+
+class Signup(gd.Workflow[Customer]):
+    """Welcome a new customer, then come back after days."""
+
+    @gd.step(transaction=True)
+    def send_welcome(self, session: Session) -> None:
+        session.add(Email(recipient=self.hero.name, subject="Welcome"))
+
+    @gd.step(wait=3 * DAY, skip_if="has_ordered", transaction=True)
+    def send_reminder(self, session: Session) -> None:
+        session.add(Email(recipient=self.hero.name, subject="Your first print is free"))
+
+    @gd.step(wait=6 * DAY, transaction=True)
+    def ask_opinion(self, session: Session) -> None:
+        session.add(Email(recipient=self.hero.name, subject="How do you like it?"))
+
+    def has_ordered(self) -> bool:
+        return self.hero.has_ordered
+
+
+class Checkout(gd.Workflow[Order]):
+    """Take the money once, however often it takes to get through, and ship."""
+
+    # The charge and the step's completion are one transaction: both are there, or neither.
+    @gd.step(
+        transaction=True,
+        on_exception=gd.ExceptionPolicy(
+            "reattempt", matching=RateLimited, wait=gd.exponential(base=0.4), max_reattempts=8
+        ),
+    )
+    def charge_card(self, session: Session) -> None:
+        if session.get_one(PaymentProvider, 1).is_busy:
+            raise RateLimited("429 Too Many Requests")
+        session.add(Charge(order_id=self.hero.id, cents=self.hero.cents))
+
+    @gd.step
+    def print_label(self) -> None:
+        if self.hero.postcode is None:
+            raise ValueError("the order has no postcode")
+
+    @gd.step(wait=1 * DAY, transaction=True)
+    def send_tracking(self, session: Session) -> None:
+        session.add(Email(recipient=self.hero.name, subject="Your parcel is on its way"))
+
+
+class PhotoBook(Checkout):
+    """A checkout with pages that take a while to render first."""
+
+    @gd.step(before_step=Checkout.charge_card)
+    def render_pages(self) -> None:
+        time.sleep(2.2)

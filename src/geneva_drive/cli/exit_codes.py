@@ -1,0 +1,60 @@
+"""What a script learns from `geneva`'s exit code: one table, by kind of error."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import click
+from sqlalchemy.exc import SQLAlchemyError
+
+from geneva_drive.errors import (
+    AlreadyRunning,
+    ClaimLost,
+    InvalidInput,
+    InvalidStateError,
+    NotFound,
+    StepConfigurationError,
+    StorageError,
+)
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    CONFLICT = 4
+    DATABASE = 5
+    PROBLEMS = 6
+    INTERRUPTED = 130  # as shells count a Ctrl-C
+
+
+MEANINGS = {
+    ExitCode.OK: "done",
+    ExitCode.UNEXPECTED: "something unexpected; GENEVA_DEBUG=1 shows where",
+    ExitCode.USAGE: "wrong usage, input, app or setting",
+    ExitCode.NOT_FOUND: "there is no such workflow, step or class",
+    ExitCode.CONFLICT: "the workflow's state does not allow it",
+    ExitCode.DATABASE: "the database cannot be used: down, not migrated, read-only",
+    ExitCode.PROBLEMS: "geneva doctor found problems",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
+}
+
+_BY_KIND: tuple[tuple[type[BaseException], ExitCode], ...] = (
+    (click.UsageError, ExitCode.USAGE),
+    (click.Abort, ExitCode.INTERRUPTED),
+    (InvalidInput, ExitCode.USAGE),
+    (StepConfigurationError, ExitCode.USAGE),
+    (NotFound, ExitCode.NOT_FOUND),
+    (InvalidStateError, ExitCode.CONFLICT),
+    (AlreadyRunning, ExitCode.CONFLICT),
+    (ClaimLost, ExitCode.CONFLICT),
+    (StorageError, ExitCode.DATABASE),
+    (SQLAlchemyError, ExitCode.DATABASE),
+)
+
+
+def code_for(error: BaseException) -> ExitCode:
+    return next((code for kind, code in _BY_KIND if isinstance(error, kind)), ExitCode.UNEXPECTED)

@@ -1,0 +1,66 @@
+"""The group of all commands: loads the one that is called, and ends with its exit code."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+from sqlalchemy.exc import SQLAlchemyError
+
+from geneva_drive.cli.exit_codes import MEANINGS, ExitCode, code_for
+from geneva_drive.cli.faults import one_line
+from geneva_drive.errors import GenevaDriveError
+
+SECTIONS = {
+    "Run": ("demo", "migrate", "worker"),
+    "Look": ("list", "show", "why", "history", "doctor"),
+    "Command": ("pause", "resume", "cancel", "skip", "prune"),
+    "Shell": ("completion",),
+}
+
+_NAMES = tuple(name for names in SECTIONS.values() for name in names)
+
+
+class Geneva(click.Group):
+    """Imports a command's module when it is needed: Rich and Alembic are slow to load."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        return list(_NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - Click's signature
+        if cmd_name not in _NAMES:
+            return None
+        module = import_module(f"geneva_drive.cli.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, names in SECTIONS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (name, command.get_short_help_str(80))
+                        for name, command in commands
+                        if command
+                    ]
+                )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - Click's signature
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANINGS.items()])
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run as a process: errors that were foreseen become one line and an exit code."""
+        extra |= {"prog_name": "geneva", "standalone_mode": False}
+        try:
+            answer = super().main(*args, **extra)
+        except click.Abort:
+            sys.exit(ExitCode.INTERRUPTED)
+        except (click.ClickException, GenevaDriveError, SQLAlchemyError) as error:
+            click.echo(f"{click.style('geneva:', fg='red')} {one_line(error)}", err=True)
+            sys.exit(code_for(error))
+        # Click gives back what `context.exit(code)` was told, and None at a command's end.
+        sys.exit(answer or ExitCode.OK)

@@ -1,0 +1,19 @@
+"""The line that names a workflow above all that is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+
+from geneva_drive.cli.output import plain, state_text
+from geneva_drive.drive.handles import WorkflowHandle
+
+
+def headline(workflow: WorkflowHandle[Any]) -> Text:
+    name = plain(f"{workflow.type} {workflow.id}")
+    name.stylize("bold")
+    line = Text.assemble(name, " is ", state_text(workflow.state))
+    if workflow.requested:
+        line.append(f", {workflow.requested} requested")
+    return line

@@ -1,0 +1,34 @@
+"""Where a worker's log lines go: to stderr, unless the app has its own way."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+
+import click
+
+_STYLES = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "red"}
+
+
+def log_to_stderr() -> None:
+    """Log from INFO up; an app that set up logging when it was imported keeps what it has."""
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(_Lines(in_colour=sys.stderr.isatty()))
+    logging.basicConfig(level=logging.INFO, handlers=[lines])
+
+
+class _Lines(logging.Formatter):
+    """One line per fact, in UTC; never wrapped, so that grep finds whole lines."""
+
+    def __init__(self, *, in_colour: bool) -> None:
+        super().__init__(
+            "%(asctime)s.%(msecs)03dZ %(levelname)-7s %(message)s", "%Y-%m-%dT%H:%M:%S"
+        )
+        self.converter = time.gmtime
+        self._in_colour = in_colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        style = _STYLES.get(record.levelno)
+        return click.style(line, fg=style) if self._in_colour and style else line

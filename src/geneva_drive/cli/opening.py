@@ -1,0 +1,79 @@
+"""Which Drive a command works with: `--app` and `--database`, before or after its name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from geneva_drive.cli.app_loading import load_app
+from geneva_drive.drive.default import configure, current_drive
+from geneva_drive.drive.drive import Drive
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Opening:
+    """What the user said about where the workflows are."""
+
+    app: str | None = None
+    database: str | None = None
+
+    def drive(self) -> Drive:
+        """Import the app, and give the Drive it names, the default one, or that of --database."""
+        named = load_app(self.app) if self.app else None
+        drive = named or current_drive()
+        if self.database is None:
+            return drive
+        # The app's settings stay: another table prefix, say, would find no tables there.
+        settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
+        return configure(self.database, **settings)
+
+
+def opening_options(function: F) -> F:
+    """Add --app, which the environment may give as well, and --database."""
+    return _options(function, app_variable="GENEVA_APP")
+
+
+def with_drive(function: Callable[Concatenate[Drive, P], R]) -> Callable[P, R]:
+    """Pass the Drive as the first argument, and let --app and --database follow the command."""
+
+    @functools.wraps(function)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> R:
+        opening = click.get_current_context().ensure_object(Opening)
+        return function(opening.drive(), *args, **kwargs)
+
+    # Without the environment, which would win over what was said before the command's name.
+    return _options(opened, app_variable=None)
+
+
+def _options(function: F, *, app_variable: str | None) -> F:
+    # GENEVA_DATABASE_URL is not read here: it is for the default Drive; an app may have its own.
+    database = click.option(
+        "--database",
+        metavar="URL",
+        help="The database, in place of the app's own. [or GENEVA_DATABASE_URL]",
+        expose_value=False,
+        callback=_keep,
+    )
+    app = click.option(
+        "--app",
+        metavar="MODULE[:DRIVE]",
+        envvar=app_variable,
+        help="Your code: the module that imports the workflow classes. [or GENEVA_APP]",
+        expose_value=False,
+        callback=_keep,
+    )
+    return app(database(function))
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    opening = context.ensure_object(Opening)
+    if value is not None:
+        setattr(opening, str(parameter.name), value)

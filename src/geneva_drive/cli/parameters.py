@@ -1,0 +1,105 @@
+"""Options and arguments that several commands have in common, and how values are read."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from geneva_drive.cli.completing import ongoing_ids
+from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.durations import parse_duration
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def workflow_id_argument(function: F) -> F:
+    # Taken as text: only the database knows what its ids are made of.
+    return click.argument("workflow_id", metavar="ID", shell_complete=_complete_id)(function)
+
+
+def json_option(function: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(
+        function
+    )
+
+
+def audit_options(function: F) -> F:
+    """Add --reason and --actor, which go into the audit entry."""
+    actor = click.option(
+        "--actor",
+        metavar="NAME",
+        default=_login_name,
+        help="Who does it, for the audit trail. [default: your login name]",
+    )
+    reason = click.option("--reason", metavar="TEXT", help="Why, for the audit trail.")
+    return reason(actor(function))
+
+
+def reading(read: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, Any], T | None]:
+    """Make an option's callback of `read`, which says by a ValueError what is wrong."""
+
+    def callback(context: click.Context, parameter: click.Parameter, value: Any) -> T | None:
+        if value is None:
+            return None
+        try:
+            return read(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+    return callback
+
+
+def hero(text: str) -> HeroRef:
+    hero_type, _, hero_id = text.partition("/")
+    if not hero_type or not hero_id:
+        raise ValueError(f"{text!r} is not of the form TYPE/ID, such as User/42")
+    return HeroRef(hero_type, hero_id)
+
+
+def span(text: str) -> timedelta:
+    if text.strip().isdigit():
+        # Elsewhere these are seconds. People mean days, and seconds would delete too much.
+        raise ValueError(f"{text!r} has no unit: write {text}d for days, {text}h for hours")
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a duration such as 90d or 12h") from None
+
+
+def json_object(text: str) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{text!r} is not JSON: {error}") from error
+    if not isinstance(read, dict):
+        raise ValueError(f"{text!r} is not a JSON object, such as '{{\"key\": 1}}'")  # noqa: TRY004 - `reading` takes one kind
+    return read
+
+
+def names(text: str) -> tuple[str, ...]:
+    listed = tuple(name.strip() for name in text.split(","))
+    if not all(listed):
+        raise ValueError(f"{text!r} has an empty name: write a,b")
+    return listed
+
+
+def _complete_id(
+    context: click.Context,
+    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
+    return ongoing_ids(context, incomplete)
+
+
+def _login_name() -> str | None:
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return None  # a container may run as a user that has no name

@@ -1,0 +1,153 @@
+"""From a workflow class to its definition."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from geneva_drive.definition import options, policies, source
+from geneva_drive.definition.chain import Chain
+from geneva_drive.definition.conditions import CancelCondition, Condition
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.policies import Policy
+from geneva_drive.definition.step import RemovedStep, Step, is_method
+
+if TYPE_CHECKING:
+    from geneva_drive.definition.workflow import Workflow
+
+
+class Body(dict[str, Any]):
+    """A class body that refuses to lose a step to a second definition of its name."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self and (_declares(self[name]) or _declares(value)):
+            raise source.fault(
+                f"{self._owner}.{name} is defined twice, and the second would replace the first "
+                f"unseen. Give one of them another name."
+            )
+        super().__setitem__(name, value)
+
+
+def _declares(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(item, Step) for item in value)
+    return isinstance(value, Step | RemovedStep | CancelCondition)
+
+
+def compile_class(
+    workflow_class: type[Workflow[Any]], reserved: frozenset[str], where: str
+) -> Definition:
+    """Read the bodies of a class and its parents; `where` is the place of faults of the class."""
+    owner = workflow_class.__name__
+    bodies = _bodies(workflow_class)
+    chain = Chain(owner, reserved)
+    for body in bodies:
+        chain.read(body)
+    with source.naming(owner, where):
+        _check_class(workflow_class)
+        type_name = _type_name(workflow_class)
+        class_policies = _class_policies(bodies)
+        queue = options.queue(workflow_class.queue) or "default"
+        priority = options.priority(workflow_class.priority) or 0
+    definition = Definition(
+        type=type_name,
+        workflow_class=workflow_class,
+        nodes=chain.nodes(),
+        cancel_conditions=tuple(_cancel_conditions(workflow_class, bodies, reserved)),
+        policies=class_policies,
+        queue=queue,
+        priority=priority,
+    )
+    _check_step_conditions(definition)
+    return definition
+
+
+def _bodies(workflow_class: type) -> list[Mapping[str, Any]]:
+    """List the bodies that users wrote, parents first."""
+    return [
+        vars(base)
+        for base in reversed(workflow_class.__mro__)
+        if base.__module__ not in ("builtins", "typing", "geneva_drive.definition.workflow")
+    ]
+
+
+def _check_class(workflow_class: type[Workflow[Any]]) -> None:
+    if not isinstance(workflow_class.may_proceed_without_hero, bool):
+        raise source.fault(
+            f"may_proceed_without_hero is True or False, "
+            f"not {workflow_class.may_proceed_without_hero!r}."
+        )
+    try:
+        inspect.signature(workflow_class).bind()
+    except TypeError as error:
+        raise source.fault(
+            f"each execution makes an instance without arguments: {error}. "
+            f"Read what the steps need from self.hero or self.context."
+        ) from None
+
+
+def _type_name(workflow_class: type[Workflow[Any]]) -> str:
+    # Of this class alone: a child that inherited its parent's name would be taken for it.
+    name = vars(workflow_class).get("type_name")
+    if name is None:
+        name = workflow_class.__name__
+    if not isinstance(name, str) or not 0 < len(name) <= options.MAX_NAME_LENGTH:
+        raise source.fault(
+            f"type_name is text of 1 to {options.MAX_NAME_LENGTH} characters, not {name!r}."
+        )
+    return name
+
+
+def _class_policies(bodies: Sequence[Mapping[str, Any]]) -> tuple[Policy, ...]:
+    listed: list[Policy] = []
+    for body in reversed(bodies):
+        listed += policies.parse(body.get("on_exception"))
+    return policies.ordered_for_class(listed)
+
+
+def _cancel_conditions(
+    workflow_class: type[Workflow[Any]],
+    bodies: Sequence[Mapping[str, Any]],
+    reserved: frozenset[str],
+) -> Iterator[Condition]:
+    found: dict[str, CancelCondition] = {
+        name: value
+        for body in bodies
+        for name, value in body.items()
+        if isinstance(value, CancelCondition)
+    }
+    for name, declared in found.items():
+        owner = f"{workflow_class.__name__}.{name}"
+        with source.naming(owner, declared.where):
+            if name in reserved:
+                raise source.fault(
+                    "this is the name of a member of gd.Workflow. "
+                    "Choose another name for the condition."
+                )
+            condition = _present_condition(workflow_class, name)
+            condition.check(workflow_class)
+        yield condition
+
+
+def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condition:
+    """Ask the method that a child put in the place of a condition, if there is one."""
+    value = inspect.getattr_static(workflow_class, name)
+    if isinstance(value, CancelCondition):
+        return value.condition
+    if not is_method(value):
+        raise source.fault(
+            f"a condition of a parent cannot become {value!r}. Override it with a method."
+        )
+    return Condition("cancel_if", name)
+
+
+def _check_step_conditions(definition: Definition) -> None:
+    for node in definition.nodes:
+        if node.options.condition:
+            with source.naming(f"Step {node.name!r}", node.where):
+                node.options.condition.condition.check(definition.workflow_class)

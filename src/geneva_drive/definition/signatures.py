@@ -1,0 +1,46 @@
+"""Whether a callable takes what it will be called with, asked while its author is looking."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from geneva_drive.definition import source
+
+
+def check(function: Callable[..., object], *arguments: str) -> None:
+    """Refuse a function that cannot be called with as many arguments."""
+    try:
+        # What a decorator wraps may take more than the caller gives: the rest is injected.
+        signature = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):  # some built-in functions have none
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise source.fault(
+            f"{source.name_of(function)!r} is called with ({', '.join(arguments)}) and takes "
+            f"{signature}: {error}."
+        ) from None
+
+
+def check_plain(option: str, function: Callable[..., object], *arguments: str) -> None:
+    """Refuse what would have to be awaited, or cannot be called like this."""
+    if inspect.iscoroutinefunction(function):
+        raise source.fault(
+            f"{option} takes a plain function, and {source.name_of(function)!r} is async."
+        )
+    with source.naming(option, source.of_caller()):
+        check(function, *arguments)
+
+
+def check_body(function: Callable[..., object], *, transaction: bool) -> None:
+    """Refuse what cannot be the body of a step."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise source.fault("its body contains a yield, so that calling it would run none of it.")
+    if transaction and inspect.iscoroutinefunction(function):
+        raise source.fault(
+            "transaction=True needs a plain function, as its session belongs to one thread. "
+            "Write def instead of async def, or leave out transaction."
+        )
+    check(function, *(("self", "session") if transaction else ("self",)))

@@ -1,0 +1,52 @@
+"""Plain completions, which are nearly all that a busy worker writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A step that succeeded under its claim, and the columns of what follows it, if anything.
+
+    It was decided from what was read at the claim, so that it is written only if the claim still
+    holds and nobody has asked anything of the workflow since.
+    """
+
+    workflow: WorkflowRecord
+    execution: ExecutionRecord
+    following: Mapping[str, Any] | None
+    may_claim: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimant:
+    """Who may take what follows in the same breath, unless something more urgent waits."""
+
+    worker_id: str
+    claim_token: str
+    types: Sequence[str]
+    queues: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A completion that was written, and what the database made of its successor."""
+
+    following_id: Key | None
+    attempt_number: int | None
+    is_claimed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Completions for one transaction."""
+
+    completions: Sequence[Completion]
+    claimant: Claimant | None
+    now: datetime

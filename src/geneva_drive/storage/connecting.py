@@ -1,0 +1,70 @@
+"""Making an engine from what a user writes as the database's address."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy.engine import URL, Dialect
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import QueuePool
+
+from geneva_drive.errors import InvalidInput
+from geneva_drive.storage import dialects
+
+_DRIVERS = {
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mysql+pymysql",
+}
+_PACKAGES = {"psycopg": "'geneva-drive[postgres]'", "pymysql": "'geneva-drive[mysql]'"}
+_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
+
+
+class NotADatabaseURL(InvalidInput):
+    def __init__(self, url: object) -> None:
+        shown = _PASSWORD.sub(r"\1***@", str(url))
+        super().__init__(
+            f"{shown!r} is not a database URL. Write it as sqlite:///file.db, "
+            f"postgresql://user:password@host/name or mysql://user:password@host/name."
+        )
+
+
+def make_engine(url: str | URL) -> Engine:
+    parsed = _parse(url)
+    dialects.for_name(parsed.get_backend_name())
+    try:
+        refuse_async(parsed.get_dialect())
+        # As many connections as threads need them at once: a limit would let the steps of a busy
+        # worker, each with a transaction of its own, keep its heartbeat from being heard.
+        return create_engine(
+            parsed,
+            poolclass=QueuePool,
+            max_overflow=-1,
+            pool_pre_ping=parsed.get_backend_name() != "sqlite",
+        )
+    except NoSuchModuleError as error:
+        raise NotADatabaseURL(url) from error
+    except ModuleNotFoundError as error:
+        package = _PACKAGES.get(error.name or "", error.name)
+        raise InvalidInput(
+            f"The driver {error.name!r} for this database is not installed. "
+            f"Run: pip install {package}."
+        ) from error
+
+
+def refuse_async(dialect: Dialect | type[Dialect]) -> None:
+    if dialect.is_async:
+        raise InvalidInput(
+            f"{dialect.driver!r} is an asynchronous driver, and GenevaDrive needs one that is not. "
+            f"Write the URL as {dialect.name}://..., without a driver."
+        )
+
+
+def _parse(url: str | URL) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise NotADatabaseURL(url) from error
+    return parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))

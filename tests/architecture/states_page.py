@@ -1,0 +1,57 @@
+"""Writes `docs/states.md` from `states.py`: python -m tests.architecture.states_page."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from geneva_drive.states import STEP_MOVES, WORKFLOW_MOVES, StepState, WorkflowState
+
+S = TypeVar("S", bound=StrEnum)
+
+PAGE = Path(__file__).parents[2] / "docs" / "states.md"
+
+_VALUE = re.compile(r'^ +[A-Z_]+ = "(\w+)"(?:  # (.*))?$', re.MULTILINE)
+_HEAD = """\
+# States
+
+Generated from `src/geneva_drive/states.py`. A move that is not drawn here is refused by the engine.
+"""
+
+
+def render() -> str:
+    return "\n".join(
+        [
+            _HEAD,
+            *_section("Workflow", WorkflowState, WORKFLOW_MOVES, ["ready"]),
+            *_section("Step execution", StepState, STEP_MOVES, ["pending", "scheduled"]),
+        ]
+    )
+
+
+def _section(
+    title: str, states: type[S], moves: Mapping[S, frozenset[S]], first: list[str]
+) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield "```mermaid"
+    yield "stateDiagram-v2"
+    yield from (f"    [*] --> {state}" for state in first)
+    for state in states:
+        targets = moves.get(state, frozenset())
+        yield from (f"    {state} --> {target}" for target in states if target in targets)
+        if state in moves and not targets:
+            yield f"    {state} --> [*]"
+    yield "```\n"
+    yield "| state | meaning |"
+    yield "|---|---|"
+    phrases = dict(_VALUE.findall(inspect.getsource(states)))
+    yield from (f"| `{state}` | {phrases[state] or 'an end'} |" for state in states)
+    yield ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())

@@ -1,0 +1,69 @@
+"""State is written through one door; beside it, the claim moves rows and `create` makes them."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.architecture.reading import calls, modules
+
+STATEMENTS = {"update", "insert"}
+WRITERS = {"move", "insert", "claim", "claim_one"}
+RAW = re.compile(r"""["']\s*(UPDATE|INSERT|REPLACE|MERGE)\s""")
+
+
+def test_only_storage_writes_rows() -> None:
+    writing = {place.partition(":")[0] for place, function in calls() if _is_statement(function)}
+
+    assert writing == {
+        "storage/audit.py",
+        "storage/dead_letters.py",
+        "storage/dialects/base.py",
+        "storage/dialects/mysql.py",
+        "storage/executions.py",
+        "storage/workers.py",
+        "storage/workflows.py",
+    }
+
+
+def test_the_states_of_workflows_and_executions_are_written_at_these_places_only() -> None:
+    writing = {
+        (place, f"{table}.{function.attr}")
+        for place, function in calls()
+        if isinstance(function, ast.Attribute)
+        and function.attr in WRITERS
+        and (table := _name_of(function.value)) in ("executions", "workflows")
+    }
+
+    assert writing == {
+        ("engine/commit.py:_insert_executions", "executions.insert"),
+        ("engine/commit.py:_move_executions", "executions.move"),
+        ("engine/commit.py:_move_workflows", "workflows.move"),
+        ("engine/creating.py:_insert", "executions.insert"),
+        ("engine/creating.py:_insert", "workflows.insert"),
+        ("worker/claiming.py:take", "executions.claim"),
+        ("worker/claiming.py:take", "executions.claim_one"),
+    }
+
+
+def test_no_statement_that_writes_rows_is_written_as_text() -> None:
+    assert [path for path, text in modules() if RAW.search(text)] == []
+
+
+def _is_statement(function: ast.expr) -> bool:
+    """Say whether it is SQLAlchemy's `update(table)`, or `table.update()`."""
+    if isinstance(function, ast.Name):
+        return function.id in STATEMENTS
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in STATEMENTS
+        and _name_of(function.value).endswith("table")
+    )
+
+
+def _name_of(expression: ast.expr) -> str:
+    match expression:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""

@@ -1,0 +1,281 @@
+"""`geneva doctor`, on every database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+import geneva_drive as gd
+from geneva_drive.testing import expire_leases, speedrun
+from tests.cli.conftest import Run
+from tests.cli.screens import drawn, screen
+
+RETENTION = {
+    "name": "retention",
+    "finding": "reminder",
+    "found": "It is off: ended workflows are kept for ever.",
+    "way_out": "Set GENEVA_RETENTION=90d, and let `geneva prune` run now and then.",
+}
+
+
+@pytest.fixture
+def geneva_database_url(
+    database: str, worker_database: Callable[[str], str], tmp_path: Path
+) -> str:
+    if database == "sqlite":
+        return f"sqlite:///{tmp_path / 'geneva.db'}"
+    return worker_database(database)
+
+
+@pytest.fixture
+def look(run: Run) -> Callable[[], dict[str, Any]]:
+    """The checks by name; a name that comes twice keeps its last."""
+
+    def examine() -> dict[str, Any]:
+        checks = json.loads(run("doctor", "--json").stdout)["checks"]
+        return {check["name"]: check for check in checks}
+
+    return examine
+
+
+Look = Callable[[], dict[str, Any]]
+
+
+def test_a_fresh_installation_has_no_problem(geneva: gd.Drive, run: Run) -> None:
+    result = run("doctor", "--json")
+
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["ok"]) == (0, True)
+    findings = [(check["name"], check["finding"]) for check in report["checks"]]
+    assert [each for each in findings if each != ("server setting", "ok")] == [
+        ("database", "ok"),
+        ("tables", "ok"),
+        ("workers", "reminder"),
+        ("classes", "ok"),
+        ("dead letters", "ok"),
+        ("paused", "ok"),
+        ("retention", "reminder"),
+    ]
+
+
+def test_the_way_out_stands_below_what_was_found(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    run("migrate", "--database", "sqlite:///shop.db")
+
+    result = run("doctor", "--database", "sqlite:///shop.db")
+
+    assert result.exit_code == 0
+    assert screen(result) == drawn("""
+        Check                     Found
+        ────────────────────────────────────────────────────────────
+        database        ok        sqlite:///shop.db answers.
+        tables          ok        They are at revision 0001, as this
+                                  version needs them.
+        server setting  ok        journal mode is 'wal'.
+        workers         reminder  None is alive, and 0 workflows are
+                                  under way.
+                                  Start one: `geneva worker --app
+                                  package.module`.
+        classes         ok        Every class with due steps is
+                                  served.
+        dead letters    ok        No workflow is held by one.
+        paused          ok        No workflow is paused.
+        retention       reminder  It is off: ended workflows are
+                                  kept for ever.
+                                  Set GENEVA_RETENTION=90d, and let
+                                  `geneva prune` run now and then.
+
+        All is well.
+    """)
+
+
+def test_due_work_without_a_worker_is_two_problems(geneva: gd.Drive, run: Run, look: Look) -> None:
+    class Lonely(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    Lonely.create()
+
+    result = run("doctor")
+
+    assert result.exit_code == 6
+    assert screen(result).splitlines()[-1] == "There are 2 problems."
+    checks = look()
+    assert checks["workers"] == {
+        "name": "workers",
+        "finding": "problem",
+        "found": "None is alive, and 1 workflow is under way.",
+        "way_out": "Start one: `geneva worker --app package.module`.",
+    }
+    assert checks["classes"] == {
+        "name": "classes",
+        "finding": "problem",
+        "found": "No worker serves Lonely (1 due).",
+        "way_out": "Start a worker whose --app imports them.",
+    }
+
+
+def test_a_living_worker_is_named_and_its_classes_are_served(geneva: gd.Drive, look: Look) -> None:
+    seen = []
+
+    class Served(gd.Workflow):
+        @gd.step
+        def only(self) -> None:
+            Served.create()
+            seen.append(look())
+
+    speedrun(Served.create())
+
+    [checks] = seen
+    assert checks["workers"]["finding"] == "ok"
+    assert checks["workers"]["found"].startswith("1 alive: ")
+    assert checks["classes"] == {
+        "name": "classes",
+        "finding": "ok",
+        "found": "Every class with due steps is served.",
+        "way_out": None,
+    }
+
+
+def test_a_silent_worker_is_a_problem(geneva: gd.Drive, look: Look) -> None:
+    with geneva.worker() as worker:
+        expire_leases(geneva)
+        checks = look()
+
+    assert checks["silent worker"] == {
+        "name": "silent worker",
+        "finding": "problem",
+        "found": f"{worker.identity.name} was not heard of since 2000-01-01 00:00:00 UTC.",
+        "way_out": "Look whether its process died or hangs; a living worker takes its steps over "
+        "by itself.",
+    }
+
+
+def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
+    geneva: gd.Drive, look: Look
+) -> None:
+    class Failing(gd.Workflow):
+        @gd.step(on_exception="reattempt", max_reattempts=1)
+        def only(self) -> None:
+            raise TimeoutError
+
+    workflow = speedrun(Failing.create())
+
+    held = look()
+    workflow.cancel()
+    let_go = look()
+
+    assert held["dead letters"] == {
+        "name": "dead letters",
+        "finding": "problem",
+        "found": f"1 workflow is out of reattempts or recoveries: {workflow.id}.",
+        "way_out": "`geneva why ID` tells the cause; mend it, then resume, skip or cancel.",
+    }
+    assert held["paused"] == {
+        "name": "paused",
+        "finding": "reminder",
+        "found": "1 workflow is paused.",
+        "way_out": "`geneva list --state paused` shows them, `geneva why ID` tells what for.",
+    }
+    assert let_go["dead letters"]["found"] == "No workflow is held by one."
+
+
+def test_a_retention_that_is_set_is_told(
+    geneva_database_url: str, geneva: gd.Drive, look: Look
+) -> None:
+    gd.configure(geneva_database_url, retention="90d")
+
+    assert look()["retention"] == {
+        "name": "retention",
+        "finding": "ok",
+        "found": "`geneva prune` deletes what ended more than 90d ago.",
+        "way_out": None,
+    }
+
+
+def test_retention_that_is_off_is_a_reminder(geneva: gd.Drive, look: Look) -> None:
+    assert look()["retention"] == RETENTION
+
+
+def test_a_database_without_tables_is_the_problem(empty_database_url: str, run: Run) -> None:
+    result = run("doctor", "--json", "--database", empty_database_url)
+
+    url = gd.current_drive().database_url
+    assert result.exit_code == 6
+    assert json.loads(result.stdout) == {
+        "ok": False,
+        "checks": [
+            {"name": "database", "finding": "ok", "found": f"{url} answers.", "way_out": None},
+            {
+                "name": "tables",
+                "finding": "problem",
+                "found": f"The database at {url} has no GenevaDrive tables yet, or older ones. "
+                f"Run `geneva migrate`, or call drive.migrate().",
+                "way_out": None,
+            },
+        ],
+    }
+
+
+def test_a_single_problem_is_counted_as_one(empty_database_url: str, run: Run) -> None:
+    result = run("doctor", "--database", empty_database_url)
+
+    assert screen(result).splitlines()[-1] == "There is 1 problem."
+
+
+def test_a_database_newer_than_this_version_is_the_problem(
+    empty_database_url: str, run: Run
+) -> None:
+    run("migrate", "--database", empty_database_url)
+    with gd.current_drive().engine.begin() as connection:
+        connection.execute(text("UPDATE geneva_drive_schema_version SET version_num = '9999'"))
+
+    result = run("doctor", "--json", "--database", empty_database_url)
+
+    url = gd.current_drive().database_url
+    assert result.exit_code == 6
+    assert json.loads(result.stdout)["checks"][1]["found"] == (
+        f"The database at {url} was migrated by a newer GenevaDrive (revision '9999'). "
+        f"Upgrade this process's geneva-drive before it touches the data."
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////nowhere/at/all.db",
+        "postgresql://nobody@127.0.0.1:1/nothing",
+        "mysql://nobody@127.0.0.1:1/nothing",
+    ],
+    ids=["sqlite", "postgresql", "mysql"],
+)
+def test_a_database_that_does_not_answer_is_the_problem(run: Run, url: str) -> None:
+    result = run("doctor", "--json", "--database", url)
+
+    [check] = json.loads(result.stdout)["checks"]
+    assert result.exit_code == 6
+    assert (check["name"], check["finding"]) == ("database", "problem")
+    assert check["found"].startswith("The database at ")
+    assert check["found"].endswith(" Check that it runs and that GENEVA_DATABASE_URL is right.")
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_server_setting_that_is_not_safe_is_a_problem(
+    geneva: gd.Drive, geneva_database_url: str, look: Look
+) -> None:
+    gd.configure(f"{geneva_database_url}?options=-csynchronous_commit%3Doff")
+
+    assert look()["server setting"] == {
+        "name": "server setting",
+        "finding": "problem",
+        "found": "synchronous_commit is 'off'.",
+        "way_out": "Workflows rely on the server's safe default; set it back.",
+    }

@@ -1,0 +1,293 @@
+"""Every kind of error has its exit code and one line on stderr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+import geneva_drive as gd
+from geneva_drive.cli import main as program
+from geneva_drive.cli.exit_codes import MEANINGS, ExitCode, code_for
+from geneva_drive.definition import registry
+from geneva_drive.errors import AlreadyRunning, ClaimLost
+from geneva_drive.testing import speedrun
+from tests.cli.conftest import Run, WriteApp
+
+STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["dance"], "No such command 'dance'. See `geneva --help`.", id="command"),
+        pytest.param(["show"], "Missing argument 'ID'. See `geneva show --help`.", id="argument"),
+        pytest.param(
+            ["list", "--limit", "0"],
+            "Invalid value for '--limit': 0 is not in the range x>=1. See `geneva list --help`.",
+            id="limit",
+        ),
+        pytest.param(
+            ["list", "--state", "done"],
+            f"Invalid value for '--state': 'done' is not one of {STATES}. "
+            f"See `geneva list --help`.",
+            id="state",
+        ),
+        pytest.param(
+            ["list", "--hero", "User"],
+            "Invalid value for '--hero': 'User' is not of the form TYPE/ID, such as User/42. "
+            "See `geneva list --help`.",
+            id="hero",
+        ),
+        pytest.param(
+            ["resume", "1", "--data", "{"],
+            "Invalid value for '--data': '{' is not JSON: Expecting property name enclosed in "
+            "double quotes: line 1 column 2 (char 1). See `geneva resume --help`.",
+            id="data-that-is-not-json",
+        ),
+        pytest.param(
+            ["resume", "1", "--data", "[1]"],
+            "Invalid value for '--data': '[1]' is not a JSON object, such as '{\"key\": 1}'. "
+            "See `geneva resume --help`.",
+            id="data-that-is-no-object",
+        ),
+        pytest.param(
+            ["resume", "1", "--data", "{}", "--at", "x"],
+            "--data and --at cannot be given together. See `geneva resume --help`.",
+            id="data-and-at",
+        ),
+        pytest.param(
+            ["prune"],
+            "Give --older-than, such as 90d, or set GENEVA_RETENTION. See `geneva prune --help`.",
+            id="prune-without-a-span",
+        ),
+        pytest.param(
+            ["prune", "--older-than", "90"],
+            "Invalid value for '--older-than': '90' has no unit: write 90d for days, 90h for "
+            "hours. See `geneva prune --help`.",
+            id="span-without-a-unit",
+        ),
+        pytest.param(
+            ["prune", "--older-than", "-1d"],
+            "Invalid value for '--older-than': '-1d' is not a duration such as 90d or 12h. "
+            "See `geneva prune --help`.",
+            id="negative-span",
+        ),
+        pytest.param(
+            ["worker", "--queues", "a,,b"],
+            "Invalid value for '--queues': 'a,,b' has an empty name: write a,b. "
+            "See `geneva worker --help`.",
+            id="queues",
+        ),
+        pytest.param(
+            ["pause", "1", "--actor", "x" * 256],
+            "An actor's name has at most 255 characters, not 256.",
+            id="actor",
+        ),
+        pytest.param(
+            ["list", "--database", "nonsense"],
+            "'nonsense' is not a database URL. Write it as sqlite:///file.db, "
+            "postgresql://user:password@host/name or mysql://user:password@host/name.",
+            id="database",
+        ),
+    ],
+)
+def test_wrong_usage_and_input_exit_with_2(
+    geneva: gd.Drive, run: Run, arguments: list[str], message: str
+) -> None:
+    class Short(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    Short.create()
+
+    result = run(*arguments)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"geneva: {message}\n")
+
+
+@pytest.mark.parametrize("command", ["show", "why", "history", "pause", "resume", "cancel", "skip"])
+def test_a_workflow_that_is_not_there_exits_with_3(
+    geneva: gd.Drive, run: Run, command: str
+) -> None:
+    result = run(command, "99")
+
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == (
+        "geneva: There is no workflow with id '99'. `geneva list` shows those there are.\n"
+    )
+
+
+def test_a_step_that_is_not_there_exits_with_3(geneva: gd.Drive, run: Run) -> None:
+    class Short(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    Short.create()
+
+    result = run("resume", "1", "--at", "missing")
+
+    assert (result.exit_code, result.stderr) == (
+        3,
+        "geneva: Workflow 'Short' has no step 'missing'. Its steps are: only.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["skip", "1"], ["resume", "1"], ["resume", "1", "--at", "only"]],
+    ids=["skip", "resume-of-a-failed-step", "resume-at"],
+)
+def test_a_class_that_is_not_imported_exits_with_3_and_points_to_app(
+    geneva: gd.Drive, run: Run, arguments: list[str]
+) -> None:
+    with registry.isolated():
+
+        class Gone(gd.Workflow):
+            @gd.step
+            def only(self) -> None:
+                raise ValueError
+
+        speedrun(Gone.create())
+
+    result = run(*arguments)
+
+    assert (result.exit_code, result.stderr) == (
+        3,
+        "geneva: No workflow class of type 'Gone' is imported in this process. Import its module "
+        "first, or name it with --app or GENEVA_APP.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["pause", "1"], "Cannot pause a finished workflow.", id="pause"),
+        pytest.param(["resume", "1"], "Cannot resume a finished workflow.", id="resume"),
+        pytest.param(["cancel", "1"], "Cannot cancel a finished workflow.", id="cancel"),
+        pytest.param(["skip", "1"], "Cannot skip a step of a finished workflow.", id="skip"),
+    ],
+)
+def test_a_state_that_does_not_allow_it_exits_with_4(
+    geneva: gd.Drive, run: Run, arguments: list[str], message: str
+) -> None:
+    class Short(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    speedrun(Short.create())
+
+    result = run(*arguments)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (4, "", f"geneva: {message}\n")
+
+
+def test_a_database_without_tables_exits_with_5(tmp_path: Path, run: Run) -> None:
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+
+    result = run("list", "--database", url)
+
+    assert (result.exit_code, result.stderr) == (
+        5,
+        f"geneva: The database at {url} has no GenevaDrive tables yet, or older ones. "
+        f"Run `geneva migrate`, or call drive.migrate().\n",
+    )
+
+
+def test_a_database_that_does_not_answer_exits_with_5(run: Run) -> None:
+    result = run("list", "--database", "sqlite:////nowhere/at/all.db")
+
+    assert (result.exit_code, result.stderr) == (
+        5,
+        "geneva: The database at sqlite:////nowhere/at/all.db does not answer: unable to open "
+        "database file. Check that it runs and that GENEVA_DATABASE_URL is right.\n",
+    )
+
+
+def test_what_the_database_refuses_for_reasons_of_its_own_exits_with_5(
+    geneva: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OperationalError("SELECT 1", {}, Exception("permission denied\nfor table x"))
+
+    monkeypatch.setattr(geneva, "migrate", refuse)
+
+    result = run("migrate")
+
+    assert (result.exit_code, result.stderr) == (
+        5,
+        "geneva: The database refused: permission denied for table x.\n",
+    )
+
+
+def test_ctrl_c_exits_with_130(geneva: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(geneva, "migrate", interrupt)
+
+    result = run("migrate")
+
+    assert result.exit_code == 130
+
+
+@pytest.mark.parametrize("kind", [AlreadyRunning, ClaimLost])
+def test_every_conflict_has_the_same_code(kind: type[Exception]) -> None:
+    assert code_for(kind.__new__(kind)) is ExitCode.CONFLICT
+
+
+def test_every_exit_code_is_explained_in_the_help(run: Run) -> None:
+    result = run("--help")
+
+    assert set(MEANINGS) == set(ExitCode)
+    assert result.stdout.partition("Exit codes:\n")[2] == (
+        "  0    done\n"
+        "  1    something unexpected; GENEVA_DEBUG=1 shows where\n"
+        "  2    wrong usage, input, app or setting\n"
+        "  3    there is no such workflow, step or class\n"
+        "  4    the workflow's state does not allow it\n"
+        "  5    the database cannot be used: down, not migrated, read-only\n"
+        "  6    geneva doctor found problems\n"
+        "  130  interrupted by Ctrl-C\n"
+    )
+
+
+def test_without_a_command_the_help_is_printed(run: Run) -> None:
+    result = run()
+
+    assert result.exit_code == 0
+    assert result.stdout == run("--help").stdout
+
+
+def _call_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr("sys.argv", ["geneva", *arguments])
+    program.main()
+
+
+def test_the_unexpected_exits_with_1_and_says_where_it_happened(
+    geneva: gd.Drive,
+    write_app: WriteApp,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    app = write_app("dividing_app", "\n1 / 0\n")
+
+    with pytest.raises(SystemExit) as exit_:
+        _call_main(monkeypatch, "list", "--app", app)
+
+    assert exit_.value.code == 1
+    assert capsys.readouterr().err == (
+        "geneva: Sorry, this was not expected. ZeroDivisionError: division by zero "
+        "(dividing_app.py, line 2). Set GENEVA_DEBUG=1 for the traceback.\n"
+    )
+
+
+def test_with_debug_the_unexpected_keeps_its_traceback(
+    geneva: gd.Drive, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = write_app("dividing_app", "\n1 / 0\n")
+    monkeypatch.setenv("GENEVA_DEBUG", "1")
+
+    with pytest.raises(ZeroDivisionError):
+        _call_main(monkeypatch, "list", "--app", app)

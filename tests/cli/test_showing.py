@@ -1,0 +1,111 @@
+"""`geneva show` and `geneva why`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.testing import perform_next_step
+from tests.cli.conftest import Run
+from tests.cli.screens import drawn, screen
+
+
+@pytest.fixture
+def signup(standing: gd.Drive) -> Iterator[None]:
+    """A workflow between its two steps; its class lives with the test."""
+
+    class Signup(gd.Workflow):
+        @gd.step
+        def welcome(self) -> None: ...
+
+        @gd.step(wait=timedelta(days=2))
+        def remind(self) -> None: ...
+
+    context = {"plan": "[bold]pro", "since": date(2025, 12, 31)}
+    perform_next_step(Signup.create(hero=gd.HeroRef("User", "7"), context=context))
+    yield  # noqa: PT022 - classes are known weakly; this frame keeps it
+
+
+def test_a_workflow_is_shown_with_what_it_waits_for_and_all_that_is_known(
+    signup: None, run: Run
+) -> None:
+    result = run("show", "1")
+
+    assert result.exit_code == 0
+    assert screen(result) == drawn("""
+        Signup 1 is ready
+        Step 'remind' runs at 2026-01-04 03:04:05 UTC, in 2d.
+
+        Hero        User/7
+        Next step   remind
+        Last step   welcome
+        Progress    1 of 2 steps
+        Queue       default, priority 0
+        Created     2026-01-02 03:04:05 UTC
+        Started     2026-01-02 03:04:05 UTC
+        Updated     2026-01-02 03:04:05 UTC
+        Context     {
+                      "plan": "[bold]pro",
+                      "since": "2025-12-31"
+                    }
+    """)
+
+
+def test_a_paused_workflow_is_shown_with_its_reason(
+    standing: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    class Refund(gd.Workflow):
+        @gd.step
+        def pay_back(self) -> None: ...
+
+    Refund.create().pause(reason="Line one\nline two \x1b[31m")
+
+    result = run("show", "1")
+
+    assert screen(result) == drawn("""
+        Refund 1 is paused
+        It is paused since 2026-01-02 03:04:05 UTC (Line one): `resume` lets step
+        'pay_back' run, `skip` passes it over.
+
+        Next step   pay_back
+        Progress    0 of 1 steps
+        Queue       default, priority 0
+        Created     2026-01-02 03:04:05 UTC
+        Updated     2026-01-02 03:04:05 UTC
+        Paused      2026-01-02 03:04:05 UTC
+        Reason      Line one
+                    line two \N{REPLACEMENT CHARACTER}[31m
+    """)
+
+
+def test_show_as_json_keeps_the_types_of_the_context(signup: None, run: Run) -> None:
+    body = json.loads(run("show", "1", "--json").stdout)
+
+    assert (body["id"], body["state"], body["next_step_name"]) == (1, "ready", "remind")
+    assert body["context"] == {
+        "plan": "[bold]pro",
+        "since": {"$type": "date", "value": "2025-12-31"},
+    }
+
+
+def test_why_is_one_sentence(signup: None, run: Run) -> None:
+    result = run("why", "1")
+
+    assert result.stdout == "Step 'remind' runs at 2026-01-04 03:04:05 UTC, in 2d.\n"
+
+
+def test_why_as_json_names_the_workflow_and_its_state(signup: None, run: Run) -> None:
+    result = run("why", "1", "--json")
+
+    assert json.loads(result.stdout) == {
+        "id": 1,
+        "type": "Signup",
+        "state": "ready",
+        "why": "Step 'remind' runs at 2026-01-04 03:04:05 UTC, in 2d.",
+    }

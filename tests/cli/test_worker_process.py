@@ -1,0 +1,202 @@
+"""`geneva worker` as a real process: start, work, signals, recycling."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.cli.app_loading import load_app
+from geneva_drive.testing import assert_workflow_state
+from tests.cli.conftest import Run, WriteApp
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+APP = """
+import sys, threading
+import geneva_drive as gd
+
+class Greeting(gd.Workflow):
+    @gd.step
+    def greet(self):
+        print("hello from the step", flush=True)
+
+class Endless(gd.Workflow):
+    queue = "slow"
+
+    @gd.step
+    def begin(self):
+        print("begun", flush=True)
+        threading.Event().wait()
+
+class Hung(gd.Workflow):
+    @gd.step(timeout=0.1)
+    def hang(self):
+        threading.Event().wait()
+"""
+
+PROGRAM = "from geneva_drive.cli.main import main; main()"
+_SECONDS = 30
+
+
+@pytest.fixture
+def app(geneva: gd.Drive, write_app: WriteApp) -> ModuleType:
+    """The app that the worker serves, imported here as well to create workflows."""
+    load_app(write_app("greeting_app", APP))
+    return sys.modules["greeting_app"]
+
+
+@pytest.fixture
+def start(geneva: gd.Drive, app: ModuleType) -> Iterator[Start]:
+    """Start a worker on the test's database; it is killed at the end if it still runs."""
+    with ExitStack() as stack:
+
+        def started(*options: str, **environment: str) -> subprocess.Popen[str]:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", PROGRAM, "worker", "--app", app.__name__, *options],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env={**os.environ, "GENEVA_DATABASE_URL": geneva.database_url, **environment},
+                )
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield started
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_worker_serves_until_a_signal_and_exits_with_0(
+    geneva: gd.Drive, start: Start, app: ModuleType, number: int
+) -> None:
+    workflow = app.Greeting.create()
+
+    process = start("--concurrency", "2")
+    started, hello = _line(process), _line(process)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=_SECONDS)
+
+    name = f"{os.uname().nodename}:{process.pid}"
+    assert started == (
+        f"Worker {name} on {geneva.database_url}: all queues, 2 at once, "
+        f"serves Endless, Greeting, Hung.\n"
+    )
+    assert hello == "hello from the step\n"
+    assert process.returncode == 0
+    assert_workflow_state(workflow, "finished")
+    lines = errors.splitlines()
+    assert "Stopping: running steps have 30s to end. A second signal ends at once." in lines
+    assert lines[-1].endswith(f"INFO    Worker {name} stopped")
+    assert any(line.endswith("workflow ready -> finished (success)") for line in lines)
+
+
+@pytest.mark.scenario
+def test_a_worker_takes_only_the_queues_it_was_given(
+    geneva: gd.Drive, start: Start, app: ModuleType
+) -> None:
+    greeting = app.Greeting.create()
+    app.Endless.create()
+
+    process = start("--queues", "slow,urgent", GENEVA_DRAIN_TIMEOUT="0s")
+    started, begun = _line(process), _line(process)
+    process.terminate()
+    process.communicate(timeout=_SECONDS)
+
+    assert "queues slow, urgent, 8 at once" in started
+    assert begun == "begun\n"
+    assert process.returncode == 0
+    assert_workflow_state(greeting, "ready")
+
+
+@pytest.mark.scenario
+def test_a_second_signal_ends_a_worker_at_once(
+    geneva: gd.Drive, start: Start, app: ModuleType
+) -> None:
+    app.Endless.create()
+    process = start()
+    _line(process)
+    _line(process)
+
+    process.terminate()
+    assert process.stderr is not None
+    notice = next(line for line in process.stderr if line.startswith("Stopping: "))
+    process.terminate()
+    process.communicate(timeout=_SECONDS)
+
+    assert notice == "Stopping: running steps have 30s to end. A second signal ends at once.\n"
+    assert process.returncode == -signal.SIGTERM
+
+
+@pytest.mark.scenario
+def test_a_worker_whose_threads_hang_starts_anew_in_its_own_place(
+    geneva: gd.Drive, start: Start, app: ModuleType
+) -> None:
+    hung = app.Hung.create()
+
+    process = start("--concurrency", "1")
+    first, second = _line(process), _line(process)
+    greeting = app.Greeting.create()
+    hello = _line(process)
+    process.terminate()
+    process.communicate(timeout=_SECONDS)
+
+    assert first == second
+    assert hello == "hello from the step\n"
+    assert process.returncode == 0
+    assert_workflow_state(hung, "paused")
+    assert_workflow_state(greeting, "finished")
+
+
+def _refused(geneva: gd.Drive, *arguments: str) -> tuple[int, str]:
+    """Run to the end in a process of its own, which knows no class of other tests."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "worker", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        env={**os.environ, "GENEVA_DATABASE_URL": geneva.database_url},
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_worker_without_an_app_says_what_it_needs(geneva: gd.Drive) -> None:
+    assert _refused(geneva) == (
+        2,
+        "geneva: A worker runs your code: name the module that imports your workflow classes with "
+        "--app package.module, or GENEVA_APP.\n",
+    )
+
+
+def test_a_worker_whose_app_has_no_class_says_so(geneva: gd.Drive, write_app: WriteApp) -> None:
+    assert _refused(geneva, "--app", write_app("idle_app", "x = 1\n")) == (
+        2,
+        "geneva: The app 'idle_app' imports no workflow class, so that a worker has nothing to "
+        "run. Import the modules that define them there.\n",
+    )
+
+
+def test_a_worker_on_a_database_without_tables_exits_with_5(
+    tmp_path: Path, geneva: gd.Drive, run: Run, write_app: WriteApp
+) -> None:
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+
+    result = run("worker", "--app", write_app("served_app", APP), "--database", url)
+
+    assert result.exit_code == 5

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from geneva_drive.cli.demo import checking
+from geneva_drive.cli.demo.snapshot import Effects
+from tests.cli_demo.snapshots import execution, snapshot, workflow
+
+ALL_WELL = snapshot(workflow("finished", execution("charge_card"), execution("send_tracking")))
+PARCEL = ("mug", "Your parcel is on its way")
+
+
+def test_finished_workflows_with_each_step_done_once_have_no_fault() -> None:
+    assert checking.step_faults(ALL_WELL) == []
+
+
+def test_a_step_that_is_done_twice_is_a_fault() -> None:
+    twice = workflow(
+        "finished",
+        execution("charge_card"),
+        execution("charge_card", attempt_number=2),
+        execution("send_tracking"),
+    )
+
+    assert checking.step_faults(snapshot(twice)) == [
+        "Checkout mug: charge_card is recorded as done 2 times."
+    ]
+
+
+def test_a_workflow_that_has_not_ended_is_a_fault_with_its_open_steps() -> None:
+    open_one = workflow("ready", execution("charge_card"), execution("send_tracking", "scheduled"))
+
+    assert checking.step_faults(snapshot(open_one)) == [
+        "Checkout mug is ready, not finished.",
+        "Checkout mug: send_tracking is recorded as done 0 times.",
+        "Checkout mug: send_tracking is still scheduled.",
+    ]
+
+
+def test_a_step_of_the_killed_worker_that_nobody_took_back_is_a_fault() -> None:
+    seen = snapshot(
+        workflow(
+            "ready",
+            execution("charge_card", "failed", id=7, outcome="recovered"),
+            execution("charge_card", "in_progress", id=8, attempt_number=2),
+        )
+    )
+
+    assert checking.kill_faults(seen, {7}) == []
+    assert checking.kill_faults(seen, {7, 8}) == [
+        "Execution 8 of the killed worker was not recovered."
+    ]
+
+
+def test_a_kill_that_interrupted_nothing_is_a_fault() -> None:
+    assert checking.kill_faults(ALL_WELL, frozenset()) == ["The killed worker held no step."]
+
+
+def test_one_charge_and_one_email_for_each_step_have_no_fault() -> None:
+    assert checking.effect_faults(ALL_WELL, Effects(charges={"mug": 1}, emails={PARCEL: 1})) == []
+
+
+def test_a_second_charge_and_a_second_email_are_faults() -> None:
+    assert checking.effect_faults(ALL_WELL, Effects(charges={"mug": 2}, emails={PARCEL: 2})) == [
+        "Checkout mug was charged 2 times.",
+        "mug was sent 'Your parcel is on its way' 2 times.",
+        "2 e-mails were sent, and 1 steps that send one are completed.",
+    ]
+
+
+def test_a_missing_charge_and_a_missing_email_are_faults() -> None:
+    assert checking.effect_faults(ALL_WELL, Effects(charges={}, emails={})) == [
+        "Checkout mug was charged 0 times.",
+        "0 e-mails were sent, and 1 steps that send one are completed.",
+    ]

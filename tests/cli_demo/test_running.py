@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.scenario
+
+_RUN = """
+from rich.console import Console
+from geneva_drive.cli.demo import run_demo
+raise SystemExit(run_demo(Console(width=100)))
+"""
+
+
+def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Path) -> None:
+    demo = subprocess.run(
+        [sys.executable, "-c", _RUN],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path), "GENEVA_DATABASE_URL": "sqlite:///not-ours.db"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (demo.returncode, demo.stderr) == (0, "")
+    told = demo.stdout
+    assert "Checkout mug, charge_card: 429 Too Many Requests; again in" in told
+    assert "Checkout poster, print_label: the order has no postcode; workflow paused" in told
+    assert "Checkout poster: resume by olga@shop.example, postcode added" in told
+    assert re.search(r"PhotoBook \w+, render_pages: lost with worker [AB]", told)
+    assert re.search(r"PhotoBook \w+, render_pages: taken over by worker [AB]", told)
+    assert re.search(
+        r"^12 workflows finished, \d+ step executions recorded, [1-9] recovered after kill -9, "
+        r"every completed step recorded exactly once: yes$",
+        told,
+        re.MULTILINE,
+    )
+    assert "\n8 orders, 8 charges; 19 e-mails due, 19 sent\n" in told
+    assert told.endswith("All commands: geneva --help\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_an_interrupted_demo_leaves_no_process_and_no_file(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with _started(tmp_path) as demo:
+        worker = _pid_of_worker_b(demo)
+        demo.send_signal(number)
+        told, complaints = demo.communicate(timeout=30)
+
+    assert (demo.returncode, complaints) == (130, "")
+    assert told.endswith("Interrupted. The workers are ended, and the demo's database is gone.\n")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+
+
+def test_a_demo_whose_worker_ends_unasked_fails_and_says_so(tmp_path: Path) -> None:
+    with _started(tmp_path) as demo:
+        os.kill(_pid_of_worker_b(demo), signal.SIGKILL)
+        told, complaints = demo.communicate(timeout=30)
+
+    assert (demo.returncode, complaints) == (1, "")
+    assert "The demo failed. Worker B ended by itself, with exit code -9.\n" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def _started(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-u", "-c", _RUN],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _pid_of_worker_b(demo: subprocess.Popen[str]) -> int:
+    assert demo.stdout is not None
+    line = next(line for line in demo.stdout if "Worker B is pid" in line)
+    return int(line.rpartition("pid ")[2])

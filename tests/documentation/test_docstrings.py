@@ -1,0 +1,30 @@
+"""The examples in docstrings are executed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+import geneva_drive as gd
+
+SOURCE = Path(*gd.__path__)
+MODULES = sorted(
+    ".".join(("geneva_drive", *path.relative_to(SOURCE).with_suffix("").parts))
+    for path in SOURCE.rglob("*.py")
+    if ">>>" in path.read_text()
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_docstrings_give_what_they_print(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    results = doctest.testmod(importlib.import_module(name))
+
+    assert results.failed == 0
+    assert results.attempted > 0

@@ -1,0 +1,121 @@
+"""How a Drive is told to behave."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+
+URL = "sqlite:///never_opened.db"
+
+
+def test_settings_have_their_documented_defaults() -> None:
+    settings = gd.Drive(URL).settings
+
+    assert settings.table_prefix == "geneva_drive_"
+    assert settings.lease == timedelta(seconds=60)
+    assert settings.heartbeat_interval == timedelta(seconds=10)
+    assert settings.poll_interval == timedelta(seconds=1)
+    assert settings.drain_timeout == timedelta(seconds=30)
+    assert settings.max_recoveries == 3
+    assert settings.retention is None
+    assert settings.sqlite_durability == "normal"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (90, timedelta(seconds=90)),
+        (timedelta(minutes=2), timedelta(minutes=2)),
+        ("90s", timedelta(seconds=90)),
+        ("15m", timedelta(minutes=15)),
+        ("24h", timedelta(hours=24)),
+        ("90", timedelta(seconds=90)),
+    ],
+    ids=str,
+)
+def test_durations_are_written_in_seconds_or_with_a_unit(value: Any, expected: timedelta) -> None:
+    assert gd.Drive(URL, lease=value).settings.lease == expected
+
+
+def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GENEVA_LEASE", "2m")
+    monkeypatch.setenv("GENEVA_MAX_RECOVERIES", "7")
+    monkeypatch.setenv("GENEVA_TABLE_PREFIX", "mine_")
+    monkeypatch.setenv("GENEVA_RETENTION", "off")
+
+    settings = gd.Drive(URL).settings
+
+    assert (settings.lease, settings.max_recoveries) == (timedelta(minutes=2), 7)
+    assert (settings.table_prefix, settings.retention) == ("mine_", None)
+
+
+def test_a_keyword_stands_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GENEVA_MAX_RECOVERIES", "7")
+
+    assert gd.Drive(URL, max_recoveries=1).settings.max_recoveries == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"lease": "soon"},
+            "Setting lease: 'soon' is not a duration (a timedelta, seconds, or text such as "
+            "'30s').",
+        ),
+        ({"lease": -1}, "Setting lease: -1 is negative."),
+        ({"lease": 0}, "Setting lease: 0 must be longer than zero."),
+        ({"max_recoveries": -1}, "Setting max_recoveries: -1 is not a whole number from 0 up."),
+        (
+            {"table_prefix": "drop table;"},
+            "Setting table_prefix: 'drop table;' is not a table prefix: letters, digits, _, at "
+            "most 30 long.",
+        ),
+        (
+            {"sqlite_durability": "some"},
+            "Setting sqlite_durability: 'some' is neither 'normal' nor 'full'.",
+        ),
+        (
+            {"heartbeat_interval": 40},
+            "heartbeat_interval (0:00:40) must be at most half of lease (0:01:00), or one late "
+            "heartbeat would cost a healthy worker its work.",
+        ),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_a_setting_that_makes_no_sense_is_refused_by_its_name(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        gd.Drive(URL, **settings)
+
+    assert str(refusal.value) == message
+
+
+def test_a_variable_that_makes_no_sense_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GENEVA_LEASE", "soon")
+
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        gd.Drive(URL)
+
+    assert str(refusal.value) == (
+        "Setting GENEVA_LEASE: 'soon' is not a duration (a timedelta, seconds, or text such as "
+        "'30s')."
+    )
+
+
+def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        gd.Drive(URL, leese=3)
+
+    assert str(refusal.value) == (
+        "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
+        "heartbeat_interval, lease, max_payload_size, max_recoveries, max_result_size, "
+        "poll_interval, retention, session_factory, sqlite_durability, table_prefix."
+    )

@@ -1,0 +1,169 @@
+"""What a workflow waits for, in one sentence."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.testing import perform_next_step, speedrun
+from tests.looking import last
+
+
+class StandingClock:
+    """Time that a test can spell out."""
+
+    moment = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.moment
+
+
+@pytest.fixture
+def clock(geneva: gd.Drive) -> StandingClock:
+    clock = StandingClock()
+    geneva.clock = clock
+    return clock
+
+
+class Delivery(gd.Workflow[Any]):
+    type_name = "test_why.Delivery"
+    queue = "mail"
+
+    @gd.step
+    def pack(self) -> None:
+        if self.context.get("torn"):
+            raise ValueError("torn\nand wet")
+
+    @gd.step(wait=timedelta(hours=26))
+    def ship(self) -> None: ...
+
+
+def announce_worker(drive: gd.Drive, *, queues: list[str] | None, types: list[str]) -> None:
+    store = drive.store
+    store.write(
+        lambda connection: store.workers.register(
+            connection,
+            "a worker",
+            name="a worker",
+            queues=queues,
+            signatures=dict.fromkeys(types, definition_of(Delivery).signature),
+        )
+    )
+
+
+def test_a_finished_workflow_waits_for_nothing(geneva: gd.Drive, clock: StandingClock) -> None:
+    assert speedrun(Delivery.create()).why() == (
+        "It finished at 2026-03-01 12:00:00 UTC; nothing is left to do."
+    )
+
+
+def test_a_canceled_workflow_waits_for_nothing(geneva: gd.Drive, clock: StandingClock) -> None:
+    assert Delivery.create().cancel().why() == (
+        "It was canceled at 2026-03-01 12:00:00 UTC; nothing is left to do."
+    )
+
+
+def test_a_workflow_that_was_paused_waits_for_somebody_to_resume_it(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    assert Delivery.create().pause(reason="stock-taking").why() == (
+        "It is paused since 2026-03-01 12:00:00 UTC (stock-taking): `resume` lets step 'pack' "
+        "run, `skip` passes it over."
+    )
+
+
+def test_a_pause_without_a_reason_gives_none(geneva: gd.Drive, clock: StandingClock) -> None:
+    assert Delivery.create().pause().why() == (
+        "It is paused since 2026-03-01 12:00:00 UTC: `resume` lets step 'pack' run, `skip` passes "
+        "it over."
+    )
+
+
+def test_a_workflow_that_failed_names_the_error_in_one_line(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    assert speedrun(Delivery.create(context={"torn": True})).why() == (
+        "It is paused since 2026-03-01 12:00:00 UTC (builtins.ValueError: torn): `resume` runs "
+        "step 'pack' again, `skip` passes it over."
+    )
+
+
+def test_a_workflow_with_a_wait_tells_how_long(geneva: gd.Drive, clock: StandingClock) -> None:
+    workflow = Delivery.create()
+    perform_next_step(workflow)
+
+    assert workflow.why() == "Step 'ship' runs at 2026-03-02 14:00:00 UTC, in 1d 2h."
+
+
+def test_a_due_step_that_no_worker_serves_says_what_to_start(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    assert Delivery.create().why() == (
+        "Step 'pack' is due, but no running worker serves test_why.Delivery on queue 'mail': "
+        "start `geneva worker` with an app that imports the class."
+    )
+
+
+@pytest.mark.parametrize(
+    ("queues", "types", "is_served"),
+    [
+        (None, ["test_why.Delivery"], True),
+        (["mail"], ["test_why.Delivery"], True),
+        (["other"], ["test_why.Delivery"], False),
+        (None, ["Other"], False),
+    ],
+    ids=["all queues", "this queue", "another queue", "another class"],
+)
+def test_a_due_step_waits_for_a_worker_that_serves_it(
+    geneva: gd.Drive,
+    clock: StandingClock,
+    queues: list[str] | None,
+    types: list[str],
+    is_served: bool,
+) -> None:
+    announce_worker(geneva, queues=queues, types=types)
+
+    waits = "Step 'pack' is due and waits for a free worker on queue 'mail'."
+    assert (Delivery.create().why() == waits) is is_served
+
+
+@pytest.mark.parametrize(
+    ("command", "then"),
+    [
+        (lambda workflow: None, "."),
+        (lambda workflow: workflow.pause(), ", then it pauses."),
+        (lambda workflow: workflow.cancel(), ", then it is canceled."),
+    ],
+    ids=["nothing", "pause", "cancel"],
+)
+def test_a_running_step_tells_what_was_asked_for_meanwhile(
+    geneva: gd.Drive, clock: StandingClock, command: Any, then: str
+) -> None:
+    told: list[str] = []
+
+    class Look(gd.Workflow):
+        @gd.step
+        def look(self) -> None:
+            command(self.handle)
+            told.append(gd.Workflow.find(self.id).why())
+
+    speedrun(Look.create())
+
+    assert told == [f"Step 'look' is running since 2026-03-01 12:00:00 UTC{then}"]
+
+
+def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    workflow = Delivery.create()
+    table = geneva.store.tables.step_executions
+    with geneva.engine.begin() as connection:
+        connection.execute(table.delete().where(table.c.id == last(workflow).id))
+
+    assert workflow.reload().why() == (
+        "It is ready, but nothing is scheduled; `resume_at` chooses where to go on."
+    )

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import inspect
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive import errors
+
+EXISTING: Any = SimpleNamespace(id=41)
+
+WORDS: list[tuple[Exception, str]] = [
+    (
+        errors.StepConfigurationError("Step 'a': wait: -1 is negative.", "signup.py:4"),
+        "Step 'a': wait: -1 is negative. (signup.py:4)",
+    ),
+    (errors.StepConfigurationError("It is wrong."), "It is wrong."),
+    (
+        errors.PayloadTooLarge("The context", 2_000_000, 1_048_576, "max_payload_size"),
+        "The context is 2,000,000 bytes as JSON; the limit is 1,048,576 bytes. Store the data "
+        "elsewhere and keep its key, or raise the setting max_payload_size.",
+    ),
+    (
+        errors.WorkflowNotFound(7),
+        "There is no workflow with id 7. `geneva list` shows those there are.",
+    ),
+    (
+        errors.WorkflowNotFound("x", "Signup"),
+        "There is no Signup workflow with id 'x'. `geneva list` shows those there are.",
+    ),
+    (
+        errors.StepNotDefined("Signup", "remind", ["welcome", "complete"]),
+        "Workflow 'Signup' has no step 'remind'. Its steps are: welcome, complete.",
+    ),
+    (
+        errors.StepVanished("Signup", "remind", ["welcome"]),
+        "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution stands on "
+        'it. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on its '
+        "successor, and resume; or choose where to go on with `resume_at`.",
+    ),
+    (
+        errors.UnknownWorkflowClass("Signup"),
+        "No workflow class of type 'Signup' is imported in this process. Import its module first, "
+        "or name it with --app or GENEVA_APP.",
+    ),
+    (
+        errors.AlreadyRunning("Signup", "User", "7", EXISTING),
+        "User '7' already has an ongoing Signup (workflow 41). Use get_or_create() to take that "
+        "one, or allow_multiple=True to start another.",
+    ),
+    (
+        errors.IllegalMove("Execution", 41, "completed", "in_progress"),
+        "Execution 41 is completed and cannot become in_progress.",
+    ),
+    (
+        errors.ClaimLost(41, "welcome"),
+        "Execution 41 of step 'welcome' is no longer held by this worker; its result was dropped.",
+    ),
+    (
+        errors.StepTimedOut("welcome", timedelta(seconds=90)),
+        "Step 'welcome' ran longer than its timeout of 0:01:30.",
+    ),
+    (
+        errors.NotMigrated("sqlite:///geneva.db"),
+        "The database at sqlite:///geneva.db has no GenevaDrive tables yet, or older ones. "
+        "Run `geneva migrate`, or call drive.migrate().",
+    ),
+    (
+        errors.TooNew("sqlite:///geneva.db", "0099"),
+        "The database at sqlite:///geneva.db was migrated by a newer GenevaDrive (revision "
+        "'0099'). Upgrade this process's geneva-drive before it touches the data.",
+    ),
+    (
+        errors.DatabaseUnavailable("postgresql://db/app", "connection refused."),
+        "The database at postgresql://db/app does not answer: connection refused. "
+        "Check that it runs and that GENEVA_DATABASE_URL is right.",
+    ),
+    (
+        errors.DatabaseReadOnly("sqlite:///geneva.db"),
+        "The database at sqlite:///geneva.db is read-only, so nothing was written. Check the "
+        "file's or role's permissions, or connect to the primary server.",
+    ),
+    (
+        errors.DatabaseBusy("sqlite:///geneva.db", "database is locked."),
+        "The database at sqlite:///geneva.db was held by others for too long, and nothing was "
+        "written: database is locked. Look for a long transaction, and try again.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    WORDS,
+    ids=[f"{type(error).__name__}-{n}" for n, (error, _) in enumerate(WORDS)],
+)
+def test_an_error_words_itself(error: Exception, words: str) -> None:
+    assert str(error) == words
+
+
+def test_every_error_that_words_itself_is_in_the_list_above() -> None:
+    wording = {
+        name
+        for name, kind in vars(errors).items()
+        if inspect.isclass(kind)
+        and issubclass(kind, errors.GenevaDriveError)
+        and "__init__" in vars(kind)
+    }
+
+    assert wording == {type(error).__name__ for error, _ in WORDS}
+
+
+@pytest.mark.parametrize(
+    ("error", "kinds"),
+    [
+        (errors.StepConfigurationError, (errors.GenevaDriveError, TypeError)),
+        (errors.InvalidInput, (errors.GenevaDriveError, ValueError)),
+        (errors.PayloadTooLarge, (errors.InvalidInput,)),
+        (errors.NotFound, (errors.GenevaDriveError, LookupError)),
+        (errors.WorkflowNotFound, (errors.NotFound,)),
+        (errors.StepNotDefined, (errors.NotFound,)),
+        (errors.StepVanished, (errors.StepNotDefined,)),
+        (errors.UnknownWorkflowClass, (errors.NotFound,)),
+        (errors.AlreadyRunning, (errors.GenevaDriveError,)),
+        (errors.InvalidStateError, (errors.GenevaDriveError,)),
+        (errors.IllegalMove, (errors.InvalidStateError,)),
+        (errors.ClaimLost, (errors.GenevaDriveError,)),
+        (errors.StepTimedOut, (errors.GenevaDriveError, TimeoutError)),
+        (errors.NotMigrated, (errors.StorageError, errors.GenevaDriveError)),
+    ],
+)
+def test_an_error_hangs_on_the_branch_of_what_one_can_do(
+    error: type[Exception], kinds: tuple[type[Exception], ...]
+) -> None:
+    assert all(issubclass(error, kind) for kind in kinds)
+
+
+def test_already_running_leads_to_the_workflow_there_is() -> None:
+    assert errors.AlreadyRunning("Signup", "User", "7", EXISTING).existing is EXISTING
+
+
+def test_errors_for_users_steps_stand_apart() -> None:
+    assert not issubclass(gd.PermanentError, errors.GenevaDriveError)
+    assert not issubclass(gd.RetryableError, errors.GenevaDriveError)
+
+
+def test_a_retryable_error_carries_its_wait() -> None:
+    error = gd.RetryableError("HTTP 429", retry_after=30)
+
+    assert (str(error), error.retry_after) == ("HTTP 429", 30)
+    assert gd.RetryableError("HTTP 500").retry_after is None

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from geneva_drive.clock import ShiftedClock, SystemClock
+from geneva_drive.errors import InvalidInput
+from geneva_drive.settings import Settings, database_url_from_environment
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_the_defaults_are_those_of_the_contract() -> None:
+    settings = Settings.read({}, {})
+
+    assert settings.table_prefix == "geneva_drive_"
+    assert settings.lease == timedelta(seconds=60)
+    assert settings.heartbeat_interval == timedelta(seconds=10)
+    assert settings.poll_interval == timedelta(seconds=1)
+    assert settings.drain_timeout == timedelta(seconds=30)
+    assert settings.max_recoveries == 3
+    assert settings.retention is None
+    assert settings.max_result_size == 1_048_576
+    assert settings.max_payload_size == 1_048_576
+    assert settings.sqlite_durability == "normal"
+    assert settings.session_factory is None
+    assert isinstance(settings.clock, SystemClock)
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Settings)])
+def test_every_setting_is_documented(name: str) -> None:
+    assert f"\n| `{name}` | " in PAGE.read_text()
+
+
+CASES: list[tuple[str, object, str, object]] = [
+    ("table_prefix", "app_", "app_", "app_"),
+    ("lease", timedelta(minutes=2), "2m", timedelta(minutes=2)),
+    ("heartbeat_interval", 5, "5", timedelta(seconds=5)),
+    ("poll_interval", 0.25, "250ms", timedelta(milliseconds=250)),
+    ("drain_timeout", 0, "0", timedelta(0)),
+    ("max_recoveries", 0, "0", 0),
+    ("retention", "30d", "30d", timedelta(days=30)),
+    ("max_result_size", 10, "10", 10),
+    ("max_payload_size", 20, " 20 ", 20),
+    ("sqlite_durability", "full", "full", "full"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "written", "expected"), CASES, ids=[case[0] for case in CASES]
+)
+def test_a_setting_is_read_from_a_keyword_and_from_the_environment(
+    name: str, given: object, written: str, expected: object
+) -> None:
+    from_keyword = Settings.read({name: given}, {})
+    from_environment = Settings.read({}, {f"GENEVA_{name.upper()}": written})
+
+    assert getattr(from_keyword, name) == expected
+    assert getattr(from_environment, name) == expected
+
+
+def test_a_keyword_wins_over_the_environment() -> None:
+    settings = Settings.read({"lease": "90s"}, {"GENEVA_LEASE": "120s"})
+
+    assert settings.lease == timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("off", [None, "", "off"])
+def test_retention_may_be_turned_off(off: Any) -> None:
+    assert Settings.read({"retention": off}, {"GENEVA_RETENTION": "1d"}).retention is None
+
+
+def test_clock_and_session_factory_are_taken_as_they_are() -> None:
+    clock = ShiftedClock(SystemClock(), timedelta(days=1))
+
+    settings = Settings.read({"clock": clock, "session_factory": dict}, {"GENEVA_CLOCK": "wall"})
+
+    assert settings.clock is clock
+    assert settings.session_factory is dict
+
+
+def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Settings.read({"leese": 60}, {})
+
+    assert str(caught.value) == (
+        "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
+        "heartbeat_interval, lease, max_payload_size, max_recoveries, max_result_size, "
+        "poll_interval, retention, session_factory, sqlite_durability, table_prefix."
+    )
+
+
+def test_other_variables_of_the_environment_are_left_alone() -> None:
+    assert Settings.read({}, {"GENEVA_LEESE": "1", "LEASE": "2"}).lease == timedelta(seconds=60)
+
+
+BAD: list[tuple[str, object, str]] = [
+    ("lease", 0, "0 must be longer than zero"),
+    ("lease", -5, "-5 is negative"),
+    ("lease", "soon", "'soon' is not a duration (a timedelta, seconds, or text such as '30s')"),
+    ("poll_interval", "0s", "'0s' must be longer than zero"),
+    ("drain_timeout", -1, "-1 is negative"),
+    ("retention", "ever", "'ever' is not a duration (a timedelta, seconds, or text such as '30s')"),
+    ("max_recoveries", -1, "-1 is not a whole number from 0 up"),
+    ("max_recoveries", "three", "'three' is not a whole number from 0 up"),
+    ("max_recoveries", "-3", "'-3' is not a whole number from 0 up"),
+    ("max_recoveries", True, "True is not a whole number from 0 up"),
+    ("max_result_size", 1.5, "1.5 is not a whole number from 0 up"),
+    ("table_prefix", "", "'' is not a table prefix: letters, digits, _, at most 30 long"),
+    (
+        "table_prefix",
+        "drop table",
+        "'drop table' is not a table prefix: letters, digits, _, at most 30 long",
+    ),
+    ("sqlite_durability", "off", "'off' is neither 'normal' nor 'full'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"), BAD, ids=[f"{name} {value!r}" for name, value, _ in BAD]
+)
+def test_a_bad_setting_is_refused_by_the_name_it_was_written_with(
+    name: str, value: object, words: str
+) -> None:
+    with pytest.raises(InvalidInput) as by_keyword:
+        Settings.read({name: value}, {})
+
+    assert str(by_keyword.value) == f"Setting {name}: {words}."
+
+
+def test_a_bad_variable_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Settings.read({}, {"GENEVA_MAX_RECOVERIES": "many"})
+
+    assert str(caught.value) == (
+        "Setting GENEVA_MAX_RECOVERIES: 'many' is not a whole number from 0 up."
+    )
+
+
+def test_a_heartbeat_that_is_too_slow_for_the_lease_is_refused() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Settings.read({"lease": 10, "heartbeat_interval": 6}, {})
+
+    assert str(caught.value) == (
+        "heartbeat_interval (0:00:06) must be at most half of lease (0:00:10), or one late "
+        "heartbeat would cost a healthy worker its work."
+    )
+
+
+def test_the_database_is_named_by_the_environment_or_by_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GENEVA_DATABASE_URL", "postgresql://db/app")
+    named = database_url_from_environment()
+    monkeypatch.setenv("GENEVA_DATABASE_URL", "")
+    empty = database_url_from_environment()
+    monkeypatch.delenv("GENEVA_DATABASE_URL")
+
+    assert (named, empty) == ("postgresql://db/app", "sqlite:///geneva.db")
+    assert database_url_from_environment() == "sqlite:///geneva.db"

@@ -1,0 +1,97 @@
+"""Processes that end with the test, and what must hold after every disaster."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+import geneva_drive as gd
+from tests.scenarios.effects import EFFECTS
+from tests.scenarios.processes import Process, wait_until
+
+StartProcess = Callable[..., Process]
+
+
+@pytest.fixture
+def not_on_mysql(database: str) -> None:
+    """Keep a scenario that does not depend on the database's ways within the test budget."""
+    if database == "mysql":
+        pytest.skip("Runs on SQLite and PostgreSQL.")
+
+
+@pytest.fixture
+def app(geneva: gd.Drive) -> Iterator[ModuleType]:
+    """The app's classes, which other tests of this process must not know."""
+    name = "tests.scenarios.app"
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.fixture
+def effects(geneva: gd.Drive) -> Iterator[None]:
+    EFFECTS.create(geneva.engine)
+    yield
+    EFFECTS.drop(geneva.engine)
+
+
+@pytest.fixture
+def start(geneva: gd.Drive, effects: None, geneva_database_url: str) -> Iterator[StartProcess]:
+    """Start a process of the app on the test's database."""
+    started: list[Process] = []
+
+    def start_one(*arguments: str, **settings: str) -> Process:
+        process = Process(geneva_database_url, *arguments, **settings)
+        started.append(process)
+        return process
+
+    yield start_one
+    for process in started:
+        process.clean_up()
+
+
+def completed_count(drive: gd.Drive) -> int:
+    return drive.executions(state="completed").count()
+
+
+def wait_for_completed(drive: gd.Drive, count: int) -> None:
+    wait_until(lambda: completed_count(drive) >= count, f"{count} completed executions")
+
+
+def wait_until_finished(drive: gd.Drive, count: int) -> None:
+    finished = gd.Workflow.using(drive).finished
+    wait_until(lambda: finished().count() == count, f"{count} finished workflows")
+
+
+def effects_of(drive: gd.Drive) -> Counter[tuple[int, str]]:
+    columns = EFFECTS.c
+    with drive.engine.connect() as connection:
+        rows = connection.execute(select(columns.workflow_id, columns.step))
+        return Counter((row[0], row[1]) for row in rows)
+
+
+def assert_all_orders_are_whole(drive: gd.Drive, orders: list[gd.WorkflowHandle[Any]]) -> None:
+    """Every order ended, each step is recorded once, nothing is left, effects are there once."""
+    names = ("reserve", "charge", "notify", "book", "ship")
+    assert Counter(order.reload().state for order in orders) == {"finished": len(orders)}
+    completed = Counter(
+        (execution.workflow_id, execution.step_name)
+        for execution in drive.executions()
+        if execution.state == "completed"
+    )
+    assert completed == {(order.id, name): 1 for order in orders for name in names}
+    left = Counter(e.state for e in drive.executions() if e.state not in ("completed", "failed"))
+    assert left == {}
+    assert effects_of(drive) == {
+        (order.id, step): 1 for order in orders for step in ("charge", "book")
+    }
+
+
+def recovered(drive: gd.Drive) -> int:
+    return sum(execution.outcome == "recovered" for execution in drive.executions())

@@ -1,0 +1,112 @@
+"""Databases and Drives for the conformance tests, which all run on every database."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import NullPool
+
+import geneva_drive as gd
+from geneva_drive.definition import registry
+from tests.storage.rows import Rows
+
+
+class OpenDrive(Protocol):
+    def __call__(self, url_or_engine: str | URL | Engine, **settings: Any) -> gd.Drive: ...
+
+
+@pytest.fixture(autouse=True)
+def forget_workflow_classes() -> Iterator[None]:
+    with registry.isolated():
+        yield
+
+
+@pytest.fixture(scope="session")
+def make_empty(create_database: Callable[[str, str], str]) -> Callable[[str, str], str]:
+    """Give a database without any table; PostgreSQL takes long to create one, so it is kept."""
+    keep = functools.cache(create_database)
+
+    def empty(database: str, suffix: str) -> str:
+        if database != "postgresql":
+            return create_database(database, suffix)
+        url = keep(database, suffix)
+        engine = create_engine(url, poolclass=NullPool)
+        with engine.begin() as connection:
+            connection.execute(text("DROP SCHEMA public CASCADE"))
+            connection.execute(text("CREATE SCHEMA public"))
+        return url
+
+    return empty
+
+
+@pytest.fixture
+def empty_database_url(database: str, make_empty: Callable[[str, str], str], tmp_path: Path) -> str:
+    """A database without any table, of this test alone."""
+    if database == "sqlite":
+        return f"sqlite:///{tmp_path / 'empty.db'}"
+    return make_empty(database, "empty")
+
+
+@pytest.fixture
+def another_database_url(
+    database: str, make_empty: Callable[[str, str], str], tmp_path: Path
+) -> str:
+    """A second one."""
+    if database == "sqlite":
+        return f"sqlite:///{tmp_path / 'another.db'}"
+    return make_empty(database, "another")
+
+
+@pytest.fixture
+def open_drive() -> Iterator[OpenDrive]:
+    """Open Drives that are closed after the test."""
+    with ExitStack() as stack:
+
+        def open_one(url_or_engine: str | URL | Engine, **settings: Any) -> gd.Drive:
+            drive = gd.Drive(url_or_engine, **settings)
+            stack.callback(drive.close)
+            return drive
+
+        yield open_one
+
+
+@pytest.fixture
+def open_engine() -> Iterator[Callable[..., Engine]]:
+    """Open engines as users make them; they are disposed of after the test."""
+    with ExitStack() as stack:
+
+        def open_one(url: str | URL, **options: Any) -> Engine:
+            engine = create_engine(url, **options)
+            stack.callback(engine.dispose)
+            return engine
+
+        yield open_one
+
+
+@pytest.fixture
+def rows(geneva: gd.Drive) -> Rows:
+    """The rows of the `geneva` Drive, written past our own code."""
+    return Rows(geneva)
+
+
+@pytest.fixture
+def sqlite_database(database: str) -> str:
+    """For what only a file can do."""
+    if database != "sqlite":
+        pytest.skip("Only SQLite keeps its database in a file.")
+    return database
+
+
+@pytest.fixture
+def server_database(database: str) -> str:
+    """For what only a server with many writers can do."""
+    if database == "sqlite":
+        pytest.skip("SQLite has one writer at a time, and no connection to lose.")
+    return database

@@ -1,0 +1,79 @@
+"""Rows written and read with plain statements, past all of our own code."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Table, func, insert, select, update
+
+import geneva_drive as gd
+
+NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+def missing(column: str) -> str:
+    """Match what the databases say of a column that must not be NULL."""
+    beginnings = (r"NOT NULL constraint failed: \w+\.", 'null value in column "', "Column '")
+    return f"({'|'.join(beginnings)}){column}\\b"
+
+
+class Rows:
+    """The rows of one Drive's tables."""
+
+    def __init__(self, drive: gd.Drive) -> None:
+        self.engine = drive.engine
+        self.tables = drive.store.tables
+
+    def workflow(self, **changes: Any) -> Any:
+        values = {"type": "Signup", "state": "ready", "created_at": NOW, "updated_at": NOW}
+        return self.insert(self.tables.workflows, **(values | changes))
+
+    def execution(self, workflow_id: Any, **changes: Any) -> Any:
+        values = {
+            "workflow_id": workflow_id,
+            "type": "Signup",
+            "signature": "s",
+            "step_name": "greet",
+            "node_id": "greet",
+            "slot": "chain",
+            "attempt_number": 1,
+            "state": "scheduled",
+            "queue": "default",
+            "priority": 0,
+            "claimable": False,
+            "recoveries": 0,
+            "scheduled_for": NOW,
+            "created_at": NOW,
+        }
+        return self.insert(self.tables.step_executions, **(values | changes))
+
+    def due(self, **changes: Any) -> Any:
+        """Insert a claimable execution of a workflow of its own."""
+        return self.execution(self.workflow(), **({"claimable": True} | changes))
+
+    def dead_letter(self, workflow_id: Any, **changes: Any) -> Any:
+        values = {"workflow_id": workflow_id, "reason": "manual", "state": "pending"}
+        return self.insert(self.tables.dead_letters, **(values | {"created_at": NOW} | changes))
+
+    def audit_entry(self, workflow_id: Any) -> Any:
+        values = {"workflow_id": workflow_id, "command": "pause", "at": NOW}
+        return self.insert(self.tables.audit_entries, **values)
+
+    def insert(self, table: Table, **values: Any) -> Any:
+        with self.engine.begin() as connection:
+            key = connection.execute(insert(table).values(**values)).inserted_primary_key
+            return key and key[0]
+
+    def change(self, table: Table, row_id: Any, **values: Any) -> None:
+        with self.engine.begin() as connection:
+            connection.execute(update(table).where(table.c.id == row_id).values(**values))
+
+    def read(self, table: Table, row_id: Any) -> dict[str, Any]:
+        with self.engine.connect() as connection:
+            found = connection.execute(select(table).where(table.c.id == row_id))
+            return dict(found.mappings().one())
+
+    def count(self, table: Table) -> int:
+        with self.engine.connect() as connection:
+            return connection.scalar(select(func.count()).select_from(table)) or 0

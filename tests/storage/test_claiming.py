@@ -1,0 +1,226 @@
+"""A claim takes what is due, the most urgent first, and takes nothing twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+import geneva_drive as gd
+from geneva_drive.storage.records import ExecutionRecord
+from tests.storage.rows import NOW, Rows
+
+
+def claim_values(worker_id: str = "w1", token: str = "t1") -> dict[str, Any]:
+    return {
+        "state": "in_progress",
+        "claimable": False,
+        "wakes_at": None,
+        "worker_id": worker_id,
+        "claim_token": token,
+        "started_at": NOW,
+    }
+
+
+def claim(
+    drive: gd.Drive,
+    *,
+    types: Sequence[str] = ("Signup",),
+    queues: Sequence[str] | None = None,
+    limit: int = 100,
+    values: dict[str, Any] | None = None,
+) -> list[ExecutionRecord]:
+    store = drive.store
+    return store.write(
+        lambda connection: store.executions.claim(
+            connection, types=types, queues=queues, limit=limit, claim=values or claim_values()
+        )
+    )
+
+
+def ids(records: list[ExecutionRecord]) -> list[Any]:
+    return [record.id for record in records]
+
+
+def test_the_most_urgent_is_claimed_first_then_the_oldest(geneva: gd.Drive, rows: Rows) -> None:
+    calm, first, urgent, second = (rows.due(priority=priority) for priority in (-1, 0, 5, 0))
+
+    claimed = claim(geneva)
+
+    assert ids(claimed) == [urgent, first, second, calm]
+
+
+def test_a_limited_claim_takes_the_most_urgent(geneva: gd.Drive, rows: Rows) -> None:
+    calm, urgent, also_urgent = (rows.due(priority=priority) for priority in (0, 5, 5))
+
+    claims = [ids(claim(geneva, limit=2)) for _ in range(2)]
+
+    assert claims == [[urgent, also_urgent], [calm]]
+
+
+def test_no_more_are_claimed_than_the_limit(geneva: gd.Drive, rows: Rows) -> None:
+    made = [rows.due() for _ in range(5)]
+
+    claims = [ids(claim(geneva, limit=2)) for _ in range(4)]
+
+    assert claims == [made[:2], made[2:4], made[4:], []]
+
+
+def test_a_claim_writes_who_holds_the_execution_and_since_when(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    execution_id = rows.due()
+
+    [claimed] = claim(geneva, values=claim_values("w7", "t7"))
+
+    row = rows.read(rows.tables.step_executions, execution_id)
+    assert (row["state"], row["worker_id"], row["claim_token"], row["started_at"]) == (
+        "in_progress", "w7", "t7", NOW,
+    )  # fmt: skip
+    assert row["claimable"] is False
+    assert (claimed.state, claimed.worker_id, claimed.claim_token, claimed.started_at) == (
+        "in_progress", "w7", "t7", NOW,
+    )  # fmt: skip
+
+
+def test_only_types_that_are_served_are_claimed(geneva: gd.Drive, rows: Rows) -> None:
+    signup, _, other = rows.due(), rows.due(type="signup"), rows.due(type="Other")
+
+    claimed = claim(geneva, types=["Signup", "Other"])
+
+    assert ids(claimed) == [signup, other]
+
+
+def test_only_queues_that_are_served_are_claimed(geneva: gd.Drive, rows: Rows) -> None:
+    mail, _, _ = rows.due(queue="mail"), rows.due(queue="Mail"), rows.due(queue="default")
+
+    claimed = claim(geneva, queues=["mail"])
+
+    assert ids(claimed) == [mail]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"stop": "pause"}, {"wakes_at": NOW}, {"state": "completed"}],
+    ids=str,
+)  # fmt: skip
+def test_what_is_held_asleep_or_over_is_not_claimed(
+    changes: dict[str, Any], geneva: gd.Drive, rows: Rows
+) -> None:
+    rows.due(claimable=False, **changes)
+
+    assert claim(geneva) == []
+
+
+def test_a_suspended_execution_is_claimed_again(geneva: gd.Drive, rows: Rows) -> None:
+    execution_id = rows.due(state="suspended")
+
+    assert ids(claim(geneva)) == [execution_id]
+
+
+def test_rows_that_another_transaction_has_locked_are_passed_over(
+    server_database: str, geneva: gd.Drive, rows: Rows
+) -> None:
+    locked, free, also_free = rows.due(), rows.due(), rows.due()
+    table = rows.tables.step_executions
+
+    with geneva.engine.begin() as other:
+        other.execute(select(table.c.id).where(table.c.id == locked).with_for_update())
+        claimed = claim(geneva, limit=2)
+
+    assert ids(claimed) == [free, also_free]
+    assert ids(claim(geneva)) == [locked]
+
+
+def test_two_threads_claim_everything_once(geneva: gd.Drive, rows: Rows) -> None:
+    made = [rows.due() for _ in range(60)]
+    start = threading.Barrier(2, timeout=30)
+
+    def claim_all(token: str) -> list[Any]:
+        start.wait()
+        taken: list[Any] = []
+        while claimed := claim(geneva, limit=3, values=claim_values(token, token)):
+            taken += ids(claimed)
+        return taken
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(claim_all, ["t1", "t2"])
+
+    assert sorted(first + second) == made
+
+
+def test_a_claim_that_is_rolled_back_leaves_the_execution_to_others(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    execution_id = rows.due()
+    store = geneva.store
+
+    with geneva.engine.connect() as connection:
+        taken = store.executions.claim(
+            connection, types=["Signup"], queues=None, limit=1, claim=claim_values()
+        )
+        connection.rollback()
+
+    assert ids(taken) == [execution_id]
+    assert ids(claim(geneva)) == [execution_id]
+
+
+def claim_one(drive: gd.Drive, execution_id: Any) -> ExecutionRecord | None:
+    store = drive.store
+    return store.write(
+        lambda connection: store.executions.claim_one(connection, execution_id, claim_values())
+    )
+
+
+def test_one_execution_is_claimed_ahead_of_its_time(geneva: gd.Drive, rows: Rows) -> None:
+    execution_id = rows.due(claimable=False, wakes_at=NOW)
+    rows.due()
+
+    claimed = claim_one(geneva, execution_id)
+
+    assert claimed is not None
+    assert (claimed.id, claimed.state, claimed.claim_token) == (execution_id, "in_progress", "t1")
+    assert rows.read(rows.tables.step_executions, execution_id)["wakes_at"] is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"stop": "pause"}, {"state": "completed"}, {"state": "in_progress", "claim_token": "t0",
+     "worker_id": "w0"}, {"state": "waiting"}],
+    ids=str,
+)  # fmt: skip
+def test_one_execution_that_is_held_taken_or_over_is_not_claimed(
+    changes: dict[str, Any], geneva: gd.Drive, rows: Rows
+) -> None:
+    execution_id = rows.due(claimable=False, **changes)
+
+    assert claim_one(geneva, execution_id) is None
+
+
+@pytest.mark.parametrize(
+    ("types", "queues", "expected"),
+    [
+        (["Signup"], None, 3),
+        (["Signup"], ["mail"], 2),
+        (["Signup", "Other"], None, 9),
+        (["Nobody"], None, None),
+        (["Signup"], ["nowhere"], None),
+    ],
+    ids=str,
+)
+def test_the_most_urgent_priority_is_that_of_what_is_served(
+    types: list[str], queues: list[str] | None, expected: int | None, geneva: gd.Drive, rows: Rows
+) -> None:
+    rows.due(priority=3)
+    rows.due(priority=2, queue="mail")
+    rows.due(priority=9, type="Other")
+    rows.due(priority=7, claimable=False)
+
+    with geneva.store.reading() as connection:
+        top = geneva.store.executions.top_priority(connection, types, queues)
+
+    assert top == expected

@@ -1,0 +1,412 @@
+"""Migrations create the tables once, whoever runs them and however often."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, insert, inspect, text
+
+import geneva_drive as gd
+from geneva_drive.storage import migrating
+from geneva_drive.storage.dialects import sqlite
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.tables import Tables
+from geneva_drive.testing import speedrun
+from tests.storage.conftest import OpenDrive
+from tests.storage.schema import describe
+
+TABLES = [
+    "geneva_drive_audit_entries",
+    "geneva_drive_dead_letters",
+    "geneva_drive_schema_version",
+    "geneva_drive_step_executions",
+    "geneva_drive_workers",
+    "geneva_drive_workflows",
+]
+KEY_TYPES = pytest.mark.parametrize("key_type", [KeyType.BIGINT, KeyType.UUID])
+
+
+def prepare(engine: Engine, key_type: KeyType) -> None:
+    """Let the detection find `key_type`."""
+    with engine.begin() as connection:
+        kind = "CHAR(36)" if key_type is KeyType.UUID else "INTEGER"
+        connection.execute(text(f"CREATE TABLE users (id {kind} PRIMARY KEY)"))
+
+
+def run_script(engine: Engine, script: str) -> None:
+    """Run SQL as a person would, statement by statement."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for statement in script.split(";"):
+            if statement.strip():
+                connection.exec_driver_sql(statement)
+
+
+def set_revision(drive: gd.Drive, revision: str) -> None:
+    with drive.engine.begin() as connection:
+        connection.execute(
+            text("UPDATE geneva_drive_schema_version SET version_num = :r"), {"r": revision}
+        )
+
+
+def test_an_empty_database_gets_the_tables(empty_database_url: str, open_drive: OpenDrive) -> None:
+    drive = open_drive(empty_database_url)
+
+    assert drive.migrate() == (None, "0001")
+
+    assert sorted(inspect(drive.engine).get_table_names()) == TABLES
+
+
+def test_migrating_again_changes_nothing(empty_database_url: str, open_drive: OpenDrive) -> None:
+    drive = open_drive(empty_database_url)
+    drive.migrate()
+    before = describe(drive.engine)
+
+    assert drive.migrate() == ("0001", "0001")
+
+    assert describe(drive.engine) == before
+    assert drive.migration_sql() == ""
+
+
+@KEY_TYPES
+def test_migrated_tables_equal_those_of_the_code(
+    key_type: KeyType,
+    empty_database_url: str,
+    another_database_url: str,
+    open_drive: OpenDrive,
+    open_engine: Callable[..., Engine],
+) -> None:
+    drive, fresh = open_drive(empty_database_url), open_engine(another_database_url)
+    prepare(drive.engine, key_type)
+    prepare(fresh, key_type)
+
+    drive.migrate()
+    tables = Tables(
+        prefix="geneva_drive_", key_type=key_type, dialect_name=drive.engine.dialect.name
+    )
+    tables.metadata.create_all(fresh)
+
+    assert drive.store.key_type is key_type
+    with drive.engine.begin() as connection:
+        connection.execute(text("DROP TABLE geneva_drive_schema_version"))
+    assert describe(drive.engine) == describe(fresh)
+
+
+@KEY_TYPES
+def test_the_printed_migration_makes_the_same_tables(
+    key_type: KeyType,
+    empty_database_url: str,
+    another_database_url: str,
+    open_drive: OpenDrive,
+    open_engine: Callable[..., Engine],
+) -> None:
+    migrated, by_hand = open_drive(empty_database_url), open_engine(another_database_url)
+    prepare(migrated.engine, key_type)
+    prepare(by_hand, key_type)
+
+    script = migrated.migration_sql()
+    run_script(by_hand, script)
+    migrated.migrate()
+
+    assert describe(by_hand) == describe(migrated.engine)
+    assert open_drive(another_database_url).migrate() == ("0001", "0001")
+
+
+def test_printing_the_migration_does_nothing(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url)
+
+    drive.migration_sql()
+
+    assert inspect(drive.engine).get_table_names() == []
+
+
+def test_the_printed_migration_is_one_transaction_where_the_database_can(
+    database: str, empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    script = open_drive(empty_database_url).migration_sql().strip()
+
+    is_one = (script.startswith("BEGIN;"), script.endswith("COMMIT;"))
+
+    assert (
+        is_one
+        == {
+            "sqlite": (True, True),
+            "postgresql": (True, True),
+            "mysql": (False, False),
+        }[database]
+    )
+
+
+def test_of_two_threads_that_migrate_at_once_one_does_and_both_succeed(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    start = threading.Barrier(2, timeout=30)
+    drives = [open_drive(empty_database_url), open_drive(empty_database_url)]
+
+    def migrate(drive: gd.Drive) -> tuple[str | None, str]:
+        start.wait()
+        return drive.migrate()
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(migrate, drives))
+
+    assert sorted(results, key=str) == [("0001", "0001"), (None, "0001")]
+    assert sorted(inspect(drives[0].engine).get_table_names()) == TABLES
+
+
+def test_two_databases_are_migrated_at_once_by_two_threads(
+    empty_database_url: str, another_database_url: str, open_drive: OpenDrive
+) -> None:
+    start = threading.Barrier(2, timeout=30)
+    drives = [open_drive(empty_database_url), open_drive(another_database_url)]
+
+    def migrate(drive: gd.Drive) -> tuple[str | None, str]:
+        start.wait()
+        return drive.migrate()
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(migrate, drives))
+
+    assert results == [(None, "0001"), (None, "0001")]
+    assert describe(drives[0].engine) == describe(drives[1].engine)
+
+
+def test_of_two_processes_that_migrate_at_once_one_does_and_both_succeed(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    program = (
+        "import sys, geneva_drive as gd\n"
+        "drive = gd.Drive(sys.argv[1])\n"
+        "sys.stdin.readline()\n"
+        "print(drive.migrate())\n"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, empty_database_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=60) for process in processes]
+
+    assert sorted(answers) == [("('0001', '0001')\n", ""), ("(None, '0001')\n", "")]
+    assert sorted(inspect(open_drive(empty_database_url).engine).get_table_names()) == TABLES
+
+
+def test_a_migration_that_waits_too_long_for_another_says_so(
+    server_database: str,
+    empty_database_url: str,
+    open_drive: OpenDrive,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(migrating, "LOCK_TIMEOUT", timedelta(seconds=1))
+    drive, other = open_drive(empty_database_url), open_drive(empty_database_url)
+    lock = {
+        "postgresql": "SELECT pg_advisory_xact_lock(7046029254386353)",
+        "mysql": "SELECT GET_LOCK(CONCAT('geneva_drive_', SHA1(DATABASE())), 0)",
+    }[server_database]
+
+    with other.engine.connect() as holder:
+        holder.execute(text(lock))
+        with pytest.raises(migrating.MigrationLocked) as refusal:
+            drive.migrate()
+
+    assert str(refusal.value) == (
+        f"Another process has been migrating {drive.database_url} for more than 1 seconds. "
+        f"Wait for it, or end it, and run `geneva migrate` again."
+    )
+    other.engine.dispose()
+    assert drive.migrate() == (None, "0001")
+
+
+def test_a_migration_of_a_busy_sqlite_file_says_so(
+    sqlite_database: str,
+    empty_database_url: str,
+    open_drive: OpenDrive,
+    open_engine: Callable[..., Engine],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", timedelta(milliseconds=1))
+    drive = open_drive(empty_database_url)
+
+    with open_engine(empty_database_url).connect() as holder:
+        holder.exec_driver_sql("BEGIN IMMEDIATE")
+        with pytest.raises(gd.errors.DatabaseBusy) as refusal:
+            drive.migrate()
+
+    assert str(refusal.value) == (
+        f"The database at {empty_database_url} was held by others for too long, and nothing was "
+        f"written: database is locked. Look for a long transaction, and try again."
+    )
+
+
+def test_a_database_without_tables_is_not_migrated(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url)
+
+    with pytest.raises(gd.errors.NotMigrated) as refusal:
+        gd.Workflow.using(drive).query().count()
+
+    assert str(refusal.value) == (
+        f"The database at {drive.database_url} has no GenevaDrive tables yet, or older ones. "
+        f"Run `geneva migrate`, or call drive.migrate()."
+    )
+
+
+def test_a_database_of_an_older_revision_is_not_migrated(
+    empty_database_url: str, open_drive: OpenDrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = open_drive(empty_database_url)
+    drive.migrate()
+    monkeypatch.setattr("geneva_drive.storage.revisions.REVISIONS", ("0001", "0002"))
+    monkeypatch.setattr("geneva_drive.storage.revisions.HEAD", "0002")
+
+    with pytest.raises(gd.errors.NotMigrated) as refusal:
+        gd.Workflow.using(drive).query().count()
+
+    assert str(refusal.value) == (
+        f"The database at {drive.database_url} has no GenevaDrive tables yet, or older ones. "
+        f"Run `geneva migrate`, or call drive.migrate()."
+    )
+
+
+def test_a_database_of_a_newer_library_is_left_alone(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url)
+    drive.migrate()
+    set_revision(drive, "9999")
+    message = (
+        f"The database at {drive.database_url} was migrated by a newer GenevaDrive "
+        f"(revision '9999'). Upgrade this process's geneva-drive before it touches the data."
+    )
+
+    with pytest.raises(gd.errors.TooNew) as on_use:
+        gd.Workflow.using(drive).query().count()
+    with pytest.raises(gd.errors.TooNew) as on_migration:
+        drive.migrate()
+
+    assert (str(on_use.value), str(on_migration.value)) == (message, message)
+    assert sorted(inspect(drive.engine).get_table_names()) == TABLES
+
+
+@pytest.mark.parametrize("prefix", ["jobs_", "MixedCase_", "a_prefix_of_thirty_characters_"])
+def test_tables_live_under_a_prefix_of_ones_own(
+    prefix: str, empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    class Greeting(gd.Workflow):
+        @gd.step
+        def greet(self) -> None: ...
+
+    drive = open_drive(empty_database_url, table_prefix=prefix)
+    drive.migrate()
+
+    workflow = speedrun(Greeting.using(drive).create())
+
+    assert workflow.state == "finished"
+    assert sorted(inspect(drive.engine).get_table_names()) == [
+        f"{prefix}audit_entries",
+        f"{prefix}dead_letters",
+        f"{prefix}schema_version",
+        f"{prefix}step_executions",
+        f"{prefix}workers",
+        f"{prefix}workflows",
+    ]
+
+
+def test_two_drives_share_a_database_under_two_prefixes(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    class Greeting(gd.Workflow):
+        @gd.step
+        def greet(self) -> None: ...
+
+    ours = open_drive(empty_database_url)
+    theirs = open_drive(empty_database_url, table_prefix="theirs_")
+    ours.migrate()
+    theirs.migrate()
+
+    Greeting.using(ours).create()
+
+    assert (Greeting.using(ours).ready().count(), Greeting.using(theirs).ready().count()) == (1, 0)
+
+
+def half_migrate(drive: gd.Drive, count: int) -> None:
+    """Leave what a migration leaves whose process died after `count` statements."""
+    statements = [
+        each
+        for each in drive.migration_sql().split(";")
+        if each.strip() and each.strip() not in ("BEGIN", "COMMIT")
+    ]
+    run_script(drive.engine, ";".join(statements[:count]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 12])
+def test_a_migration_that_died_half_way_is_done_again(
+    count: int, empty_database_url: str, another_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive, whole = open_drive(empty_database_url), open_drive(another_database_url)
+    whole.migrate()
+    half_migrate(drive, count)
+
+    assert drive.migrate() == (None, "0001")
+
+    assert describe(drive.engine) == describe(whole.engine)
+
+
+def test_tables_with_rows_but_without_a_revision_are_not_dropped(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url)
+    drive.migrate()
+    store = drive.store
+    register = insert(store.tables.workers).values(
+        id="w1", name="w1", signatures="{}", started_at=drive.clock.now(),
+        heartbeat_at=drive.clock.now(),
+    )  # fmt: skip
+    with drive.engine.begin() as connection:
+        connection.execute(register)
+        connection.execute(text("DELETE FROM geneva_drive_schema_version"))
+
+    with pytest.raises(gd.errors.StorageError) as refusal:
+        drive.migrate()
+
+    assert str(refusal.value) == (
+        f"The database at {drive.database_url} has rows in 'geneva_drive_workers', but "
+        f"'geneva_drive_schema_version' does not say their revision. Restore its row from a "
+        f"backup, or drop our tables if the rows may go, and run `geneva migrate` again."
+    )
+    assert sorted(inspect(drive.engine).get_table_names()) == TABLES
+
+
+def test_a_users_table_of_the_same_name_is_not_touched(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url, table_prefix="shop_")
+    with drive.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE shop_workers (id INTEGER PRIMARY KEY)"))
+
+    with pytest.raises(gd.errors.StorageError) as refusal:
+        drive.migrate()
+
+    assert str(refusal.value) == (
+        f"The database at {drive.database_url} has a table 'shop_workers' that GenevaDrive did "
+        f"not make. Choose another table_prefix, or rename that table."
+    )
+    assert inspect(drive.engine).get_table_names() == ["shop_workers"]

@@ -1,0 +1,49 @@
+"""Further Drives on the test's database, with settings of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from sqlalchemy import Column, MetaData, String, Table, select
+
+import geneva_drive as gd
+from tests.worker.watching import Watch
+
+MakeDrive = Callable[..., gd.Drive]
+
+
+@pytest.fixture
+def make_drive(geneva: gd.Drive, geneva_database_url: str) -> Iterator[MakeDrive]:
+    """Make a Drive beside `geneva`, as another process would have it."""
+    with ExitStack() as stack:
+
+        def make(**settings: Any) -> gd.Drive:
+            drive = gd.Drive(geneva_database_url, **settings)
+            stack.callback(drive.close)
+            return drive
+
+        yield make
+
+
+@pytest.fixture
+def watch(geneva: gd.Drive) -> Iterator[Watch]:
+    watching = Watch(geneva)
+    yield watching
+    watching.end()
+
+
+@pytest.fixture
+def effects(geneva: gd.Drive) -> Iterator[Table]:
+    """A table of the user's own, in which steps leave what they did."""
+    table = Table("effects", MetaData(), Column("name", String(100)))
+    table.create(geneva.engine)
+    yield table
+    table.drop(geneva.engine)
+
+
+def effects_of(drive: gd.Drive, effects: Table) -> list[str]:
+    with drive.engine.connect() as connection:
+        return list(connection.scalars(select(effects.c.name)))

@@ -1,0 +1,143 @@
+"""The connection dies during COMMIT: it is found out what happened, and done once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Table
+
+import geneva_drive as gd
+from tests.worker.conftest import MakeDrive, effects_of
+from tests.worker.faults import CommitFault, kill_from_outside, lose_answer, lose_commit
+from tests.worker.watching import rows_of, wait_until
+
+BOTH_DONE = [("work", "completed", "success"), ("rest", "completed", "success")]
+
+
+def _run_to_the_end(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> None:
+    with drive.worker(concurrency=2):
+        wait_until(lambda: workflow.reload().state == "finished", "the workflow is finished")
+
+
+def test_a_commit_whose_answer_is_lost_is_recorded_once_and_its_chain_adopted(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(heartbeat_interval="5m", lease="10m")
+    bodies: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append("work")
+
+        @gd.step
+        def rest(self) -> None:
+            bodies.append("rest")
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="completed", strike=lose_answer)
+
+    _run_to_the_end(drive, task)
+
+    assert fault.has_struck
+    assert bodies == ["work", "rest"]
+    assert rows_of(task) == BOTH_DONE
+
+
+def test_a_commit_that_is_lost_is_made_again(geneva: gd.Drive, make_drive: MakeDrive) -> None:
+    drive = make_drive(heartbeat_interval="5m", lease="10m")
+    bodies: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append("work")
+
+        @gd.step
+        def rest(self) -> None:
+            bodies.append("rest")
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="completed", strike=lose_commit)
+
+    _run_to_the_end(drive, task)
+
+    assert fault.has_struck
+    assert bodies == ["work", "rest"]
+    assert rows_of(task) == BOTH_DONE
+
+
+def test_a_connection_that_the_server_kills_during_commit_costs_nothing(
+    geneva: gd.Drive, make_drive: MakeDrive, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite has no server.")
+    drive = make_drive(heartbeat_interval="5m", lease="10m")
+    bodies: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append("work")
+
+        @gd.step
+        def rest(self) -> None:
+            bodies.append("rest")
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="completed", strike=kill_from_outside(geneva))
+
+    _run_to_the_end(drive, task)
+
+    assert fault.has_struck
+    assert bodies == ["work", "rest"]
+    assert rows_of(task) == BOTH_DONE
+
+
+def test_a_claim_whose_answer_is_lost_is_given_back_without_being_counted(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(heartbeat_interval=0.1, max_recoveries=0)
+    bodies: list[int] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append(self.attempt)
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="in_progress", strike=lose_answer)
+
+    _run_to_the_end(drive, task)
+
+    assert fault.has_struck
+    assert bodies == [2]
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
+    assert task.step_executions[0].error_message == "The answer to its claim was lost."
+
+
+@pytest.mark.parametrize("strike", [lose_answer, lose_commit])
+def test_the_effects_of_a_transaction_are_there_once(
+    geneva: gd.Drive, make_drive: MakeDrive, effects: Table, strike: Any
+) -> None:
+    drive = make_drive(heartbeat_interval=0.1)
+
+    class Task(gd.Workflow):
+        @gd.step(transaction=True)
+        def work(self, session: Any) -> None:
+            session.execute(effects.insert().values(name="work"))
+
+        @gd.step(transaction=True)
+        def rest(self, session: Any) -> None:
+            session.execute(effects.insert().values(name="rest"))
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="completed", strike=strike)
+
+    _run_to_the_end(drive, task)
+
+    assert fault.has_struck
+    assert sorted(effects_of(geneva, effects)) == ["rest", "work"]
+    assert [row for row in rows_of(task) if row[1] == "completed"] == BOTH_DONE
+    assert geneva.executions(state="in_progress").count() == 0

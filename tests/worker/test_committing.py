@@ -1,0 +1,177 @@
+"""Outcomes are committed in groups, and however long the database is away."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import Connection, event
+
+import geneva_drive as gd
+from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.outcome import Returned
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.committer import Committer, Pending
+from geneva_drive.worker.identity import Identity
+from tests.worker.conftest import MakeDrive
+from tests.worker.faults import outage
+from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
+
+
+class _Group:
+    """Outcomes that gather behind one whose transaction is held up."""
+
+    def __init__(self, drive: gd.Drive) -> None:
+        self._drive = drive
+        self._identity = Identity()
+        self._committer = Committer(drive.environment, self._identity)
+        self._landed = threading.Semaphore(0)
+        self.commits: list[str] = []
+
+    def claim(self) -> list[Claimed]:
+        return claim_due(self._drive.environment, self._identity, limit=100)
+
+    def commit(self, claimed: list[Claimed]) -> None:
+        """Submit all; the first is held up until the others wait behind it."""
+        first, *others = claimed
+        with self._held_up() as (reached, release):
+            leading = threading.Thread(target=self._submit, args=(first,))
+            leading.start()
+            wait(reached)
+            for each in others:
+                self._submit(each)
+            release.set()
+            for _ in claimed:
+                assert self._landed.acquire(timeout=TIME_LIMIT)
+            leading.join(TIME_LIMIT)
+
+    @contextmanager
+    def _held_up(self) -> Iterator[tuple[threading.Event, threading.Event]]:
+        reached, release = threading.Event(), threading.Event()
+
+        def hold(_: Connection) -> None:
+            self.commits.append("commit")
+            reached.set()
+            wait(release)
+
+        event.listen(self._drive.engine, "commit", hold)
+        yield reached, release
+        event.remove(self._drive.engine, "commit", hold)
+
+    def _submit(self, claimed: Claimed) -> None:
+        self._committer.submit(
+            Pending(
+                claimed=claimed,
+                outcome=Returned(),
+                may_chain=False,
+                done=lambda _: self._landed.release(),
+            )
+        )
+
+
+def test_what_ends_during_a_commit_goes_together_in_the_next_one(geneva: gd.Drive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    tasks = [Task.create() for _ in range(6)]
+    group = _Group(geneva)
+    claimed = group.claim()
+
+    group.commit(claimed)
+
+    assert [rows_of(task) for task in tasks] == [[("work", "completed", "success")]] * 6
+    assert group.commits == ["commit", "commit"]
+
+
+def test_outcomes_are_kept_until_the_database_is_back(
+    geneva: gd.Drive, make_drive: MakeDrive, caplog: pytest.LogCaptureFixture
+) -> None:
+    drive = make_drive()
+    watch = Watch(drive)
+    begun, release = threading.Event(), threading.Event()
+    bodies: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append("work")
+            begun.set()
+            wait(release)
+
+        @gd.step
+        def rest(self) -> None:
+            bodies.append("rest")
+
+    task = Task.create()
+    with drive.worker():
+        wait(begun)
+        with outage(drive):
+            release.set()
+            wait_until(
+                lambda: any("will be tried again" in message for message in caplog.messages),
+                "a commit is tried in vain",
+            )
+        watch.wait_for_workflows(1)
+
+    assert rows_of(task) == [("work", "completed", "success"), ("rest", "completed", "success")]
+    assert bodies == ["work", "rest"]
+
+
+def test_a_step_with_a_transaction_is_given_back_if_the_database_goes_away(
+    geneva: gd.Drive, make_drive: MakeDrive, caplog: pytest.LogCaptureFixture
+) -> None:
+    drive = make_drive(max_recoveries=0)
+    watch = Watch(drive)
+    begun, release = threading.Event(), threading.Event()
+
+    class Task(gd.Workflow):
+        def is_needless(self) -> bool:
+            begun.set()
+            wait(release)
+            return False
+
+        @gd.step(transaction=True, skip_if="is_needless")
+        def work(self, session: object) -> None: ...
+
+    task = Task.create()
+    with drive.worker():
+        wait(begun)
+        with outage(drive):
+            release.set()
+            wait_until(
+                lambda: any("could not be run" in message for message in caplog.messages),
+                "the step cannot be run",
+            )
+        watch.wait_for_workflows(1)
+
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
+
+
+def test_a_fault_of_the_worker_itself_costs_neither_slot_nor_execution(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(max_recoveries=1)
+
+    class Fragile(gd.Workflow):
+        def __init__(self) -> None:
+            raise ValueError("no instance today")
+
+        @gd.step
+        def work(self) -> None: ...
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    fragile, task = Fragile.create(), Task.create()
+
+    drive.worker(concurrency=1).run_until_idle()
+
+    assert rows_of(fragile) == [("work", "failed", "recovered")] * 2
+    assert fragile.reload().paused_reason == (
+        "Its worker could not run it: ValueError: no instance today (for the 2. time)"
+    )
+    assert task.reload().state == "finished"

@@ -1,0 +1,185 @@
+"""What a dead worker held is taken back, recorded, and bounded."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.definition import registry
+from geneva_drive.testing import crash_after, drain, expire_leases
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.identity import Identity
+from tests.worker.conftest import MakeDrive
+from tests.worker.watching import Watch, rows_of, wait, wait_until
+
+
+def _claim_and_die(drive: gd.Drive) -> str:
+    """Hold what is due as a worker that has no row any more; gives its id."""
+    identity = Identity()
+    assert claim_due(drive.environment, identity, limit=100)
+    return identity.id
+
+
+def _pending_dead_letters(drive: gd.Drive, workflow: gd.WorkflowHandle[gd.Workflow]) -> list[str]:
+    with drive.store.reading() as connection:
+        reasons = drive.store.dead_letters.pending_reasons(connection, [workflow.id])
+    return list(reasons.values())
+
+
+def test_what_a_dead_worker_held_is_scheduled_again(geneva: gd.Drive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+    dead = _claim_and_die(geneva)
+
+    assert geneva.housekeep() == 1
+
+    first, second = task.step_executions
+    assert (first.state, first.outcome, first.worker_id) == ("failed", "recovered", dead)
+    assert first.error_message == f"Worker {dead} was lost."
+    assert (second.attempt_number, second.state, second.worker_id) == (2, "scheduled", None)
+
+
+def test_a_worker_whose_lease_ran_out_loses_its_executions_and_their_late_results(
+    geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, release = threading.Event(), threading.Event()
+    bodies: list[int] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append(self.attempt)
+            if self.attempt == 1:
+                begun.set()
+                wait(release)
+
+    task = Task.create()
+    with geneva.worker() as worker:
+        wait(begun)
+        [row] = geneva.workers
+        expire_leases(geneva)
+        assert geneva.housekeep() == 1
+        watch.wait_for_workflows(1)
+        release.set()
+
+    assert [(e.attempt_number, e.state, e.outcome) for e in task.step_executions] == [
+        (1, "failed", "recovered"),
+        (2, "completed", "success"),
+    ]
+    first = task.step_executions[0]
+    assert first.error_message == f"Worker {row.name} was lost."
+    assert first.worker_id == worker.identity.id
+    assert bodies == [1, 2]
+    assert (
+        f"Execution {first.id} of step 'work' is no longer held by this worker; its result was "
+        f"dropped." in caplog.messages
+    )
+
+
+def test_a_living_worker_takes_back_what_a_dead_one_held(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(heartbeat_interval=0.05)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+    _claim_and_die(geneva)
+    with drive.worker():
+        wait_until(lambda: task.reload().state == "finished", "the task is finished")
+
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
+
+
+def test_two_recoveries_mean_three_runs_and_then_a_dead_letter(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(max_recoveries=2)
+    runs: list[int] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            runs.append(self.attempt)
+
+    task = Task.using(drive).create()
+    for _ in range(3):
+        with crash_after("body"):
+            drain(drive)
+    assert drain(drive) == 0
+
+    assert runs == [1, 2, 3]
+    assert rows_of(task) == [("work", "failed", "recovered")] * 3
+    last = task.reload().step_executions[-1]
+    assert task.state == "paused"
+    assert task.paused_reason == f"Worker {last.worker_id} was lost. (for the 3. time)"
+    assert _pending_dead_letters(drive, task) == ["worker_unavailable"]
+
+
+def test_resuming_after_a_dead_letter_forgives_what_was_counted(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(max_recoveries=0)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.using(drive).create()
+    for _ in range(2):
+        with crash_after("body"):
+            drain(drive)
+        drain(drive)
+        task.resume()
+    drain(drive)
+
+    assert task.reload().state == "finished"
+    assert _pending_dead_letters(drive, task) == ["worker_unavailable"]
+
+
+def test_a_workflow_asked_to_pause_is_not_revived_by_taking_back(geneva: gd.Drive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+    _claim_and_die(geneva)
+    task.pause(reason="let me look")
+
+    geneva.housekeep()
+    geneva.worker().run_until_idle()
+
+    assert (task.reload().state, task.paused_reason) == ("paused", "let me look")
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "scheduled", None)]
+
+
+def test_taking_back_needs_no_code_of_the_class(geneva: gd.Drive) -> None:
+    with registry.isolated():
+
+        class Elsewhere(gd.Workflow):
+            @gd.step
+            def work(self) -> None: ...
+
+        task = Elsewhere.create()
+        _claim_and_die(geneva)
+
+    assert geneva.housekeep() == 1
+
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "scheduled", None)]
+
+
+def test_a_worker_that_is_gone_is_forgotten_once_nothing_is_in_its_name(geneva: gd.Drive) -> None:
+    with geneva.worker():
+        pass
+    expire_leases(geneva)
+
+    geneva.housekeep()
+
+    assert geneva.workers == []

@@ -1,0 +1,135 @@
+"""A body past its timeout loses its claim, and a plain one keeps only its thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+import geneva_drive as gd
+from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
+
+
+def test_a_plain_body_past_its_timeout_is_recorded_and_its_late_result_dropped(
+    geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    release = threading.Event()
+
+    class Task(gd.Workflow):
+        @gd.step(timeout=0.05, keep_result=True)
+        def hang(self) -> str:
+            wait(release)
+            return "too late"
+
+    task = Task.create()
+    with geneva.worker(concurrency=2):
+        watch.wait_for_workflows(1, "paused")
+        release.set()
+        wait_until(
+            lambda: any("The late result of" in message for message in caplog.messages),
+            "the late result is dropped",
+        )
+
+    [execution] = task.reload().step_executions
+    assert (execution.state, execution.outcome) == ("failed", "timed_out")
+    assert execution.error_class == "geneva_drive.errors.StepTimedOut"
+    assert execution.error_message == "Step 'hang' ran longer than its timeout of 0:00:00.050000."
+    assert execution.result is None
+    assert task.state == "paused"
+
+
+def test_the_thread_of_a_hung_body_is_replaced(geneva: gd.Drive, watch: Watch) -> None:
+    release = threading.Event()
+
+    class Hung(gd.Workflow):
+        @gd.step(timeout=0.05)
+        def hang(self) -> None:
+            wait(release)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    Hung.create()
+    with geneva.worker(concurrency=1):
+        watch.wait_for_workflows(1, "paused")
+        task = Task.create()
+        watch.wait_for_workflows(1, "finished")
+        release.set()
+
+    assert task.reload().state == "finished"
+
+
+def test_a_worker_whose_threads_all_hang_recycles_itself(geneva: gd.Drive, watch: Watch) -> None:
+    release = threading.Event()
+
+    class Hung(gd.Workflow):
+        @gd.step(timeout=0.05)
+        def hang(self) -> None:
+            wait(release)
+
+    for _ in range(2):
+        Hung.create()
+    worker = geneva.worker(concurrency=2)
+    running = threading.Thread(target=worker.run)
+    running.start()
+    running.join(TIME_LIMIT)
+    release.set()
+
+    assert not running.is_alive()
+    assert worker.needs_recycling
+    assert [e.outcome for e in geneva.executions()] == ["timed_out", "timed_out"]
+
+
+def test_a_worker_with_a_thread_to_spare_goes_on(geneva: gd.Drive, watch: Watch) -> None:
+    release = threading.Event()
+
+    class Hung(gd.Workflow):
+        @gd.step(timeout=0.05)
+        def hang(self) -> None:
+            wait(release)
+
+    Hung.create()
+    with geneva.worker(concurrency=2) as worker:
+        watch.wait_for_workflows(1, "paused")
+        assert not worker.needs_recycling
+        release.set()
+
+
+def test_a_timeout_goes_through_the_policy_of_the_step(geneva: gd.Drive, watch: Watch) -> None:
+    release = threading.Event()
+
+    class Task(gd.Workflow):
+        @gd.step(timeout=0.05, on_exception="reattempt", max_reattempts=1)
+        def work(self) -> None:
+            if self.attempt == 1:
+                wait(release)
+
+    task = Task.create()
+    with geneva.worker():
+        watch.wait_for_workflows(1)
+        release.set()
+
+    assert rows_of(task) == [("work", "failed", "timed_out"), ("work", "completed", "success")]
+
+
+def test_an_async_body_past_its_timeout_is_cancelled(geneva: gd.Drive) -> None:
+    ended: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step(timeout=0.05)
+        async def hang(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("cancelled")
+
+    task = Task.create()
+
+    worker = geneva.worker(concurrency=1)
+    worker.run_until_idle()
+
+    assert ended == ["cancelled"]
+    assert rows_of(task) == [("hang", "failed", "timed_out")]
+    assert not worker.needs_recycling
