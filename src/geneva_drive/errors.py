@@ -66,6 +66,17 @@ class WorkflowNotFound(NotFound):
         )
 
 
+class HeroGone(NotFound):
+    def __init__(self, hero_type: str, hero_id: str) -> None:
+        self.hero_type = hero_type
+        self.hero_id = hero_id
+        super().__init__(
+            f"The hero {hero_type} {hero_id!r} is not there: deleted, or not yet committed when "
+            f"the step ran. Without it the workflow is canceled, unless its class says "
+            f"may_proceed_without_hero = True."
+        )
+
+
 class StepNotDefined(NotFound):
     def __init__(self, workflow: str, step: str, steps: Sequence[str]) -> None:
         self.workflow = workflow
@@ -84,7 +95,7 @@ class StepVanished(StepNotDefined):
         self.args = (
             f"{self.args[0]} An execution stands on it. Put `{step} = gd.removed_step()` where it "
             f'was, or `renamed_from="{step}"` on its successor, and resume; or choose where to '
-            f"go on with `resume_at`.",
+            f"go on: `resume_at` in code, `geneva resume ID --at STEP` in the shell.",
         )
 
 
@@ -177,7 +188,8 @@ class DatabaseBusy(StorageError):
     def __init__(self, url: str, cause: str) -> None:
         super().__init__(
             f"The database at {url} was held by others for too long, and nothing was written: "
-            f"{cause} Look for a long transaction, and try again."
+            f"{cause} Look for a long transaction, and try again. If it is a session of your own, "
+            f"commit it first, or pass it as session=."
         )
 
 

@@ -67,6 +67,14 @@ def safe_text(text: str) -> str:
     return text.replace("\x00", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode("utf-8")
 
 
+def words_of(error: BaseException) -> str:
+    """Give an exception's message as text that can be stored and printed anywhere."""
+    try:
+        return safe_text(str(error))
+    except Exception:  # noqa: BLE001 - a user's __str__ may raise anything, and the step must still end
+        return f"<{type(error).__name__} that cannot be put into words>"
+
+
 def _encode(value: object, path: str) -> object:
     match value:
         case None | bool():

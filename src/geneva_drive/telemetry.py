@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from geneva_drive.serialization import words_of
 from geneva_drive.states import Outcome, StepState, WorkflowState
 
 logger = logging.getLogger("geneva_drive")
@@ -87,7 +88,7 @@ class Events:
             for subscriber in self._subscribers:
                 try:
                     subscriber(event)
-                except Exception:
+                except (Exception, SystemExit):
                     # What was committed stays committed, whoever stumbles over hearing of it.
                     logger.exception("Subscriber %r failed on %r", subscriber, event)
 
@@ -107,6 +108,8 @@ def log_event(event: Event) -> None:
     )
     what = "step" if isinstance(event, StepChanged) else "workflow"
     cause = f" ({event.outcome})" if event.outcome else ""
+    if isinstance(event, StepChanged) and event.error is not None:
+        cause += f": {type(event.error).__name__}: {words_of(event.error)}"
     logger.log(
         level,
         "%s %s %s -> %s%s",

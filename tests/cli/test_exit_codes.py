@@ -260,6 +260,31 @@ def test_without_a_command_the_help_is_printed(run: Run) -> None:
     assert result.stdout == run("--help").stdout
 
 
+DIVIDING = """import geneva_drive as gd
+
+class Dividing(gd.Drive):
+    @property
+    def environment(self):
+        return 1 / 0
+
+drive = Dividing("sqlite:///dividing.db")
+"""
+
+
+def test_an_app_that_raises_while_it_is_imported_is_the_apps_fault(
+    write_app: WriteApp, run: Run
+) -> None:
+    app = write_app("raising_app", "\n1 / 0\n")
+
+    result = run("list", "--app", app)
+
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "geneva: --app 'raising_app': module 'raising_app' cannot be imported. "
+        "ZeroDivisionError: division by zero (raising_app.py, line 2).\n"
+    )
+
+
 def _call_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     monkeypatch.setattr("sys.argv", ["geneva", *arguments])
     program.main()
@@ -271,23 +296,23 @@ def test_the_unexpected_exits_with_1_and_says_where_it_happened(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    app = write_app("dividing_app", "\n1 / 0\n")
+    app = write_app("dividing_app", DIVIDING)
 
     with pytest.raises(SystemExit) as exit_:
-        _call_main(monkeypatch, "list", "--app", app)
+        _call_main(monkeypatch, "list", "--app", f"{app}:drive")
 
     assert exit_.value.code == 1
     assert capsys.readouterr().err == (
         "geneva: Sorry, this was not expected. ZeroDivisionError: division by zero "
-        "(dividing_app.py, line 2). Set GENEVA_DEBUG=1 for the traceback.\n"
+        "(dividing_app.py, line 6). Set GENEVA_DEBUG=1 for the traceback.\n"
     )
 
 
 def test_with_debug_the_unexpected_keeps_its_traceback(
     geneva: gd.Drive, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = write_app("dividing_app", "\n1 / 0\n")
+    app = write_app("dividing_app", DIVIDING)
     monkeypatch.setenv("GENEVA_DEBUG", "1")
 
     with pytest.raises(ZeroDivisionError):
-        _call_main(monkeypatch, "list", "--app", app)
+        _call_main(monkeypatch, "list", "--app", f"{app}:drive")

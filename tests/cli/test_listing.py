@@ -24,8 +24,8 @@ def _create_signups() -> None:
         @gd.step
         def pay_back(self) -> None: ...
 
-    Signup.create(hero=gd.HeroRef("User", "7"))
-    speedrun(Signup.create(hero=gd.HeroRef("User", "8")))
+    Signup.create(hero=gd.HeroRef("Team", "7"))
+    speedrun(Signup.create(hero=gd.HeroRef("Team", "8")))
     Refund.create(hero=gd.HeroRef("Order", "A/1"), context={"amount": 12}).pause(reason="odd")
 
 
@@ -40,8 +40,8 @@ def test_the_list_shows_every_workflow_with_its_hero_state_and_step(
     assert screen(result) == drawn("""
         ID  Type    Hero       State     Step      Updated (UTC)
         ──────────────────────────────────────────────────────────────
-        1   Signup  User/7     ready     welcome   2026-01-02 03:04:05
-        2   Signup  User/8     finished            2026-01-02 03:04:05
+        1   Signup  Team/7     ready     welcome   2026-01-02 03:04:05
+        2   Signup  Team/8     finished            2026-01-02 03:04:05
         3   Refund  Order/A/1  paused    pay_back  2026-01-02 03:04:05
     """)
 
@@ -57,8 +57,8 @@ def test_a_terminal_too_narrow_for_all_columns_gets_fewer_and_no_broken_words(
     assert screen(result) == drawn("""
         ID  Type    Hero       State     Step
         ─────────────────────────────────────────
-        1   Signup  User/7     ready     welcome
-        2   Signup  User/8     finished
+        1   Signup  Team/7     ready     welcome
+        2   Signup  Team/8     finished
         3   Refund  Order/A/1  paused    pay_back
     """)
 
@@ -83,7 +83,7 @@ def test_the_narrowest_list_keeps_id_type_state_and_step(
     [
         pytest.param(["--state", "finished"], [2], id="state"),
         pytest.param(["--type", "Signup"], [1, 2], id="type"),
-        pytest.param(["--hero", "User/7"], [1], id="hero"),
+        pytest.param(["--hero", "Team/7"], [1], id="hero"),
         pytest.param(["--hero", "Order/A/1"], [3], id="hero-with-a-slash-in-its-id"),
         pytest.param(["--limit", "2"], [1, 2], id="limit"),
         pytest.param(["--type", "Signup", "--state", "ready"], [1], id="type-and-state"),
@@ -174,11 +174,11 @@ def test_ids_that_are_uuids_are_text_in_json_and_whole_in_the_list(
     with drive.engine.begin() as connection:
         connection.execute(text("CREATE TABLE users (id CHAR(36) PRIMARY KEY)"))
     drive.migrate()
-    workflow_id = Short.create(hero=gd.HeroRef("User", "7")).id
+    workflow_id = Short.create(hero=gd.HeroRef("Team", "7")).id
     monkeypatch.setenv("COLUMNS", "80")
 
     body = json.loads(run("show", str(workflow_id), "--json").stdout)
     listed = screen(run("list")).splitlines()
 
     assert UUID(body["id"]) == workflow_id
-    assert listed[-1] == f"{workflow_id}  Short  User/7  ready  only"
+    assert listed[-1] == f"{workflow_id}  Short  Team/7  ready  only"

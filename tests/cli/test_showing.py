@@ -26,7 +26,7 @@ def signup(standing: gd.Drive) -> Iterator[None]:
         def remind(self) -> None: ...
 
     context = {"plan": "[bold]pro", "since": date(2025, 12, 31)}
-    perform_next_step(Signup.create(hero=gd.HeroRef("User", "7"), context=context))
+    perform_next_step(Signup.create(hero=gd.HeroRef("Team", "7"), context=context))
     yield  # noqa: PT022 - classes are known weakly; this frame keeps it
 
 
@@ -40,7 +40,7 @@ def test_a_workflow_is_shown_with_what_it_waits_for_and_all_that_is_known(
         Signup 1 is ready
         Step 'remind' runs at 2026-01-04 03:04:05 UTC, in 2d.
 
-        Hero        User/7
+        Hero        Team/7
         Next step   remind
         Last step   welcome
         Progress    1 of 2 steps

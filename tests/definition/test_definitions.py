@@ -100,7 +100,10 @@ def test_each_step_is_followed_by_the_next_and_the_last_by_none() -> None:
         b = gd.step(lambda self: 0)
 
     definition = definition_of(Signup)
+    first = definition.first
     following = definition.after("a")
+    assert first is not None
+    assert first.name == "a"
     assert following is not None
     assert following.name == "b"
     assert definition.after("b") is None

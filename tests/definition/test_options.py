@@ -83,13 +83,13 @@ def test_job_options_of_a_step_stand_beside_those_of_its_class() -> None:
         @gd.step
         def welcome(self) -> None: ...
 
-        @gd.step(queue="slow", priority=-5)
+        @gd.step(queue="s", priority=-5)
         def remind(self) -> None: ...
 
     definition = definition_of(Signup)
     assert (definition.queue, definition.priority) == ("mail", 10)
     assert (options(Signup, "welcome").queue, options(Signup, "welcome").priority) == (None, None)
-    assert (options(Signup, "remind").queue, options(Signup, "remind").priority) == ("slow", -5)
+    assert (options(Signup, "remind").queue, options(Signup, "remind").priority) == ("s", -5)
 
 
 def test_job_options_have_defaults() -> None:

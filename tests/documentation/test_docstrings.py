@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.definition import registry
+from geneva_drive.drive import default
 
 SOURCE = Path(*gd.__path__)
 MODULES = sorted(
@@ -24,7 +26,11 @@ def test_the_examples_in_docstrings_give_what_they_print(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    results = doctest.testmod(importlib.import_module(name))
+    try:
+        with registry.isolated():
+            results = doctest.testmod(importlib.import_module(name))
+    finally:
+        default.use(None)
 
     assert results.failed == 0
     assert results.attempted > 0

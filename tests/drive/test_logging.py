@@ -66,7 +66,7 @@ def test_a_failed_step_is_a_warning(geneva: gd.Drive, caplog: pytest.LogCaptureF
         (
             "WARNING",
             f"[Torn workflow={workflow.id} step=pack execution={execution}] "
-            f"step in_progress -> failed (paused_by_exception)",
+            f"step in_progress -> failed (paused_by_exception): ValueError: torn",
         )
     ]
 

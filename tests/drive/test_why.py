@@ -9,7 +9,11 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.testing import perform_next_step, speedrun
+from geneva_drive.testing import expire_leases, perform_next_step, speedrun
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.flights import Flights
+from geneva_drive.worker.heartbeat import Heartbeat
+from geneva_drive.worker.identity import Identity
 from tests.looking import last
 
 
@@ -166,4 +170,21 @@ def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
 
     assert workflow.reload().why() == (
         "It is ready, but nothing is scheduled; `resume_at` chooses where to go on."
+    )
+
+
+def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) -> None:
+    class Errand(gd.Workflow):
+        @gd.step
+        def run(self) -> None: ...
+
+    errand = Errand.create()
+    identity = Identity(name="box:7")
+    Heartbeat(geneva.environment, identity, Flights(1)).register()
+    claim_due(geneva.environment, identity, 1)
+    expire_leases(geneva)
+
+    assert errand.reload().why() == (
+        "Step 'run' was running on worker box:7, which is silent since 2000-01-01 00:00:00 UTC; "
+        "the next worker to look takes it back."
     )

@@ -208,6 +208,7 @@ def test_a_loader_that_finds_nothing_means_a_deleted_hero(geneva: gd.Drive) -> N
     workflow = speedrun(Greeting.create(gd.HeroRef("Robot", "c3")))
 
     assert history(workflow) == [("greet", "canceled", "canceled_by_condition")]
+    assert workflow.step_executions[0].error_class == "geneva_drive.errors.HeroGone"
 
 
 def test_a_deleted_hero_cancels_the_workflow_though_no_step_looks_at_it(
@@ -324,8 +325,8 @@ def test_the_class_that_was_used_last_is_loaded_where_two_have_the_same_name(
     [
         (
             User(name="Ada"),
-            "The hero User has no key yet. Flush or commit it first, or pass its session to "
-            "create(session=...).",
+            "The hero User has no key yet. Add it to its session and pass that to "
+            "create(session=...), or commit it first.",
         ),
         ("Ada", "A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not 'Ada'."),
         (

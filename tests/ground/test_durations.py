@@ -71,6 +71,8 @@ def test_whatever_is_written_is_a_span_or_a_value_error(written: object) -> None
     ("span", "expected"),
     [
         (timedelta(milliseconds=5), "5 ms"),
+        (timedelta(milliseconds=999), "999 ms"),
+        (timedelta(seconds=1), "1s"),
         (timedelta(0), "0 ms"),
         (timedelta(seconds=59), "59s"),
         (timedelta(seconds=61), "1m 1s"),

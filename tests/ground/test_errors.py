@@ -39,7 +39,13 @@ WORDS: list[tuple[Exception, str]] = [
         errors.StepVanished("Signup", "remind", ["welcome"]),
         "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution stands on "
         'it. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on its '
-        "successor, and resume; or choose where to go on with `resume_at`.",
+        "successor, and resume; or choose where to go on: `resume_at` in code, "
+        "`geneva resume ID --at STEP` in the shell.",
+    ),
+    (
+        errors.HeroGone("User", "7"),
+        "The hero User '7' is not there: deleted, or not yet committed when the step ran. Without "
+        "it the workflow is canceled, unless its class says may_proceed_without_hero = True.",
     ),
     (
         errors.UnknownWorkflowClass("Signup"),
@@ -86,7 +92,8 @@ WORDS: list[tuple[Exception, str]] = [
     (
         errors.DatabaseBusy("sqlite:///geneva.db", "database is locked."),
         "The database at sqlite:///geneva.db was held by others for too long, and nothing was "
-        "written: database is locked. Look for a long transaction, and try again.",
+        "written: database is locked. Look for a long transaction, and try again. If it "
+        "is a session of your own, commit it first, or pass it as session=.",
     ),
 ]
 

@@ -116,6 +116,11 @@ BAD: list[tuple[str, object, str]] = [
         "drop table",
         "'drop table' is not a table prefix: letters, digits, _, at most 30 long",
     ),
+    (
+        "table_prefix",
+        "x" * 31,
+        f"{'x' * 31!r} is not a table prefix: letters, digits, _, at most 30 long",
+    ),
     ("sqlite_durability", "off", "'off' is neither 'normal' nor 'full'"),
 ]
 
@@ -139,6 +144,13 @@ def test_a_bad_variable_is_refused_by_its_name() -> None:
     assert str(caught.value) == (
         "Setting GENEVA_MAX_RECOVERIES: 'many' is not a whole number from 0 up."
     )
+
+
+def test_the_longest_prefix_and_the_slowest_heartbeat_are_taken() -> None:
+    settings = Settings.read({"table_prefix": "x" * 30, "lease": 10, "heartbeat_interval": 5}, {})
+
+    assert settings.table_prefix == "x" * 30
+    assert settings.heartbeat_interval == timedelta(seconds=5)
 
 
 def test_a_heartbeat_that_is_too_slow_for_the_lease_is_refused() -> None:

@@ -26,7 +26,7 @@ class Order(gd.Workflow):
 
     @gd.step
     def reserve(self) -> None:
-        time.sleep(0.02)
+        time.sleep(0.1)
 
     @gd.step(transaction=True)
     def charge(self, session: Any) -> None:
@@ -41,7 +41,7 @@ class Order(gd.Workflow):
 
     @gd.step
     def ship(self) -> None:
-        time.sleep(0.02)
+        time.sleep(0.1)
 
 
 class Patient(gd.Workflow):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -54,6 +56,27 @@ def start(geneva: gd.Drive, effects: None, geneva_database_url: str) -> Iterator
     yield start_one
     for process in started:
         process.clean_up()
+        # pytest shows it if the test failed.
+        sys.stderr.write(f"A process said:\n{process.complaints}\n")
+
+
+def suspend_between_transactions(process: Process, drive: gd.Drive) -> None:
+    """Suspend a process at a moment at which it does not hold SQLite's one write lock."""
+    while True:
+        process.suspend()
+        if drive.engine.dialect.name != "sqlite" or _can_write(drive):
+            return
+        process.go_on()
+
+
+def _can_write(drive: gd.Drive) -> bool:
+    with contextlib.closing(sqlite3.connect(str(drive.engine.url.database), timeout=1)) as file:
+        try:
+            file.execute("BEGIN IMMEDIATE").close()
+        except sqlite3.OperationalError:
+            return False
+        file.rollback()
+    return True
 
 
 def completed_count(drive: gd.Drive) -> int:
@@ -64,9 +87,23 @@ def wait_for_completed(drive: gd.Drive, count: int) -> None:
     wait_until(lambda: completed_count(drive) >= count, f"{count} completed executions")
 
 
+def begin_orders(drive: gd.Drive, app: ModuleType) -> list[gd.WorkflowHandle[Any]]:
+    """Create six orders, and come back when they are on their way but not at their end."""
+    before = completed_count(drive)
+    orders = [app.Order.using(drive).create() for _ in range(6)]
+    wait_for_completed(drive, before + 7)
+    return orders
+
+
 def wait_until_finished(drive: gd.Drive, count: int) -> None:
-    finished = gd.Workflow.using(drive).finished
-    wait_until(lambda: finished().count() == count, f"{count} finished workflows")
+    workflows = gd.Workflow.using(drive)
+    try:
+        wait_until(lambda: workflows.finished().count() == count, f"{count} finished workflows")
+    except AssertionError as error:
+        for workflow in workflows.query():
+            if workflow.state != "finished":
+                error.add_note(f"{workflow!r}: {workflow.why()} {workflow.step_executions}")
+        raise
 
 
 def effects_of(drive: gd.Drive) -> Counter[tuple[int, str]]:

@@ -24,7 +24,7 @@ def test_a_clock_that_jumps_wakes_sleepers_and_costs_nobody_its_lease(
     hours = tmp_path / "hours"
     hours.write_text("0")
     app.Sleeper.create()
-    worker = start("worker-by-file-clock", str(hours))
+    worker = start("worker-by-file-clock", str(hours), lease="60s")
     wait_for_completed(geneva, 1)
 
     _jump(hours, "2")

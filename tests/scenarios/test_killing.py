@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,8 @@ import geneva_drive as gd
 from tests.scenarios.conftest import (
     StartProcess,
     assert_all_orders_are_whole,
+    begin_orders,
     recovered,
-    wait_for_completed,
     wait_until_finished,
 )
 
@@ -21,13 +22,13 @@ pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
 def test_ten_workers_are_killed_and_nothing_is_lost(
     geneva: gd.Drive, start: StartProcess, app: ModuleType
 ) -> None:
-    orders = [app.Order.create() for _ in range(60)]
+    orders: list[Any] = []
     worker = start("worker")
     worker.expect("ready")
-    for kill in range(1, 11):
+    for _ in range(10):
         following = start("worker")
         following.expect("ready")
-        wait_for_completed(geneva, kill * 27)
+        orders += begin_orders(geneva, app)
         worker.kill()
         worker = following
     wait_until_finished(geneva, 60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from types import ModuleType
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -13,7 +14,7 @@ import geneva_drive as gd
 from tests.scenarios.conftest import (
     StartProcess,
     assert_all_orders_are_whole,
-    wait_for_completed,
+    begin_orders,
     wait_until_finished,
 )
 
@@ -49,14 +50,14 @@ def test_workers_go_on_although_their_connections_are_killed(
 ) -> None:
     if database == "sqlite":
         pytest.skip("SQLite has no server.")
-    orders = [app.Order.create() for _ in range(60)]
     workers = [start("worker") for _ in range(2)]
     for worker in workers:
         worker.expect("ready")
 
+    orders: list[Any] = []
     killed = 0
-    for stage in range(1, 11):
-        wait_for_completed(geneva, stage * 27)
+    for _ in range(10):
+        orders += begin_orders(geneva, app)
         killed += _kill_connections(geneva)
     wait_until_finished(geneva, 60)
 

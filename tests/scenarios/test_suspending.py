@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import geneva_drive as gd
-from tests.scenarios.conftest import StartProcess, wait_until_finished
+from tests.scenarios.conftest import StartProcess, suspend_between_transactions, wait_until_finished
 from tests.scenarios.processes import wait_until
 
 pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
@@ -22,7 +22,7 @@ def test_the_late_result_of_a_suspended_worker_is_dropped_and_the_worker_goes_on
     sleeper = start("worker", "default", "its-own")
     sleeper.expect("ready")
     sleeper.expect(f"begun {patient.id}")
-    sleeper.suspend()
+    suspend_between_transactions(sleeper, geneva)
     other = start("worker", "default")
     wait_until_finished(geneva, 1)
 

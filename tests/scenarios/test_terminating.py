@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,8 @@ import geneva_drive as gd
 from tests.scenarios.conftest import (
     StartProcess,
     assert_all_orders_are_whole,
+    begin_orders,
     recovered,
-    wait_for_completed,
     wait_until_finished,
 )
 
@@ -22,14 +23,14 @@ pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
 def test_ten_workers_are_stopped_and_every_body_is_recorded_once(
     geneva: gd.Drive, start: StartProcess, app: ModuleType
 ) -> None:
-    orders = [app.Order.create() for _ in range(60)]
-    worker = start("worker")
-    worker.expect("ready")
+    orders: list[Any] = []
     exit_codes = []
-    for stop in range(1, 11):
-        following = start("worker")
+    worker = start("worker", lease="60s")
+    worker.expect("ready")
+    for _ in range(10):
+        following = start("worker", lease="60s")
         following.expect("ready")
-        wait_for_completed(geneva, stop * 27)
+        orders += begin_orders(geneva, app)
         exit_codes.append(worker.terminate())
         worker = following
     wait_until_finished(geneva, 60)
@@ -44,7 +45,7 @@ def test_bodies_that_do_not_end_in_time_are_given_back(
     geneva: gd.Drive, start: StartProcess, app: ModuleType, tmp_path: Path
 ) -> None:
     patients = [app.Patient.create(context={"release": str(tmp_path / "never")}) for _ in range(4)]
-    first = start("worker", drain_timeout="0.2s", max_recoveries="0")
+    first = start("worker", lease="60s", drain_timeout="0.2s", max_recoveries="0")
     first.expect("ready")
     begun = {first.answer() for _ in patients}
 
@@ -53,7 +54,7 @@ def test_bodies_that_do_not_end_in_time_are_given_back(
     assert recovered(geneva) == 4
     assert geneva.executions(state="in_progress").count() == 0
 
-    second = start("worker", max_recoveries="0")
+    second = start("worker", lease="60s", max_recoveries="0")
     wait_until_finished(geneva, 4)
     assert second.terminate() == 0
 

@@ -44,7 +44,7 @@ def unreachable(database: str, closed_port: int, tmp_path: Path) -> tuple[str, s
             f"postgresql+psycopg://ann:***@127.0.0.1:{port}/shop",
             f'connection failed: connection to server at "127.0.0.1", port {port} failed: '
             f"Connection refused Is the server running on that host and accepting TCP/IP "
-            f"connections?.",
+            f"connections?",
         ),
         "mysql": (
             f"mysql+pymysql://ann:***@127.0.0.1:{port}/shop",
@@ -191,7 +191,8 @@ def test_a_busy_sqlite_file_is_waited_for_and_then_named(
 
     assert str(refusal.value) == (
         f"The database at {drive.database_url} was held by others for too long, and nothing was "
-        f"written: database is locked. Look for a long transaction, and try again."
+        f"written: database is locked. Look for a long transaction, and try again. If it "
+        "is a session of your own, commit it first, or pass it as session=."
     )
     assert Greeting.using(drive).create().state == "ready"
 
@@ -220,7 +221,8 @@ def test_a_thread_that_writes_for_too_long_is_named(
     assert str(refusal.value) == (
         f"The database at {geneva.database_url} was held by others for too long, and nothing was "
         f"written: another thread of this process is writing for too long. "
-        f"Look for a long transaction, and try again."
+        f"Look for a long transaction, and try again. If it "
+        "is a session of your own, commit it first, or pass it as session=."
     )
 
 
@@ -236,7 +238,8 @@ def test_a_users_engine_without_a_free_connection_is_named(
     assert str(refusal.value) == (
         f"The database at {drive.database_url} was held by others for too long, and nothing was "
         f"written: QueuePool limit of size 1 overflow 0 reached, connection timed out, "
-        f"timeout 0.01. Look for a long transaction, and try again."
+        f"timeout 0.01. Look for a long transaction, and try again. If it "
+        "is a session of your own, commit it first, or pass it as session=."
     )
 
 

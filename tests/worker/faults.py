@@ -44,14 +44,19 @@ def _unreachable(engine: Engine) -> Iterator[None]:
 
 
 class CommitFault:
-    """Strikes once, at the COMMIT of a transaction that wrote a given state."""
+    """Strikes at the COMMIT of a transaction that wrote a given state, so many times."""
 
     def __init__(
-        self, engine: Engine, *, writes: str, strike: Callable[[Connection], None]
+        self,
+        engine: Engine,
+        *,
+        writes: str,
+        strike: Callable[[Connection], None],
+        times: int = 1,
     ) -> None:
         self._writes = writes
         self._strike = strike
-        self.has_struck = False
+        self._remaining = times
         event.listen(engine, "before_cursor_execute", self._look)
         event.listen(engine, "commit", self._commit)
 
@@ -64,9 +69,13 @@ class CommitFault:
             connection.info["fault"] = True
 
     def _commit(self, connection: Connection) -> None:
-        if connection.info.pop("fault", False) and not self.has_struck:
-            self.has_struck = True
+        if connection.info.pop("fault", False) and self._remaining:
+            self._remaining -= 1
             self._strike(connection)
+
+    @property
+    def is_over(self) -> bool:
+        return self._remaining == 0
 
 
 def lose_answer(connection: Connection) -> None:
@@ -82,6 +91,17 @@ def lose_answer(connection: Connection) -> None:
 def lose_commit(connection: Connection) -> None:
     """Let the connection die before the COMMIT reaches the database."""
     _die(connection)
+
+
+def deadlock(connection: Connection) -> None:
+    """Let the database choose this transaction to give way."""
+    driver: Any = connection.dialect.dbapi
+    orig = {
+        "sqlite": lambda: driver.OperationalError("database is locked"),
+        "postgresql": lambda: driver.errors.DeadlockDetected("deadlock detected"),
+        "mysql": lambda: driver.err.OperationalError(1213, "Deadlock found"),
+    }[connection.dialect.name]()
+    raise OperationalError("COMMIT", None, orig)
 
 
 def _die(connection: Connection) -> None:

@@ -40,7 +40,7 @@ def test_a_commit_whose_answer_is_lost_is_recorded_once_and_its_chain_adopted(
 
     _run_to_the_end(drive, task)
 
-    assert fault.has_struck
+    assert fault.is_over
     assert bodies == ["work", "rest"]
     assert rows_of(task) == BOTH_DONE
 
@@ -63,7 +63,7 @@ def test_a_commit_that_is_lost_is_made_again(geneva: gd.Drive, make_drive: MakeD
 
     _run_to_the_end(drive, task)
 
-    assert fault.has_struck
+    assert fault.is_over
     assert bodies == ["work", "rest"]
     assert rows_of(task) == BOTH_DONE
 
@@ -90,7 +90,7 @@ def test_a_connection_that_the_server_kills_during_commit_costs_nothing(
 
     _run_to_the_end(drive, task)
 
-    assert fault.has_struck
+    assert fault.is_over
     assert bodies == ["work", "rest"]
     assert rows_of(task) == BOTH_DONE
 
@@ -111,7 +111,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_without_being_counted(
 
     _run_to_the_end(drive, task)
 
-    assert fault.has_struck
+    assert fault.is_over
     assert bodies == [2]
     assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
     assert task.step_executions[0].error_message == "The answer to its claim was lost."
@@ -137,7 +137,7 @@ def test_the_effects_of_a_transaction_are_there_once(
 
     _run_to_the_end(drive, task)
 
-    assert fault.has_struck
+    assert fault.is_over
     assert sorted(effects_of(geneva, effects)) == ["rest", "work"]
     assert [row for row in rows_of(task) if row[1] == "completed"] == BOTH_DONE
     assert geneva.executions(state="in_progress").count() == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
+
 import geneva_drive as gd
 from geneva_drive.worker.worker import MAX_CHAIN_LENGTH
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until_draining
@@ -191,7 +193,13 @@ def test_a_worker_that_stops_takes_no_step_along(geneva: gd.Drive) -> None:
     assert rows_of(order) == [("reserve", "completed", "success"), ("ship", "scheduled", None)]
 
 
-def test_a_worker_that_stops_takes_no_step_along_from_a_transaction(geneva: gd.Drive) -> None:
+def test_a_worker_that_stops_takes_no_step_along_from_a_transaction(
+    geneva: gd.Drive, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip(
+            "SQLite's one writer is this body itself: the worker cannot even stop claiming."
+        )
     begun, release = threading.Event(), threading.Event()
 
     class Order(gd.Workflow):

@@ -16,7 +16,7 @@ from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.identity import Identity
 from tests.worker.conftest import MakeDrive
-from tests.worker.faults import outage
+from tests.worker.faults import CommitFault, deadlock, outage
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
 
 
@@ -118,6 +118,27 @@ def test_outcomes_are_kept_until_the_database_is_back(
 
     assert rows_of(task) == [("work", "completed", "success"), ("rest", "completed", "success")]
     assert bodies == ["work", "rest"]
+
+
+def test_outcomes_are_not_blamed_for_a_conflict_between_transactions(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive()
+    bodies: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append("work")
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="completed", strike=deadlock, times=12)
+
+    drive.worker().run_until_idle()
+
+    assert fault.is_over
+    assert bodies == ["work"]
+    assert rows_of(task) == [("work", "completed", "success")]
 
 
 def test_a_step_with_a_transaction_is_given_back_if_the_database_goes_away(

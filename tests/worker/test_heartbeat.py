@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import geneva_drive as gd
+from geneva_drive.definition.workflow import definition_of
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
@@ -23,7 +24,7 @@ def test_a_worker_has_a_row_that_says_what_it_serves(geneva: gd.Drive) -> None:
 
     assert (row.id, row.queues, row.is_alive) == (worker.identity.id, ("default", "mail"), True)
     assert row.name.endswith(f":{os.getpid()}")
-    assert list(row.signatures) == ["Mail"]
+    assert row.signatures["Mail"] == definition_of(Mail).signature
 
 
 def test_a_worker_that_serves_every_queue_names_none(geneva: gd.Drive) -> None:

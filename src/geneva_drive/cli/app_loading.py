@@ -48,7 +48,7 @@ def _import(app: str, name: str) -> ModuleType:
                 f"path.",
             ) from error
         raise _not_importable(app, name, error) from error
-    except (ImportError, SyntaxError) as error:
+    except Exception as error:
         raise _not_importable(app, name, error) from error
 
 

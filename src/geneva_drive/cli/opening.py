@@ -58,7 +58,8 @@ def _options(function: F, *, app_variable: str | None) -> F:
     database = click.option(
         "--database",
         metavar="URL",
-        help="The database, in place of the app's own. [or GENEVA_DATABASE_URL]",
+        help="The database, in place of the app's own. GENEVA_DATABASE_URL is for apps that name "
+        "none.",
         expose_value=False,
         callback=_keep,
     )

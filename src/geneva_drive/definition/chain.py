@@ -55,10 +55,12 @@ class Chain:
             place = _Place(node, attribute)
             self._put(place, behind=last)
             last = place if last else None
-        new = {node.name for node in nodes}
-        for place in inherited:
-            if place in self._places and place.node.name not in new:
-                self._places.remove(place)
+        kept = {node.name for node in nodes}
+        self._places = [
+            place
+            for place in self._places
+            if place.attribute != attribute or place.node.name in kept
+        ]
 
     def _put(self, place: _Place, behind: _Place | None) -> None:
         node = place.node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 # Weak: a class that nobody can reach any more (a test function's, say) does not block its name.
 _classes: WeakValueDictionary[str, type[Workflow[Any]]] = WeakValueDictionary()
+
+# A worker lists the classes while another thread may be defining one.
+_lock = threading.Lock()
 
 
 def add(type_name: str, workflow_class: type[Workflow[Any]], where: str) -> None:
@@ -31,7 +35,8 @@ def add(type_name: str, workflow_class: type[Workflow[Any]], where: str) -> None
             f'Give one of them another name: type_name = "...".',
             where,
         )
-    _classes[type_name] = workflow_class
+    with _lock:
+        _classes[type_name] = workflow_class
 
 
 def _conflicting(type_name: str, workflow_class: type[Workflow[Any]]) -> type[Workflow[Any]] | None:
@@ -50,7 +55,9 @@ def get(type_name: str) -> type[Workflow[Any]] | None:
 
 
 def all_classes() -> list[type[Workflow[Any]]]:
-    return [workflow_class for _, workflow_class in sorted(_classes.items())]
+    with _lock:
+        known = dict(_classes.items())
+    return [known[type_name] for type_name in sorted(known)]
 
 
 @contextmanager

@@ -30,6 +30,8 @@ def explain(
 def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
     reason = f" ({workflow.paused_reason.splitlines()[0]})" if workflow.paused_reason else ""
     step = workflow.next_step_name
+    if "StepVanished" in reason:
+        return f"It is paused since {_moment(workflow.paused_at)}{reason}."
     way_on = f"`resume` lets step {step!r} run" if active else f"`resume` runs step {step!r} again"
     return (
         f"It is paused since {_moment(workflow.paused_at)}{reason}: {way_on}, "
@@ -50,6 +52,12 @@ def _ready(
     if execution.state is StepState.IN_PROGRESS:
         asked = {Request.PAUSE: ", then it pauses", Request.CANCEL: ", then it is canceled"}
         then = asked[workflow.requested] if workflow.requested else ""
+        silent = [w for w in workers if w.id == execution.worker_id and not w.heard_within_lease]
+        if silent:
+            return (
+                f"Step {step!r} was running on worker {silent[0].name}, which is silent since "
+                f"{_moment(silent[0].heartbeat_at)}; the next worker to look takes it back{then}."
+            )
         return f"Step {step!r} is running since {_moment(execution.started_at)}{then}."
     if execution.scheduled_for > now:
         span = describe(execution.scheduled_for - now)

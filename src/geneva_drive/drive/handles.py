@@ -18,8 +18,7 @@ from geneva_drive.engine.change import AuditEntry
 from geneva_drive.engine.commands import Decision
 from geneva_drive.engine.commit import Applied
 from geneva_drive.engine.committing import announce
-from geneva_drive.engine.heroes import HeroGone
-from geneva_drive.errors import InvalidInput, WorkflowNotFound
+from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     Request,

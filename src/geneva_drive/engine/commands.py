@@ -27,7 +27,6 @@ from geneva_drive.engine.change import (
 from geneva_drive.engine.commit import Applied
 from geneva_drive.errors import (
     InvalidStateError,
-    StepNotDefined,
     StepVanished,
     UnknownWorkflowClass,
     WorkflowNotFound,
@@ -255,7 +254,7 @@ def _standing(subject: Subject, definition: Definition, step: object | None) -> 
     name = subject.workflow.next_step_name or ""
     standing = definition.get(name)
     if standing is None:
-        raise StepNotDefined(definition.type, name, definition.step_names)
+        raise StepVanished(definition.type, name, definition.step_names)
     if step is not None and definition.require(step) is not standing:
         raise InvalidStateError(
             f"Cannot skip step {definition.name_of(step)!r}: the workflow stands at {name!r}."

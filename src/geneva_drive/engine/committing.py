@@ -58,8 +58,20 @@ def _commit(
             endings[0].execution_id,
             error,
         )
-        refused = Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
-        return _apply(environment, [replace(endings[0], outcome=refused)], chaining)
+        return [_fail(environment, endings[0], error)]
+
+
+def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied | None:
+    """Record that an outcome was refused; if even that is, let it not stand in others' way."""
+    refused = Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
+    try:
+        [applied] = _apply(environment, [replace(ending, outcome=refused)], None)
+    except Exception as again:
+        if _may_pass(environment, again):
+            raise
+        logger.exception("Nothing can be recorded of execution %s", ending.execution_id)
+        return None
+    return applied
 
 
 def _complete(
@@ -104,7 +116,7 @@ def _apply(
 def _may_pass(environment: Environment, error: Exception) -> bool:
     """Say whether the same group may be committed later: then none of it is to blame."""
     if isinstance(error, DBAPIError):
-        return environment.store.database.is_transient(error)
+        return not environment.store.database.dialect.blames_value(error)
     return isinstance(error, StorageError) and not isinstance(error, ChangedUnderLock)
 
 

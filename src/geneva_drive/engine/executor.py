@@ -23,7 +23,6 @@ from geneva_drive.engine import heroes
 from geneva_drive.engine.awaiting import BodyTimedOut
 from geneva_drive.engine.decide import ending_of
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.heroes import HeroGone
 from geneva_drive.engine.outcome import (
     Canceled,
     ErrorDetails,
@@ -37,7 +36,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.engine.reacting import of_signal, react
 from geneva_drive.engine.run_context import RunContext
-from geneva_drive.errors import StepTimedOut, StepVanished
+from geneva_drive.errors import HeroGone, StepTimedOut, StepVanished
 from geneva_drive.states import Outcome
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
@@ -85,7 +84,7 @@ class Run:
         self._claimed = claimed
         self._definition = definition
         self._node = definition.get(claimed.execution.step_name)
-        context = RunContext(environment, definition, claimed.workflow, claimed.execution)
+        context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
         self._started = time.monotonic()
 
@@ -175,8 +174,8 @@ class Run:
                 _ = self._instance.hero
             if any(test.holds(self._instance) for test in self._definition.cancel_conditions):
                 return Canceled(Outcome.CANCELED_BY_CONDITION)
-        except HeroGone:
-            return Canceled(Outcome.CANCELED_BY_CONDITION)
+        except HeroGone as gone:
+            return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
         condition = node.options.condition
         if condition is not None and condition.skips(self._instance):
             return Skipped(Outcome.SKIPPED_BY_CONDITION)

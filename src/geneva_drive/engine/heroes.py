@@ -14,13 +14,9 @@ from geneva_drive import serialization
 from geneva_drive.definition.heroes import HeroRef, loader_of
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.engine.environment import Environment
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import HeroGone, InvalidInput
 
 MAX_ID_LENGTH = 255
-
-
-class HeroGone(Exception):
-    """The record that the workflow is about does not exist any more."""
 
 
 def reference_to(hero: object, session: Session | None = None) -> HeroRef | None:
@@ -36,8 +32,8 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
     key = state.identity or state.mapper.primary_key_from_instance(hero)
     if any(part is None for part in key):
         raise InvalidInput(
-            f"The hero {type(hero).__name__} has no key yet. Flush or commit it first, or pass its "
-            f"session to create(session=...)."
+            f"The hero {type(hero).__name__} has no key yet. Add it to its session and pass that "
+            f"to create(session=...), or commit it first."
         )
     _mapped_classes[type_of(type(hero))] = type(hero)
     return _checked(HeroRef(type_of(type(hero)), _key_text(tuple(key))))
@@ -80,19 +76,19 @@ def load(
         return None
     loader = loader_of(hero_type)
     if loader is not None:
-        return _existing(loader(hero_id))
+        return _existing(loader(hero_id), hero_type, hero_id)
     mapped = _class_for(workflow_class, hero_type)
     if mapped is None:
         return HeroRef(hero_type, hero_id)
     with _session(environment) as session:
-        hero = _existing(session.get(mapped, _parse_key(mapped, hero_id)))
+        hero = _existing(session.get(mapped, _parse_key(mapped, hero_id)), hero_type, hero_id)
         session.expunge(hero)
         return hero
 
 
-def _existing(hero: Any) -> Any:
+def _existing(hero: Any, hero_type: str, hero_id: str) -> Any:
     if hero is None:
-        raise HeroGone
+        raise HeroGone(hero_type, hero_id)
     return hero
 
 

@@ -29,18 +29,11 @@ class ErrorDetails:
         lines = "".join(traceback.format_exception(error))
         return cls(
             error_class=f"{kind.__module__}.{kind.__qualname__}"[:_MAX_CLASS_NAME],
-            message=serialization.safe_text(_message_of(error))[:_MAX_TEXT],
+            message=serialization.words_of(error)[:_MAX_TEXT],
             # The end of a long traceback says where it happened.
             backtrace=serialization.safe_text(lines)[-_MAX_TEXT:],
             exception=error,
         )
-
-
-def _message_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - a user's __str__ may raise anything, and the step must still end
-        return f"<{type(error).__name__} that cannot be put into words>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

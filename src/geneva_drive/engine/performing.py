@@ -25,10 +25,11 @@ from geneva_drive.engine.outcome import (
     Skipped,
     StepOutcome,
 )
-from geneva_drive.errors import ClaimLost, InvalidStateError
+from geneva_drive.errors import ClaimLost, InvalidStateError, StorageError
 from geneva_drive.storage.records import ExecutionRecord
 
 _MAX_RUNS = 3
+_MARK = "geneva_body"
 
 # Asked only when the outcome is written: by then the worker may have begun to stop.
 MayChain = Callable[[], Chaining | None]
@@ -62,6 +63,17 @@ class Committed:
     """What came of it was committed with the body's own work."""
 
     applied: Applied | None
+
+
+class BodyTransactionLost(StorageError):
+    """The database ended the transaction of a step's body while the body ran."""
+
+    def __init__(self, cause: DBAPIError) -> None:
+        super().__init__(
+            f"The transaction of the step did not last until its end ({cause.orig}). A database "
+            f"error that the body catches may roll all of it back: put session.begin_nested() "
+            f"around what may fail, and use no DDL."
+        )
 
 
 class _RollBack(Exception):
@@ -132,12 +144,14 @@ def _run_and_commit(
         # The connection's transaction is ours: closing the session must leave it alone.
         StepSession(connection, join_transaction_mode="rollback_only") as session,
     ):
+        connection.exec_driver_sql(f"SAVEPOINT {_MARK}")
         ended = run.run_body(session, finish=session.flush)
         if isinstance(ended, Failed):
             raise _RollBack(ended)
         outcome = run.conclude(ended)
         if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
             raise _RollBack(outcome)
+        _check_mark(connection)
         applied = _apply(connection, environment, claimed, outcome, may_chain())
         if applied is None:
             # Not its outcome again: if the body itself had given up its claim in here, the step
@@ -146,6 +160,18 @@ def _run_and_commit(
     for tell in joined.to_tell:
         tell()
     return Committed(applied)
+
+
+def _check_mark(connection: Connection) -> None:
+    """Make sure that the transaction is the one that the body began with.
+
+    A database may roll a whole transaction back on an error that the body then swallows (a deadlock
+    on MySQL), or commit it at a DDL statement: completing the step would record work that is gone.
+    """
+    try:
+        connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")
+    except DBAPIError as error:
+        raise _RollBack(Failed(BodyTransactionLost(error))) from error
 
 
 def _apply(
@@ -172,10 +198,12 @@ def _lost(execution: ExecutionRecord) -> Raised:
 
 
 def _may_help_to_repeat(ended: Any, environment: Environment) -> bool:
-    return (
-        isinstance(ended, Failed)
-        and isinstance(ended.error, DBAPIError)
-        and environment.store.database.is_transient(ended.error)
+    if not isinstance(ended, Failed):
+        return False
+    if isinstance(ended.error, BodyTransactionLost):
+        return True
+    return isinstance(ended.error, DBAPIError) and environment.store.database.is_transient(
+        ended.error
     )
 
 

@@ -10,7 +10,7 @@ from geneva_drive.engine.commit import Applied, Ending
 from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import Lost
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.records import ExecutionRecord, WorkerRecord
 
 _BATCH = 200
 
@@ -36,7 +36,7 @@ def take_back(environment: Environment) -> int:
         for record in held
     ]
     taken = _count(commit_endings(environment, endings)) if endings else 0
-    _bury(environment, [w.id for w in workers if not w.heard_within_lease])
+    _bury(environment, [worker for worker in workers if not worker.heard_within_lease])
     return taken
 
 
@@ -64,8 +64,11 @@ def _count(applied: Sequence[Applied | None]) -> int:
     return sum(one is not None for one in applied)
 
 
-def _bury(environment: Environment, worker_ids: list[str]) -> None:
-    """Forget workers that hold nothing any more, claims first: a worker without a row is dead."""
+def _bury(environment: Environment, silent: list[WorkerRecord]) -> None:
+    """Forget workers whose claims were taken; not one that was heard again meanwhile."""
+    if not silent:
+        return
     store = environment.store
-    if worker_ids:
-        store.write(lambda connection: store.workers.forget(connection, worker_ids))
+    ids = [worker.id for worker in silent]
+    last_heard = max(worker.heartbeat_at for worker in silent)
+    store.write(lambda connection: store.workers.bury(connection, ids, last_heard))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +11,7 @@ from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.heroes import HeroGone
+from geneva_drive.errors import HeroGone
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.telemetry import StepLogger, identifiers
 
@@ -21,12 +21,12 @@ class RunContext:
 
     def __init__(
         self,
-        environment: Environment,
+        open_environment: Callable[[], Environment],
         definition: Definition,
         workflow: WorkflowRecord,
         execution: ExecutionRecord | None,
     ) -> None:
-        self._environment = environment
+        self._open_environment = open_environment
         self._definition = definition
         self._workflow = workflow
         self._execution = execution
@@ -64,12 +64,12 @@ class RunContext:
 
     @cached_property
     def handle(self) -> Any:
-        return self._environment.open_handle(self._workflow)
+        return self._open_environment().open_handle(self._workflow)
 
     @cached_property
     def _hero(self) -> Any:
         return heroes.load(
-            self._environment,
+            self._open_environment(),
             self._definition.workflow_class,
             self._workflow.hero_type,
             self._workflow.hero_id,
@@ -85,7 +85,7 @@ class RunContext:
             raise
 
     def result_of(self, step_name: str) -> Any:
-        store = self._environment.store
+        store = self._open_environment().store
         node = self._definition.get(step_name)
         names = [step_name]
         if node is not None and node.options.renamed_from:

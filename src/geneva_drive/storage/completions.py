@@ -15,7 +15,7 @@ class Completion:
     """A step that succeeded under its claim, and the columns of what follows it, if anything.
 
     It was decided from what was read at the claim, so that it is written only if the claim still
-    holds and nobody has asked anything of the workflow since.
+    holds and nobody has touched the workflow since.
     """
 
     workflow: WorkflowRecord

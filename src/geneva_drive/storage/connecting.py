@@ -19,6 +19,8 @@ _DRIVERS = {
     "mariadb": "mysql+pymysql",
 }
 _PACKAGES = {"psycopg": "'geneva-drive[postgres]'", "pymysql": "'geneva-drive[mysql]'"}
+_CONNECT_SECONDS = 10
+_SILENCE_MILLISECONDS = 30_000
 _PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 
@@ -43,6 +45,7 @@ def make_engine(url: str | URL) -> Engine:
             poolclass=QueuePool,
             max_overflow=-1,
             pool_pre_ping=parsed.get_backend_name() != "sqlite",
+            connect_args=_patience(parsed),
         )
     except NoSuchModuleError as error:
         raise NotADatabaseURL(url) from error
@@ -52,6 +55,16 @@ def make_engine(url: str | URL) -> Engine:
             f"The driver {error.name!r} for this database is not installed. "
             f"Run: pip install {package}."
         ) from error
+
+
+def _patience(url: URL) -> dict[str, int]:
+    """Bound how long a server may keep silent: a stopping worker waits for it."""
+    if url.get_backend_name() == "sqlite" or "connect_timeout" in url.query:
+        return {}
+    limits = {"connect_timeout": _CONNECT_SECONDS}
+    if url.get_driver_name() == "psycopg":
+        limits["tcp_user_timeout"] = _SILENCE_MILLISECONDS
+    return limits
 
 
 def refuse_async(dialect: Dialect | type[Dialect]) -> None:

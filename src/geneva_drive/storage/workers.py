@@ -80,6 +80,13 @@ class Workers:
             for row in connection.execute(query).mappings()
         ]
 
+    def bury(self, connection: Connection, worker_ids: Sequence[str], last_heard: datetime) -> None:
+        """Forget workers of whom nothing has been heard since."""
+        c = self._table.c
+        connection.execute(
+            delete(self._table).where(c.id.in_(worker_ids), c.heartbeat_at <= last_heard)
+        )
+
     def forget(self, connection: Connection, worker_ids: Sequence[str]) -> None:
         connection.execute(delete(self._table).where(self._table.c.id.in_(worker_ids)))
 

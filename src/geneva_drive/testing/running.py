@@ -103,7 +103,7 @@ def instance(
             "updated_at": now,
         }
     )
-    bare = _BareContext(drive or current_drive(), workflow_class, record, hero)
+    bare = _BareContext(drive, workflow_class, record, hero)
     return start_executing(workflow_class, bare)
 
 
@@ -118,9 +118,19 @@ class _BareContext(RunContext):
     """The context of an instance whose hero is at hand and whose workflow is nowhere."""
 
     def __init__(
-        self, drive: Drive, workflow_class: type[Workflow[Any]], record: WorkflowRecord, hero: Any
+        self,
+        drive: Drive | None,
+        workflow_class: type[Workflow[Any]],
+        record: WorkflowRecord,
+        hero: Any,
     ) -> None:
-        super().__init__(drive.environment, definition_of(workflow_class), record, None)
+        # Opened only by a body that asks for more than it was given: most need no database.
+        super().__init__(
+            lambda: (drive or current_drive()).environment,
+            definition_of(workflow_class),
+            record,
+            None,
+        )
         self._given_hero = hero
 
     def load_hero(self) -> Any:

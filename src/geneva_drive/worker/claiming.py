@@ -12,15 +12,18 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed
 from geneva_drive.engine.rows import claim_values
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
-from geneva_drive.worker.identity import Identity, new_token
+from geneva_drive.worker.identity import Identity
+from geneva_drive.worker.tokens import new_token
 
 
-def claim_due(environment: Environment, identity: Identity, limit: int) -> list[Claimed]:
+def claim_due(
+    environment: Environment, identity: Identity, limit: int, token: str | None = None
+) -> list[Claimed]:
     """Claim up to `limit` executions of the classes and queues that this worker serves."""
     types = identity.served_types()
     if not types or limit < 1:
         return []
-    store, now, token = environment.store, environment.clock.now(), new_token()
+    store, now, claim_token = environment.store, environment.clock.now(), token or new_token()
 
     def take(connection: Connection) -> list[Claimed]:
         executions = store.executions.claim(
@@ -28,11 +31,11 @@ def claim_due(environment: Environment, identity: Identity, limit: int) -> list[
             types=types,
             queues=None if identity.queues is None else sorted(identity.queues),
             limit=limit,
-            claim=claim_values(identity.id, token, now),
+            claim=claim_values(identity.id, claim_token, now),
         )
         ids = [execution.workflow_id for execution in executions]
         workflows = store.workflows.get_many(connection, ids) if ids else {}
-        return _claimed(executions, workflows, token)
+        return _claimed(executions, workflows, claim_token)
 
     return _told(environment, store.write(take))
 

@@ -17,7 +17,7 @@ from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.engine.performing import ending
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.records import Key
-from geneva_drive.worker.identity import Identity, new_token
+from geneva_drive.worker.identity import Identity
 
 logger = logging.getLogger(__name__)
 
@@ -64,22 +64,33 @@ class Committer:
         self._closed.set()
 
     def _commit_all(self) -> None:
-        while True:
+        try:
+            while group := self._next_group():
+                # Until what follows is landed: the heartbeat would take it for forgotten.
+                with self._identity.tokens.expecting() as token:
+                    followings = self._commit(group, token)
+                    for pending, following in zip(group, followings, strict=True):
+                        pending.done(following)
+        except BaseException:
+            # Whatever ends this thread, the next outcome finds somebody to commit it.
             with self._lock:
-                group = self._waiting[:_MAX_GROUP]
-                del self._waiting[:_MAX_GROUP]
-                if not group:
-                    self._is_committing = False
-                    return
-            for pending, following in zip(group, self._commit(group), strict=True):
-                pending.done(following)
+                self._is_committing = False
+            raise
 
-    def _commit(self, group: Sequence[Pending]) -> list[Claimed | None]:
+    def _next_group(self) -> list[Pending]:
+        with self._lock:
+            group = self._waiting[:_MAX_GROUP]
+            del self._waiting[:_MAX_GROUP]
+            if not group:
+                self._is_committing = False
+            return group
+
+    def _commit(self, group: Sequence[Pending], token: str) -> list[Claimed | None]:
         """Commit a group, however long the database is away; give what follows each."""
         # One token for all tries: it finds what an earlier try committed without our knowing.
         chaining = Chaining(
             worker_id=self._identity.id,
-            claim_token=new_token(),
+            claim_token=token,
             types=self._identity.served_types(),
             queues=self._identity.queues,
         )
@@ -138,7 +149,7 @@ class Committer:
 def _next(pending: Pending, applied: Applied | None, adopted: dict[Key, Claimed]) -> Claimed | None:
     claimed = pending.claimed
     if applied is None:
-        following = adopted.get(claimed.workflow.id)
+        following = adopted.pop(claimed.workflow.id, None)
         if following is None:
             execution = claimed.execution
             logger.warning("%s", ClaimLost(execution.id, execution.step_name))

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
+from geneva_drive.worker.tokens import Tokens
 
 
 def _new_id() -> str:
@@ -27,6 +28,7 @@ class Identity:
     id: str = field(default_factory=_new_id)
     name: str = field(default_factory=_name)
     queues: frozenset[str] | None = None
+    tokens: Tokens = field(default_factory=Tokens)
 
     def served_types(self) -> Sequence[str]:
         return sorted(signatures())
@@ -36,7 +38,3 @@ def signatures() -> dict[str, str]:
     """Name the classes in this process, each with the shape that its code has."""
     definitions = (definition_of(known) for known in registry.all_classes())
     return {definition.type: definition.signature for definition in definitions}
-
-
-def new_token() -> str:
-    return uuid4().hex

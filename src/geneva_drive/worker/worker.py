@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
@@ -28,7 +28,7 @@ from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping import wake_due
-from geneva_drive.worker.identity import Identity, new_token
+from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.pool import Pool
 from geneva_drive.worker.service import Periodic
 
@@ -100,22 +100,31 @@ class Worker:
             return
         self._stopping.set()
         self._bell.set()
-        self._poller.join()
+        try:
+            self._wind_down()
+        finally:
+            self._stopped.set()
+
+    def _wind_down(self) -> None:
+        # Nothing here waits without end: the database may not even say that it is away.
+        self._poller.join(_LAST_COMMIT)
         drain_timeout = self._environment.settings.drain_timeout.total_seconds()
         all_landed = self._flights.wait_until_empty(drain_timeout)
-        # First: a database that is away must not keep the worker from going.
+        self._drained.set()
         self._committer.close()
         if not all_landed:
-            self._give_back_running()
+            _do_within(_LAST_COMMIT, self._give_back_running)
         self._pool.stop()
         for service in reversed(self._services):
-            service.stop(timeout=5)
+            service.stop(timeout=_LAST_COMMIT)
         self._leave_bell()
+        _do_within(_LAST_COMMIT, self._sign_off)
+
+    def _sign_off(self) -> None:
         try:
             self._heartbeat.end()
         except (StorageError, DBAPIError) as error:
             logger.warning("The worker could not sign off: %s", error)
-        self._stopped.set()
 
     def request_stop(self) -> None:
         """Ask `run()` to end; safe to call from a signal handler."""
@@ -180,14 +189,20 @@ class Worker:
             return 0
         # Before the claim: what lands while it looks around may have left something due behind.
         nothing_runs = not self._flights.ids()
-        claimed = claim_due(self._environment, self.identity, free)
-        if len(claimed) < free and wake_due(self._environment):
-            claimed += claim_due(self._environment, self.identity, free - len(claimed))
-        for one in claimed:
-            self._submit(self._flights.add(one))
-        if not claimed and nothing_runs and self._stops_when_idle:
+        took = self._take(free)
+        if took < free and wake_due(self._environment):
+            took += self._take(free - took)
+        if not took and nothing_runs and self._stops_when_idle:
             self._idle.set()
-        return len(claimed)
+        return took
+
+    def _take(self, limit: int) -> int:
+        with self.identity.tokens.expecting() as token:
+            claimed = claim_due(self._environment, self.identity, limit, token)
+            flights = [self._flights.add(one) for one in claimed]
+        for flight in flights:
+            self._submit(flight)
+        return len(flights)
 
     def _wake_sleepers(self) -> None:
         """Make due sleepers claimable now and then, however much else there is to claim."""
@@ -207,14 +222,22 @@ class Worker:
         return max(0.001, min(rest, until))
 
     def _submit(self, flight: Flight) -> None:
-        self._pool.submit(flight)
+        if self._drained.is_set():
+            self._give_back(flight)  # the claim was answered when the worker had gone
+        else:
+            self._pool.submit(flight)
 
     def _perform(self, flight: Flight) -> None:
         if flight.is_settled:
             return  # given back before a thread was free for it
+        # Until it is landed: a step with its own transaction may have claimed the next one.
+        with self.identity.tokens.expecting() as token:
+            self._perform_and_land(flight, token)
+
+    def _perform_and_land(self, flight: Flight, token: str) -> None:
         claimed = flight.claimed
         try:
-            performed = self._run(flight)
+            performed = self._run(flight, token)
         except Exception as error:
             # Without an outcome the flight would hold its slot, and the execution, for ever.
             logger.exception("Execution %s could not be run", claimed.execution.id)
@@ -228,12 +251,12 @@ class Worker:
             case Concluded():
                 logger.warning("The late result of execution %s was dropped", claimed.execution.id)
 
-    def _run(self, flight: Flight) -> Concluded | Committed:
+    def _run(self, flight: Flight, token: str) -> Concluded | Committed:
         flight.run = performing.start(self._environment, flight.claimed)
         timer = self._start_timer(flight)
         try:
             return performing.perform(
-                flight.run, self._environment, flight.claimed, lambda: self._chaining(flight)
+                flight.run, self._environment, flight.claimed, lambda: self._chaining(flight, token)
             )
         finally:
             if timer is not None:
@@ -249,12 +272,12 @@ class Worker:
     def _may_chain(self, claimed: Claimed) -> bool:
         return not self._stopping.is_set() and claimed.chain_length < MAX_CHAIN_LENGTH
 
-    def _chaining(self, flight: Flight) -> Chaining | None:
+    def _chaining(self, flight: Flight, token: str) -> Chaining | None:
         if not self._may_chain(flight.claimed):
             return None
         return Chaining(
             worker_id=self.identity.id,
-            claim_token=new_token(),
+            claim_token=token,
             types=self.identity.served_types(),
             queues=self.identity.queues,
         )
@@ -273,8 +296,6 @@ class Worker:
         next_flight = self._flights.replace(flight, following)
         if next_flight is None:
             self._bell.set()
-        elif self._drained.is_set():
-            self._give_back(next_flight)
         else:
             self._submit(next_flight)
 
@@ -302,8 +323,8 @@ class Worker:
         assert flight.run is not None, "only a started run is watched"
         if not flight.settle():
             return
-        stuck = self._pool.leave_behind(flight)
         self._commit(flight, flight.run.time_out())
+        stuck = self._pool.leave_behind(flight)
         if stuck >= self._concurrency:
             logger.error("%s bodies hang past their timeout; the worker recycles itself", stuck)
             self.needs_recycling = True
@@ -314,7 +335,6 @@ class Worker:
 
     def _give_back_running(self) -> None:
         """Hand over what did not end in time; its late results will be dropped."""
-        self._drained.set()
         for flight in self._flights.all():
             self._give_back(flight)
         # Another thread may be writing them, and would be cut off by the end of the process.
@@ -324,3 +344,10 @@ class Worker:
         if flight.settle():
             # Not counted against the step: it is the worker that had to go.
             self._commit(flight, Lost("Its worker was stopped before it ended.", None))
+
+
+def _do_within(seconds: float, action: Callable[[], None]) -> None:
+    """Do something on a thread that may be left behind if it takes too long."""
+    thread = threading.Thread(target=action, name="geneva-leaving", daemon=True)
+    thread.start()
+    thread.join(seconds)

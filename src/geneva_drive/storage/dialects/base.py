@@ -48,6 +48,13 @@ class Dialect:
         """Say whether the same transaction may succeed if it is tried again."""
         return error.connection_invalidated
 
+    def blames_value(self, error: DBAPIError) -> bool:
+        """Say whether an error is about what was to be written, and not about the database's state.
+
+        A full disk, a lock that was held too long or a canceled query blame nobody.
+        """
+        return not isinstance(error, OperationalError) and not self.is_transient(error)
+
     def is_read_only(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
         return False
 

@@ -21,9 +21,9 @@ WITH given AS (
         %(execution_ids)s::{key}[], %(workflow_ids)s::{key}[], %(tokens)s::text[],
         %(step_names)s::text[], %(started)s::timestamptz[], %(following_ids)s::{key}[],
         %(names)s::text[], %(signatures)s::text[], %(queues)s::text[], %(priorities)s::int[],
-        %(times)s::timestamptz[], %(may_claim)s::bool[]
+        %(times)s::timestamptz[], %(may_claim)s::bool[], %(seen)s::timestamptz[]
     ) AS g(execution_id, workflow_id, token, step_name, started_at, following_id,
-           name, signature, queue, priority, scheduled_for, may_claim)
+           name, signature, queue, priority, scheduled_for, may_claim, seen_at)
 ), top AS (
     SELECT priority FROM {executions}
     WHERE claimable AND type = ANY(%(served_types)s::text[])
@@ -38,7 +38,7 @@ WITH given AS (
     JOIN {workflows} w ON w.id = g.workflow_id
     JOIN {executions} e ON e.id = g.execution_id
     WHERE e.state = 'in_progress' AND e.claim_token = g.token
-      AND w.state = 'ready' AND w.requested IS NULL
+      AND w.state = 'ready' AND w.requested IS NULL AND w.updated_at = g.seen_at
     ORDER BY w.id
     FOR UPDATE OF w, e
 ), done AS (
@@ -122,4 +122,5 @@ def _columns(tables: Tables, completions: Any) -> dict[str, list[Any]]:
         "priorities": [following.get("priority") for following in followings],
         "times": [following.get("scheduled_for") for following in followings],
         "may_claim": [one.may_claim for one in listed],
+        "seen": [one.workflow.updated_at for one in listed],
     }

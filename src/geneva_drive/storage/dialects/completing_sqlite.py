@@ -15,7 +15,8 @@ from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
 _SEEN = """
-SELECT e.id, e.claim_token FROM {executions} e JOIN {workflows} w ON w.id = e.workflow_id
+SELECT e.id, e.claim_token, w.updated_at
+FROM {executions} e JOIN {workflows} w ON w.id = e.workflow_id
 WHERE e.id IN ({places}) AND e.state = 'in_progress' AND w.state = 'ready' AND w.requested IS NULL
 """
 _TOP = "SELECT MAX(priority) FROM {executions} WHERE claimable = 1 AND type IN ({types}){queues}"
@@ -69,11 +70,12 @@ class _Writer:
     def still_as_seen(self, completions: Sequence[Completion]) -> list[Completion]:
         ids = [self._key(one.execution.id) for one in completions]
         rows = self._execute(_SEEN, ids, places=_places(ids))
-        tokens = {row[0]: row[1] for row in rows}
+        found = {row[0]: (row[1], row[2]) for row in rows}
         return [
             one
             for one in completions
-            if tokens.get(self._key(one.execution.id)) == one.execution.claim_token
+            if found.get(self._key(one.execution.id))
+            == (one.execution.claim_token, _text(one.workflow.updated_at))
         ]
 
     def end(self, completions: Sequence[Completion]) -> None:

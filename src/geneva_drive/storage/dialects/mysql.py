@@ -25,6 +25,8 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect
 
 _TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed since last read
+# Out of range, truncated, wrong, incorrect, too long, a trigger's SIGNAL, CHECK on either kind.
+_ABOUT_VALUES = {1264, 1265, 1292, 1366, 1406, 1644, 3819, 4025}
 _READ_ONLY = {1290, 1792, 1836}
 _LOCK_WAIT_TIMEOUT = 1205
 _LOST = {2002, 2003, 2006, 2013, 1053, 1927}  # cannot connect, gone away, lost, shutdown, killed
@@ -44,6 +46,9 @@ class MySQL(Dialect):
 
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or _number(error) in _TRY_AGAIN | _LOST
+
+    def blames_value(self, error: DBAPIError) -> bool:
+        return super().blames_value(error) or _number(error) in _ABOUT_VALUES
 
     def is_read_only(self, error: DBAPIError) -> bool:
         return _number(error) in _READ_ONLY

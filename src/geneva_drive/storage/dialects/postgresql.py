@@ -18,6 +18,7 @@ _TRY_AGAIN = {
     "57P02",  # crash_shutdown
     "57P03",  # cannot_connect_now
 }
+_ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
 _READ_ONLY = "25006"
 _LOCK_NOT_AVAILABLE = "55P03"
 
@@ -29,6 +30,9 @@ class PostgreSQL(Dialect):
 
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
+
+    def blames_value(self, error: DBAPIError) -> bool:
+        return super().blames_value(error) or (_sqlstate(error) or "")[:2] in _ABOUT_VALUES
 
     def is_read_only(self, error: DBAPIError) -> bool:
         return _sqlstate(error) == _READ_ONLY

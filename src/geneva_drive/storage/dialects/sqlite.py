@@ -22,7 +22,13 @@ from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
 WRITES_OPTION = "geneva_writes"
-_READS = re.compile(r"\s*(SELECT|PRAGMA|EXPLAIN|BEGIN|COMMIT|ROLLBACK|RELEASE)\b", re.IGNORECASE)
+# What needs no transaction, or cannot run in one; comments may stand before it.
+_READS = re.compile(
+    r"(\s|--[^\n]*\n|/\*.*?\*/|\()*"
+    r"(SELECT|VALUES|PRAGMA|EXPLAIN|BEGIN|COMMIT|END|ROLLBACK|RELEASE|VACUUM|ATTACH|DETACH"
+    r"|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|REPLACE)\b))\b",
+    re.IGNORECASE | re.DOTALL,
+)
 BUSY_TIMEOUT = timedelta(seconds=30)
 
 
@@ -117,10 +123,21 @@ def _begin_ours(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
     # A user's session may read first and write later. Begun deferred, it would fail at once if
     # another has written in between; begun immediate, a mere reader would keep everybody from
     # writing, its own thread's create() included. So it begins with its first write, and reads
     # what is committed until then, as on the other databases.
-    if not cursor.connection.in_transaction and not _READS.match(statement):
+    if (
+        not cursor.connection.in_transaction
+        and not _READS.match(statement)
+        and not _commits_by_itself(connection)
+    ):
         cursor.execute("BEGIN IMMEDIATE")
+
+
+def _commits_by_itself(connection: Connection) -> bool:
+    options = connection.get_execution_options()
+    # SQLAlchemy keeps the level that an engine was created with to itself.
+    level = getattr(connection.dialect, "_on_connect_isolation_level", None)
+    return options.get("isolation_level", level) == "AUTOCOMMIT"

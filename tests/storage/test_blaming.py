@@ -1,0 +1,30 @@
+"""Only what an outcome holds is held against it, not the state of the database."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+import geneva_drive as gd
+
+
+def test_a_constraint_blames_the_value(geneva: gd.Drive) -> None:
+    table = geneva.store.tables.audit_entries
+    nobodys = table.insert().values(workflow_id=7, command="pause", at=geneva.clock.now())
+    with pytest.raises(IntegrityError) as caught, geneva.engine.begin() as connection:
+        connection.execute(nobodys)
+
+    assert geneva.store.database.dialect.blames_value(caught.value)
+
+
+def test_a_query_that_was_canceled_blames_nobody(geneva: gd.Drive, database: str) -> None:
+    if database != "postgresql":
+        pytest.skip("Only PostgreSQL cancels a query that takes too long.")
+    with geneva.engine.begin() as connection:
+        connection.execute(text("SET LOCAL statement_timeout = 10"))
+        with pytest.raises(DBAPIError) as caught:
+            connection.execute(text("SELECT pg_sleep(5)"))
+        connection.rollback()
+
+    assert not geneva.store.database.dialect.blames_value(caught.value)

@@ -1,0 +1,231 @@
+"""The fast way of writing a plain completion leaves the same rows as the general way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.engine import commit, completing
+from geneva_drive.engine.commit import Applied, Chaining, Ending
+from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.outcome import Returned
+from geneva_drive.engine.performing import ending
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.identity import Identity
+
+WORKER = Identity(id="worker")
+Write = Callable[[gd.Drive, Sequence[Ending], Chaining | None], list[Applied | None]]
+
+
+@pytest.fixture(autouse=True)
+def _on_a_database_with_a_fast_way(database: str) -> None:
+    if database == "mysql":
+        pytest.skip("MySQL and MariaDB complete the general way.")
+
+
+@pytest.fixture
+def parcels(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
+    class Parcel(gd.Workflow):
+        @gd.step
+        def pack(self) -> None: ...
+
+        @gd.step
+        def label(self) -> None: ...
+
+        @gd.step(wait=timedelta(days=1), queue="vans", priority=7)
+        def deliver(self) -> None: ...
+
+    return Parcel
+
+
+def fast(
+    drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
+) -> list[Applied | None]:
+    assert all(completing.is_plain(one) for one in endings)
+    store, now = drive.store, drive.clock.now()
+    written = store.write(lambda c: completing.complete(c, store, endings, now, chaining))
+    return [written.get(one.execution_id) for one in endings]
+
+
+def general(
+    drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
+) -> list[Applied | None]:
+    store, now = drive.store, drive.clock.now()
+    return store.write(
+        lambda c: commit.apply(c, store, endings, now, chaining=chaining, read_back=True)
+    )
+
+
+def claim(drive: gd.Drive) -> Claimed:
+    [claimed] = claim_due(drive.environment, WORKER, limit=1)
+    return claimed
+
+
+def chaining(types: Sequence[str] = ("Parcel",), queues: frozenset[str] | None = None) -> Chaining:
+    return Chaining(worker_id="worker", claim_token="next", types=types, queues=queues)
+
+
+def rows(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> list[dict[str, Any]]:
+    """All columns, but for ids and for whether a moment is set in place of when it was."""
+    store = drive.store
+    executions, workflows = store.tables.step_executions, store.tables.workflows
+    with store.reading() as connection:
+        found = [
+            *connection.execute(workflows.select().where(workflows.c.id == workflow.id)).mappings(),
+            *connection.execute(
+                executions.select()
+                .where(executions.c.workflow_id == workflow.id)
+                .order_by(executions.c.id)
+            ).mappings(),
+        ]
+    return [
+        {
+            name: value is not None if name.endswith(("_at", "scheduled_for")) else value
+            for name, value in row.items()
+            if name not in ("id", "workflow_id")
+        }
+        for row in found
+    ]
+
+
+def run(
+    workflow: gd.WorkflowHandle[Any], write: Write, steps: int, chain: Chaining | None
+) -> list[dict[str, Any]]:
+    drive = workflow.drive
+    for _ in range(steps):
+        one = ending(claim(drive), Returned(), may_chain=False)
+        [applied] = write(drive, [one], None)
+        assert applied is not None
+    last = ending(claim(drive), Returned(), may_chain=chain is not None)
+    write(drive, [last], chain)
+    found = rows(drive, workflow)
+    drive.store.write(drive.store.empty)
+    return found
+
+
+@pytest.mark.parametrize("steps", [0, 1], ids=["the next step is due", "the next step waits"])
+@pytest.mark.parametrize("chain", [None, chaining()], ids=["alone", "chained"])
+def test_both_ways_leave_the_same_rows(
+    parcels: type[gd.Workflow[Any]], steps: int, chain: Chaining | None
+) -> None:
+    by_the_fast_way = run(parcels.create(), fast, steps, chain)
+    by_the_general_way = run(parcels.create(), general, steps, chain)
+
+    assert by_the_fast_way == by_the_general_way
+
+
+def test_both_ways_finish_a_workflow_alike(geneva: gd.Drive) -> None:
+    class Note(gd.Workflow):
+        @gd.step
+        def write(self) -> None: ...
+
+    found = []
+    for write in (fast, general):
+        note = Note.create()
+        [applied] = write(geneva, [ending(claim(geneva), Returned())], None)
+        found.append(rows(geneva, note))
+
+    assert applied is not None
+    assert applied.workflow.state == "finished"
+    assert found[0] == found[1]
+
+
+def test_what_is_claimed_with_a_completion_is_known_without_reading_it(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
+) -> None:
+    parcel = parcels.create()
+    one = ending(claim(geneva), Returned(), may_chain=True)
+
+    [applied] = fast(geneva, [one], chaining())
+
+    assert applied is not None
+    assert applied.chained is not None
+    with geneva.store.reading() as connection:
+        stored = geneva.store.executions.get(connection, applied.chained.id)
+    assert applied.chained == stored
+    assert parcel.reload().current_step_name == "label"
+
+
+@pytest.mark.parametrize(
+    "urgent", ["more urgent work waits", "another queue"], ids=lambda text: text
+)
+def test_the_next_step_is_left_to_others(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]], urgent: str
+) -> None:
+    parcels.create()
+    one = ending(claim(geneva), Returned(), may_chain=True)
+    if urgent == "more urgent work waits":
+        parcels.create(priority=100)
+        chain = chaining()
+    else:
+        chain = chaining(queues=frozenset({"vans"}))
+
+    [applied] = fast(geneva, [one], chain)
+
+    assert applied is not None
+    assert applied.chained is None
+    assert applied.scheduled is not None
+    assert applied.scheduled.claimable
+
+
+def test_a_step_that_ran_before_gets_its_next_attempt_number(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
+) -> None:
+    parcel = parcels.create()
+    fast(geneva, [ending(claim(geneva), Returned())], None)
+    parcel.resume_at("pack")
+    fast(geneva, [ending(claim(geneva), Returned())], None)
+
+    attempts = [(e.step_name, e.attempt_number) for e in parcel.step_executions]
+
+    assert attempts == [("pack", 1), ("label", 1), ("pack", 2), ("label", 2)]
+
+
+def test_a_request_sends_a_completion_the_general_way(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
+) -> None:
+    parcel = parcels.create()
+    claimed = claim(geneva)
+    parcel.pause()
+
+    written = fast(geneva, [ending(claimed, Returned())], None)
+
+    assert written == [None]
+    assert parcel.reload().state == "performing"
+
+
+def test_a_lost_claim_completes_nothing(geneva: gd.Drive, parcels: type[gd.Workflow[Any]]) -> None:
+    parcel = parcels.create()
+    claimed = claim(geneva)
+    parcel.cancel(force=True)
+
+    written = fast(geneva, [ending(claimed, Returned())], None)
+
+    assert written == [None]
+    assert parcel.reload().state == "canceled"
+
+
+def test_a_group_is_written_whole(geneva: gd.Drive, parcels: type[gd.Workflow[Any]]) -> None:
+    created = [parcels.create() for _ in range(120)]
+    claimed = claim_due(geneva.environment, WORKER, limit=200)
+
+    written = fast(geneva, [ending(one, Returned(), may_chain=True) for one in claimed], chaining())
+
+    assert sum(one is not None and one.chained is not None for one in written) == 120
+    assert {parcel.reload().current_step_name for parcel in created} == {"label"}
+
+
+def test_a_workflow_that_was_touched_meanwhile_goes_the_general_way(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
+) -> None:
+    parcel = parcels.create(context={"fragile": False})
+    claimed = claim(geneva)
+    parcel.pause().resume(data={"fragile": True})
+
+    written = fast(geneva, [ending(claimed, Returned())], None)
+
+    assert written == [None]
