@@ -137,3 +137,12 @@ def test_another_chain_has_another_signature(body: str) -> None:
     )
 
     assert signature(f"class Signup(gd.Workflow): {body}") != present
+
+
+def test_a_class_made_by_a_call_has_its_steps() -> None:
+    metaclass: Any = type(gd.Workflow)
+
+    made = metaclass("Made", (gd.Workflow,), {"go": gd.step(lambda self: None)})
+
+    assert definition_of(made).step_names == ("go",)
+    assert made.__module__ == __name__

@@ -11,7 +11,7 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.worker import worker as worker_module
 from tests.worker.conftest import MakeDrive
-from tests.worker.watching import TIME_LIMIT, wait
+from tests.worker.watching import TIME_LIMIT, wait, wait_until
 
 
 def test_stopping_waits_for_no_answer_without_end(
@@ -39,4 +39,8 @@ def test_stopping_waits_for_no_answer_without_end(
 
     assert not stopping.is_alive()
     answer.set()
-    event.remove(drive.engine, "checkout", keep_silent)
+    wait_until(lambda: not _left_behind(), "the threads that were left behind end")
+
+
+def _left_behind() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("geneva-")]

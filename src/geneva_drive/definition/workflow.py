@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import (
@@ -74,7 +75,9 @@ class WorkflowMeta(type):
     def __new__(
         metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
     ) -> WorkflowMeta:
-        return super().__new__(metacls, name, bases, dict(body), **kwargs)
+        # For a class made by a call of type(), Python would take this module for its home.
+        home = sys._getframe(1).f_globals.get("__name__", "__main__")
+        return super().__new__(metacls, name, bases, {"__module__": home, **body}, **kwargs)
 
     def __init__(
         cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
