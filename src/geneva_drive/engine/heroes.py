@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, get_args
 from uuid import UUID
 
-from sqlalchemy import inspect
+from sqlalchemy import Connection, inspect
 from sqlalchemy.orm import DeclarativeBase, DeclarativeBaseNoMeta, Mapper, Session
 
 from geneva_drive import serialization
@@ -80,32 +79,34 @@ def load(
     mapped = _class_for(workflow_class, hero_type)
     if mapped is None:
         return HeroRef(hero_type, hero_id)
-    with _session(environment) as session:
-        hero = _existing(session.get(mapped, _parse_key(mapped, hero_id)), hero_type, hero_id)
+    key = _parse_key(mapped, hero_id)
+    factory = environment.settings.session_factory
+    if factory is not None:
+        with factory() as session:
+            hero = _detached(session, mapped, key)
+    else:
+        hero = environment.store.read(lambda connection: _get(connection, mapped, key))
+    return _existing(hero, hero_type, hero_id)
+
+
+def _get(connection: Connection, mapped: type, key: Any) -> Any:
+    with Session(
+        connection, join_transaction_mode="create_savepoint", expire_on_commit=False
+    ) as session:
+        return _detached(session, mapped, key)
+
+
+def _detached(session: Any, mapped: type, key: Any) -> Any:
+    hero = session.get(mapped, key)
+    if hero is not None:
         session.expunge(hero)
-        return hero
+    return hero
 
 
 def _existing(hero: Any, hero_type: str, hero_id: str) -> Any:
     if hero is None:
         raise HeroGone(hero_type, hero_id)
     return hero
-
-
-@contextmanager
-def _session(environment: Environment) -> Iterator[Any]:
-    factory = environment.settings.session_factory
-    if factory is not None:
-        with factory() as session:
-            yield session
-        return
-    with (
-        environment.store.reading() as connection,
-        Session(
-            connection, join_transaction_mode="create_savepoint", expire_on_commit=False
-        ) as session,
-    ):
-        yield session
 
 
 def _class_for(workflow_class: type[Workflow[Any]] | None, hero_type: str) -> type | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -28,7 +29,8 @@ from geneva_drive.engine.outcome import (
 from geneva_drive.errors import ClaimLost, InvalidStateError, StorageError
 from geneva_drive.storage.records import ExecutionRecord
 
-_MAX_RUNS = 3
+_MAX_RUNS = 5
+_FIRST_REST = 0.05  # seconds before the body runs again; doubled each time
 _MARK = "geneva_body"
 
 # Asked only when the outcome is written: by then the worker may have begun to stop.
@@ -131,6 +133,8 @@ def _perform_in_transaction(
                 return Committed(None)
             if not (remaining and environment.store.database.is_transient(error)):
                 return Concluded(run.conclude(Failed(error)))
+        # What took the transaction away (a server that restarts, a lock) may take the next one too.
+        time.sleep(_FIRST_REST * 2 ** (_MAX_RUNS - 1 - remaining))
     raise AssertionError("the last run returns")
 
 

@@ -90,7 +90,7 @@ class RunContext:
         names = [step_name]
         if node is not None and node.options.renamed_from:
             names.append(node.options.renamed_from)
-        with store.reading() as connection:
-            return serialization.load(
-                store.executions.kept_result(connection, self._workflow.id, names)
-            )
+        kept = store.read(
+            lambda connection: store.executions.kept_result(connection, self._workflow.id, names)
+        )
+        return serialization.load(kept)

@@ -7,8 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from geneva_drive.storage import keys
-from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import AuditRecord, Key
 from geneva_drive.storage.tables import Tables
 
@@ -23,11 +21,7 @@ class AuditEntries:
     def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if not rows:
             return
-        listed = [dict(row) for row in rows]
-        if self._tables.key_type is KeyType.UUID:
-            for row in listed:
-                row["id"] = keys.new_uuid()
-        connection.execute(insert(self._table), listed)
+        connection.execute(insert(self._table), self._tables.keyed(rows))
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
         c = self._table.c

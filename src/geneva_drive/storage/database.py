@@ -73,6 +73,18 @@ class Database:
         with self.translating(), self.engine.connect() as connection:
             yield connection
 
+    def read(self, look: Callable[[Connection], T]) -> T:
+        """Look, and look again if the connection was lost meanwhile: that blames nobody."""
+        for remaining in reversed(range(_MAX_TRIES)):
+            try:
+                with self.reading() as connection:
+                    return look(connection)
+            except DatabaseUnavailable:
+                if not remaining or self._joined.get() is not None:
+                    raise
+                time.sleep(0.01 * 2 ** (_MAX_TRIES - remaining))
+        raise AssertionError("the last try returns or raises")
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Open a writing transaction of our own; it commits at the end of the block."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from geneva_drive.storage import keys
-from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -23,13 +21,9 @@ class DeadLetters:
     def add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add entries for locked workflows, except where one is pending already."""
         pending = self.pending_reasons(connection, [row["workflow_id"] for row in rows])
-        listed = [dict(row) for row in rows if row["workflow_id"] not in pending]
-        if not listed:
-            return
-        if self._tables.key_type is KeyType.UUID:
-            for row in listed:
-                row["id"] = keys.new_uuid()
-        connection.execute(insert(self._table), listed)
+        missing = [row for row in rows if row["workflow_id"] not in pending]
+        if missing:
+            connection.execute(insert(self._table), self._tables.keyed(missing))
 
     def pending_reasons(
         self, connection: Connection, workflow_ids: Sequence[Key]

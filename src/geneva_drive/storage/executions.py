@@ -10,7 +10,6 @@ from sqlalchemy import Connection, func, insert, select, tuple_, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState
-from geneva_drive.storage import keys
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import ExecutionRecord, Key
@@ -28,11 +27,7 @@ class Executions:
     def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if not rows:
             return
-        listed = [dict(row) for row in rows]
-        if self._tables.key_type is KeyType.UUID:
-            for row in listed:
-                row["id"] = keys.new_uuid()
-        connection.execute(insert(self._table), listed)
+        connection.execute(insert(self._table), self._tables.keyed(rows))
 
     def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
         return self._by_id(

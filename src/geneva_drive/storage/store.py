@@ -28,6 +28,7 @@ class Store:
         self.dead_letters = DeadLetters(tables)
         self.workers = Workers(tables, database.dialect)
         self.write = database.write
+        self.read = database.read
         self.reading = database.reading
         self.transaction = database.transaction
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -31,7 +31,7 @@ from geneva_drive.states import (
     Request,
     StepState,
 )
-from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.keys import KeyType, new_uuid
 from geneva_drive.storage.types import Moment, big_integer_key, long_text, name_type, uuid_key
 
 # Every table is written for all databases, except where MySQL has no partial index: there a
@@ -61,6 +61,12 @@ class Tables:
         self.audit_entries = self._audit_entries()
         self.dead_letters = self._dead_letters()
         self.workers = self._workers()
+
+    def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Give rows to be inserted their keys, where it is not the database that makes them."""
+        if self.key_type is KeyType.UUID:
+            return [{"id": new_uuid(), **row} for row in rows]
+        return [dict(row) for row in rows]
 
     def _table(self, name: str, *items: SchemaItem, **options: Any) -> Table:
         return Table(

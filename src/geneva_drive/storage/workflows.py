@@ -10,9 +10,7 @@ from sqlalchemy import Connection, Select, and_, delete, exists, func, insert, s
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState, WorkflowState
-from geneva_drive.storage import keys
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key, WorkflowRecord
 from geneva_drive.storage.tables import Tables
 
@@ -26,9 +24,7 @@ class Workflows:
         self._dialect = dialect
 
     def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
-        row = dict(values)
-        if self._tables.key_type is KeyType.UUID:
-            row["id"] = keys.new_uuid()
+        [row] = self._tables.keyed([values])
         result = connection.execute(insert(self._table), row)
         return result.inserted_primary_key[0] if result.inserted_primary_key else row["id"]
 
