@@ -148,7 +148,7 @@ class Workflows(Generic[W]):
         now = self._drive.clock.now()
         joined = session.connection() if isinstance(session, Session) else session
         if joined is None:
-            answer = store.write(lambda connection: creating.create(connection, store, new, now))
+            answer = creating.start(store, new, now)
             store.database.after_commit(lambda: self._announce(answer))
             return answer
         _check_same_database(joined, store.database.engine)

@@ -53,6 +53,15 @@ class Chaining:
     types: Sequence[str]
     queues: frozenset[str] | None
 
+    def admits(self, new: NewExecution, now: datetime) -> bool:
+        """Say whether a new execution may be taken at all, however urgent others are."""
+        return (
+            new.state is StepState.SCHEDULED
+            and new.stop is None
+            and new.scheduled_for <= now
+            and (self.queues is None or new.queue in self.queues)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
@@ -133,13 +142,9 @@ class _Gate:
     top_priority: int | None
 
     def admits(self, workflow_id: Key, new: NewExecution, now: datetime) -> bool:
-        queues = self.chaining.queues
         return (
             workflow_id in self.workflow_ids
-            and new.state is StepState.SCHEDULED
-            and new.stop is None
-            and new.scheduled_for <= now
-            and (queues is None or new.queue in queues)
+            and self.chaining.admits(new, now)
             and (self.top_priority is None or new.priority >= self.top_priority)
         )
 

@@ -82,7 +82,7 @@ def _complete(
         return {}
     store, now = environment.store, environment.clock.now()
     try:
-        applied = store.write(
+        applied = store.write_at_once(
             lambda connection: completing.complete(connection, store, plain, now, chaining)
         )
     except Exception as error:

@@ -15,7 +15,7 @@ from geneva_drive.engine.decide import decide
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.rows import claim_values, new_execution_values, workflow_values
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
-from geneva_drive.storage.records import ExecutionRecord, Key
+from geneva_drive.storage.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 
@@ -42,7 +42,9 @@ def complete(
     canceled. The general path looks at it under the lock.
     """
     decided = {ending.execution_id: _decide(ending, now) for ending in endings}
-    completions = [_completion(ending, decided[ending.execution_id], now) for ending in endings]
+    completions = [
+        _completion(ending, decided[ending.execution_id], now, chaining) for ending in endings
+    ]
     batch = Batch(completions=completions, claimant=_claimant(chaining), now=now)
     written = store.database.dialect.complete(connection, store.tables, batch)
     return {
@@ -64,15 +66,20 @@ def _decide(ending: Ending, now: datetime) -> Change:
     return decide(ending.definition, workflow, execution, ending.outcome, now)
 
 
-def _completion(ending: Ending, change: Change, now: datetime) -> Completion:
+def _completion(
+    ending: Ending, change: Change, now: datetime, chaining: Chaining | None
+) -> Completion:
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
-    following = None
-    if change.schedule:
-        # The attempt's number is found by the statement itself.
-        following = new_execution_values(workflow, change.schedule[0], 1, now)
+    if not change.schedule:
+        return Completion(workflow=workflow, execution=execution, following=None, may_claim=False)
+    [new] = change.schedule
     return Completion(
-        workflow=workflow, execution=execution, following=following, may_claim=ending.may_chain
+        workflow=workflow,
+        execution=execution,
+        # The attempt's number is found by the statement itself.
+        following=new_execution_values(workflow, new, 1, now),
+        may_claim=chaining is not None and ending.may_chain and chaining.admits(new, now),
     )
 
 
@@ -97,7 +104,7 @@ def _applied(
     scheduled = None
     if completion.following is not None and completed.following_id is not None:
         columns: dict[str, Any] = {
-            **dict.fromkeys(ExecutionRecord.__dataclass_fields__),
+            **dict.fromkeys(EXECUTION_COLUMNS),
             **completion.following,
             "id": completed.following_id,
             "attempt_number": completed.attempt_number,

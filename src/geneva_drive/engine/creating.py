@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,10 +14,18 @@ from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.engine.change import scheduled
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.records import (
+    EXECUTION_COLUMNS,
+    WORKFLOW_COLUMNS,
+    ExecutionRecord,
+    Key,
+    WorkflowRecord,
+)
 from geneva_drive.storage.store import Store
 
 _MAX_TRIES = 3
+
+Columns = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +62,28 @@ class Refused:
     workflow: WorkflowRecord
 
 
-def create(
-    connection: Connection, store: Store, new: NewWorkflow, now: datetime
-) -> Created | Existing | Refused:
+Answer = Created | Existing | Refused
+
+
+def start(store: Store, new: NewWorkflow, now: datetime) -> Answer:
+    """Create a workflow in a transaction of its own, in as few round trips as it takes."""
+    workflow, execution = _planned(new, now)
+    for _ in range(_MAX_TRIES):
+        started = store.write_at_once(
+            lambda connection: store.database.dialect.start(
+                connection, store.tables, workflow, execution
+            )
+        )
+        if started is not None:
+            return _created(workflow, execution, *started)
+        found = store.read(lambda connection: _find(connection, store, new))
+        if found is not None:
+            return found
+        # What stood in its way has ended meanwhile.
+    return store.write(lambda connection: create(connection, store, new, now))
+
+
+def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Answer:
     """Create a workflow inside the caller's transaction, which stays usable if it is refused."""
     for remaining in reversed(range(_MAX_TRIES)):
         found = _find(connection, store, new)
@@ -98,8 +124,19 @@ def _find(connection: Connection, store: Store, new: NewWorkflow) -> Existing | 
 
 
 def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Created:
+    workflow, execution = _planned(new, now)
+    workflow_id = store.workflows.insert(connection, workflow)
+    if execution is None:
+        return _created(workflow, None, workflow_id, None)
+    store.executions.insert(connection, [{**execution, "workflow_id": workflow_id}])
+    [first] = store.executions.active_of(connection, [workflow_id])
+    return _created(workflow, execution, workflow_id, first.id)
+
+
+def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, Columns | None]:
+    """Put the workflow and its first execution into columns."""
     first = new.definition.first
-    values: dict[str, Any] = {
+    workflow: Columns = {
         "type": new.definition.type,
         "state": WorkflowState.READY if first else WorkflowState.FINISHED,
         "hero_type": new.hero.type if new.hero else None,
@@ -115,17 +152,26 @@ def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetim
         "started_at": None if first else now,
         "finished_at": None if first else now,
     }
-    workflow_id = store.workflows.insert(connection, values)
-    workflow = _record(values, workflow_id)
     if first is None:
-        return Created(workflow, None)
+        return workflow, None
     wait = first.options.wait if new.wait is None else new.wait
-    planned = scheduled(new.definition, workflow, first, now + wait)
-    store.executions.insert(connection, [new_execution_values(workflow, planned, 1, now)])
-    [execution] = store.executions.active_of(connection, [workflow_id])
-    return Created(workflow, execution)
+    record = _workflow_record(workflow, None)
+    planned = scheduled(new.definition, record, first, now + wait)
+    execution = new_execution_values(record, planned, 1, now)
+    del execution["workflow_id"]  # not known yet
+    return workflow, execution
 
 
-def _record(values: Mapping[str, Any], workflow_id: Any) -> WorkflowRecord:
-    empty = dict.fromkeys(WorkflowRecord.__dataclass_fields__)
-    return WorkflowRecord(**{**empty, **values, "id": workflow_id})
+def _created(
+    workflow: Columns, execution: Columns | None, workflow_id: Key, execution_id: Key | None
+) -> Created:
+    first = None
+    if execution is not None:
+        columns = {name: v for name, v in execution.items() if name in EXECUTION_COLUMNS}
+        keys = {"id": execution_id, "workflow_id": workflow_id}
+        first = ExecutionRecord(**{**dict.fromkeys(EXECUTION_COLUMNS), **columns, **keys})
+    return Created(_workflow_record(workflow, workflow_id), first)
+
+
+def _workflow_record(values: Columns, workflow_id: Key | None) -> WorkflowRecord:
+    return WorkflowRecord(**{**dict.fromkeys(WORKFLOW_COLUMNS), **values, "id": workflow_id})

@@ -10,6 +10,8 @@ from sqlalchemy import Connection, func, insert, select, tuple_, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState
+from geneva_drive.storage.claims import Claim, Taken
+from geneva_drive.storage.dialects import claiming_by_steps
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import ExecutionRecord, Key
@@ -145,23 +147,9 @@ class Executions:
         )
         return connection.execute(statement).rowcount
 
-    def claim(
-        self,
-        connection: Connection,
-        *,
-        types: Sequence[str],
-        queues: Sequence[str] | None,
-        limit: int,
-        claim: Mapping[str, Any],
-    ) -> list[ExecutionRecord]:
-        """Take up to `limit` claimable executions, the most urgent and oldest first."""
-        c = self._table.c
-        due = select(c.id).where(c.claimable, c.type.in_(types))
-        if queues is not None:
-            due = due.where(c.queue.in_(queues))
-        due = due.order_by(c.priority.desc(), c.id).limit(limit)
-        rows = self._dialect.claim(connection, self._table, due, dict(claim))
-        return sorted((ExecutionRecord.of(row) for row in rows), key=lambda e: (-e.priority, e.id))
+    def claim(self, connection: Connection, wish: Claim) -> Sequence[Taken]:
+        """Take claimable executions with their workflows, in the order to run them in."""
+        return self._dialect.claim(connection, self._tables, wish)
 
     def claim_one(
         self, connection: Connection, execution_id: Key, claim: Mapping[str, Any]
@@ -170,7 +158,7 @@ class Executions:
         c = self._table.c
         free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
         due = select(c.id).where(c.id == execution_id, free)
-        rows = self._dialect.claim(connection, self._table, due, dict(claim))
+        rows = self._dialect.take(connection, self._table, due, dict(claim))
         return ExecutionRecord.of(rows[0]) if rows else None
 
     def wake(self, connection: Connection, now: datetime, limit: int) -> int:
@@ -179,7 +167,7 @@ class Executions:
         due = select(c.id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
         due = due.order_by(c.wakes_at).limit(limit)
         return len(
-            self._dialect.claim(connection, self._table, due, {"claimable": True, "wakes_at": None})
+            self._dialect.take(connection, self._table, due, {"claimable": True, "wakes_at": None})
         )
 
     def next_wake(self, connection: Connection) -> datetime | None:
@@ -192,11 +180,9 @@ class Executions:
         self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
     ) -> int | None:
         """Give the priority of the most urgent execution that could be claimed."""
-        c = self._table.c
-        query = select(c.priority).where(c.claimable, c.type.in_(types))
-        if queues is not None:
-            query = query.where(c.queue.in_(sorted(queues)))
-        return connection.scalar(query.order_by(c.priority.desc(), c.id).limit(1))
+        return claiming_by_steps.top_priority(
+            connection, self._tables, types, None if queues is None else sorted(queues)
+        )
 
     def held_by(self, connection: Connection, worker_id: str) -> list[ExecutionRecord]:
         c = self._table.c

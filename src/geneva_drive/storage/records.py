@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -42,11 +43,19 @@ class WorkflowRecord:
     paused_at: datetime | None
 
     @classmethod
-    def of(cls, row: RowMapping) -> WorkflowRecord:
-        values = {name: row[name] for name in cls.__dataclass_fields__}
+    def read(cls, row: Iterable[Any]) -> WorkflowRecord:
+        """Take a row's values in the order of `WORKFLOW_COLUMNS`."""
+        values = dict(zip(WORKFLOW_COLUMNS, row, strict=True))
         values["state"] = WorkflowState(values["state"])
         values["requested"] = Request(values["requested"]) if values["requested"] else None
         return cls(**values)
+
+    @classmethod
+    def of(cls, row: RowMapping) -> WorkflowRecord:
+        return cls.read(row[name] for name in WORKFLOW_COLUMNS)
+
+
+WORKFLOW_COLUMNS = tuple(WorkflowRecord.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +91,26 @@ class ExecutionRecord:
     metadata: str | None
 
     @classmethod
-    def of(cls, row: RowMapping) -> ExecutionRecord:
-        values = {name: row[name] for name in cls.__dataclass_fields__}
+    def read(cls, row: Iterable[Any]) -> ExecutionRecord:
+        """Take a row's values in the order of `EXECUTION_COLUMNS`."""
+        values = dict(zip(EXECUTION_COLUMNS, row, strict=True))
         values["state"] = StepState(values["state"])
         values["outcome"] = Outcome(values["outcome"]) if values["outcome"] else None
         values["stop"] = Request(values["stop"]) if values["stop"] else None
         return cls(**values)
+
+    @classmethod
+    def of(cls, row: RowMapping) -> ExecutionRecord:
+        return cls.read(row[name] for name in EXECUTION_COLUMNS)
 
     @property
     def failure_counts(self) -> dict[str, int]:
         """Count the consecutive failures under each exception policy."""
         counts: dict[str, int] = serialization.load(self.failures) or {}
         return counts
+
+
+EXECUTION_COLUMNS = tuple(ExecutionRecord.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

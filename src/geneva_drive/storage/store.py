@@ -28,6 +28,7 @@ class Store:
         self.dead_letters = DeadLetters(tables)
         self.workers = Workers(tables, database.dialect)
         self.write = database.write
+        self.write_at_once = database.write_at_once
         self.read = database.read
         self.reading = database.reading
         self.transaction = database.transaction

@@ -251,10 +251,13 @@ class Tables:
 
     def _step_execution_indexes(self, table: Table) -> None:
         c = table.c
-        claim: list[Any] = [c.priority.desc(), c.id]
-        if not self.has_partial_indexes:
-            claim.insert(0, c.claimable)
-        self._index_where("step_executions_claim", *claim, where=c.claimable)
+        # By lane, so that what a worker does not serve costs its claims nothing, however much of
+        # it waits; with the queue for workers that serve only some.
+        for name, lane in (("claim", [c.type]), ("claim_queue", [c.type, c.queue])):
+            columns: list[Any] = [*lane, c.priority.desc(), c.id]
+            if not self.has_partial_indexes:
+                columns.insert(0, c.claimable)
+            self._index_where(f"step_executions_{name}", *columns, where=c.claimable)
         self._index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
         self._index_where("step_executions_held", c.worker_id, where=c.claim_token.is_not(None))
 

@@ -17,7 +17,7 @@ from geneva_drive.engine import heroes
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.storage.records import WORKFLOW_COLUMNS, WorkflowRecord
 from geneva_drive.worker import inline
 
 W = TypeVar("W", bound=Workflow[Any])
@@ -90,7 +90,7 @@ def instance(
     """
     now = datetime.now(UTC)
     reference = _reference_to(hero)
-    empty: dict[str, Any] = dict.fromkeys(WorkflowRecord.__dataclass_fields__)
+    empty: dict[str, Any] = dict.fromkeys(WORKFLOW_COLUMNS)
     record = WorkflowRecord(
         **{
             **empty,

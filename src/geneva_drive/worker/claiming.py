@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from sqlalchemy import Connection
 
 from geneva_drive.engine import announcing
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed
 from geneva_drive.engine.rows import claim_values
+from geneva_drive.storage.claims import Claim
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.tokens import new_token
@@ -23,21 +21,17 @@ def claim_due(
     types = identity.served_types()
     if not types or limit < 1:
         return []
-    store, now, claim_token = environment.store, environment.clock.now(), token or new_token()
-
-    def take(connection: Connection) -> list[Claimed]:
-        executions = store.executions.claim(
-            connection,
-            types=types,
-            queues=None if identity.queues is None else sorted(identity.queues),
-            limit=limit,
-            claim=claim_values(identity.id, claim_token, now),
-        )
-        ids = [execution.workflow_id for execution in executions]
-        workflows = store.workflows.get_many(connection, ids) if ids else {}
-        return _claimed(executions, workflows, claim_token)
-
-    return _told(environment, store.write(take))
+    store = environment.store
+    wish = Claim(
+        worker_id=identity.id,
+        claim_token=token or new_token(),
+        types=types,
+        queues=None if identity.queues is None else sorted(identity.queues),
+        limit=limit,
+        now=environment.clock.now(),
+    )
+    taken = store.write_at_once(lambda connection: store.executions.claim(connection, wish))
+    return _told(environment, [_claimed(*one, wish.claim_token) for one in taken])
 
 
 def claim_one(environment: Environment, identity: Identity, execution_id: Key) -> Claimed | None:
@@ -50,19 +44,14 @@ def claim_one(environment: Environment, identity: Identity, execution_id: Key) -
         if execution is None:
             return []
         workflows = store.workflows.get_many(connection, [execution.workflow_id])
-        return _claimed([execution], workflows, token)
+        return [_claimed(execution, workflows[execution.workflow_id], token)]
 
     claimed = _told(environment, store.write(take))
     return claimed[0] if claimed else None
 
 
-def _claimed(
-    executions: Iterable[ExecutionRecord], workflows: Mapping[Any, WorkflowRecord], token: str
-) -> list[Claimed]:
-    return [
-        Claimed(workflow=workflows[execution.workflow_id], execution=execution, claim_token=token)
-        for execution in executions
-    ]
+def _claimed(execution: ExecutionRecord, workflow: WorkflowRecord, token: str) -> Claimed:
+    return Claimed(workflow=workflow, execution=execution, claim_token=token)
 
 
 def _told(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:

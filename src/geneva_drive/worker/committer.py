@@ -17,6 +17,7 @@ from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.engine.performing import ending
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.records import Key
+from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
 
 logger = logging.getLogger(__name__)
@@ -28,12 +29,16 @@ _LONGEST_REST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An outcome on its way; `done` is told the execution that follows in the same breath."""
+    """An outcome on its way."""
 
-    claimed: Claimed
+    flight: Flight
     outcome: StepOutcome
     may_chain: bool
-    done: Callable[[Claimed | None], None]
+
+
+# Is told of each flight of a group the execution that was claimed in the same breath; gives the
+# flights that go on from there.
+Land = Callable[[Sequence[tuple[Flight, Claimed | None]]], list[Flight]]
 
 
 class Committer:
@@ -43,39 +48,65 @@ class Committer:
     under load, outcomes gather while the transaction before theirs is written.
     """
 
-    def __init__(self, environment: Environment, identity: Identity) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        identity: Identity,
+        *,
+        land: Land,
+        hand_over: Callable[[Flight], None],
+    ) -> None:
         self._environment = environment
         self._identity = identity
+        self._land = land
+        self._hand_over = hand_over
         self._lock = threading.Lock()
         self._waiting: list[Pending] = []
         self._is_committing = False
         self._closed = threading.Event()
 
-    def submit(self, pending: Pending) -> None:
+    def submit(self, pending: Pending) -> Flight | None:
+        """Commit an outcome, now or in the group that forms; give a flight to go on with.
+
+        The thread that commits keeps one of the following flights for itself: handing it to
+        another thread takes longer than most steps.
+        """
         with self._lock:
             self._waiting.append(pending)
             if self._is_committing:
-                return
+                return None
             self._is_committing = True
-        self._commit_all()
+        return self._commit_all()
 
     def close(self) -> None:
         """From now on, try once only: nobody waits for a database that does not answer."""
         self._closed.set()
 
-    def _commit_all(self) -> None:
+    def _commit_all(self) -> Flight | None:
+        own: Flight | None = None
         try:
             while group := self._next_group():
-                # Until what follows is landed: the heartbeat would take it for forgotten.
-                with self._identity.tokens.expecting() as token:
-                    followings = self._commit(group, token)
-                    for pending, following in zip(group, followings, strict=True):
-                        pending.done(following)
+                if own is not None:
+                    # This thread is not free yet after all.
+                    self._hand_over(own)
+                own = self._commit_group(group)
         except BaseException:
             # Whatever ends this thread, the next outcome finds somebody to commit it.
             with self._lock:
                 self._is_committing = False
             raise
+        return own
+
+    def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
+        # Until what follows is landed: the heartbeat would take it for forgotten.
+        with self._identity.tokens.expecting() as token:
+            followings = self._commit(group, token)
+            landed = [(p.flight, one) for p, one in zip(group, followings, strict=True)]
+            flights = self._land(landed)
+        own = flights.pop() if flights else None
+        for flight in flights:
+            self._hand_over(flight)
+        return own
 
     def _next_group(self) -> list[Pending]:
         with self._lock:
@@ -88,13 +119,8 @@ class Committer:
     def _commit(self, group: Sequence[Pending], token: str) -> list[Claimed | None]:
         """Commit a group, however long the database is away; give what follows each."""
         # One token for all tries: it finds what an earlier try committed without our knowing.
-        chaining = Chaining(
-            worker_id=self._identity.id,
-            claim_token=token,
-            types=self._identity.served_types(),
-            queues=self._identity.queues,
-        )
-        endings = [ending(p.claimed, p.outcome, may_chain=p.may_chain) for p in group]
+        chaining = self._identity.chaining(token)
+        endings = [ending(p.flight.claimed, p.outcome, may_chain=p.may_chain) for p in group]
         rest = _FIRST_REST
         repeated = False
         while True:
@@ -123,13 +149,16 @@ class Committer:
         repeated: bool,
     ) -> list[Claimed | None]:
         adopted = self._adopt(group, applied, chaining) if repeated else {}
-        return [_next(pending, one, adopted) for pending, one in zip(group, applied, strict=True)]
+        return [
+            _next(pending.flight.claimed, one, adopted)
+            for pending, one in zip(group, applied, strict=True)
+        ]
 
     def _adopt(
         self, group: Sequence[Pending], applied: Sequence[Applied | None], chaining: Chaining
     ) -> dict[Key, Claimed]:
         """Find what a try claimed whose COMMIT was carried out but never answered."""
-        missing = [p.claimed for p, one in zip(group, applied, strict=True) if one is None]
+        missing = [p.flight.claimed for p, one in zip(group, applied, strict=True) if one is None]
         if not missing:
             return {}
         store = self._environment.store
@@ -146,8 +175,7 @@ class Committer:
         }
 
 
-def _next(pending: Pending, applied: Applied | None, adopted: dict[Key, Claimed]) -> Claimed | None:
-    claimed = pending.claimed
+def _next(claimed: Claimed, applied: Applied | None, adopted: dict[Key, Claimed]) -> Claimed | None:
     if applied is None:
         following = adopted.pop(claimed.workflow.id, None)
         if following is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from geneva_drive.engine.executor import Claimed, Run
@@ -15,13 +17,14 @@ class Flight:
 
     claimed: Claimed
     run: Run | None = None
+    has_started: bool = False  # a thread has taken it up
+    _waits_since: float = field(default_factory=time.monotonic)
     _settled: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def is_settled(self) -> bool:
-        with self._lock:
-            return self._settled
+        return self._settled
 
     def settle(self) -> bool:
         """Take the right to report the outcome; False if another has it."""
@@ -31,35 +34,54 @@ class Flight:
             self._settled = True
             return True
 
+    def start(self) -> bool:
+        """Begin to run it; False if it was given back before a thread was free for it."""
+        with self._lock:
+            self.has_started = not self._settled
+            return self.has_started
+
+    def give_up_waiting(self, since: float) -> bool:
+        """Settle it if it has been waiting for a thread since before that."""
+        with self._lock:
+            if self._settled or self.has_started or self._waits_since > since:
+                return False
+            self._settled = True
+            return True
+
 
 class Flights:
-    """All flights of a worker, never more than it has slots."""
+    """All flights of a worker: those that run, and some that wait for the next free thread."""
 
-    def __init__(self, slots: int) -> None:
-        self._slots = slots
+    def __init__(self) -> None:
         self._flights: dict[Key, Flight] = {}
         self._changed = threading.Condition()
 
-    @property
-    def free(self) -> int:
-        with self._changed:
-            return self._slots - len(self._flights)
+    def __len__(self) -> int:
+        return len(self._flights)
 
-    def add(self, claimed: Claimed) -> Flight:
-        flight = Flight(claimed)
+    def add(self, claimed: Iterable[Claimed]) -> list[Flight]:
+        flights = [Flight(one) for one in claimed]
         with self._changed:
-            self._flights[claimed.execution.id] = flight
-        return flight
+            self._flights.update({flight.claimed.execution.id: flight for flight in flights})
+        return flights
 
-    def replace(self, former: Flight, following: Claimed | None) -> Flight | None:
-        """Land a flight; the one that follows it, if any, takes its slot."""
+    def replace(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> list[Flight]:
+        """Land flights; what follows one, if anything, takes its place."""
+        following = []
         with self._changed:
-            self._flights.pop(former.claimed.execution.id, None)
-            flight = None if following is None else Flight(following)
-            if flight is not None:
-                self._flights[flight.claimed.execution.id] = flight
-            self._changed.notify_all()
-        return flight
+            for former, claimed in landed:
+                self._flights.pop(former.claimed.execution.id, None)
+                if claimed is not None:
+                    flight = Flight(claimed)
+                    self._flights[claimed.execution.id] = flight
+                    following.append(flight)
+            if not self._flights:
+                self._changed.notify_all()
+        return following
+
+    def on_queue(self, queue: str) -> int:
+        with self._changed:
+            return sum(one.claimed.execution.queue == queue for one in self._flights.values())
 
     def all(self) -> list[Flight]:
         with self._changed:

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.commit import Chaining
 from geneva_drive.worker.tokens import Tokens
 
 
@@ -32,6 +33,15 @@ class Identity:
 
     def served_types(self) -> Sequence[str]:
         return sorted(signatures())
+
+    def chaining(self, token: str) -> Chaining:
+        """Say who takes the next step along, under which token."""
+        return Chaining(
+            worker_id=self.id,
+            claim_token=token,
+            types=self.served_types(),
+            queues=self.queues,
+        )
 
 
 def signatures() -> dict[str, str]:

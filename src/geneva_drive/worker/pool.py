@@ -11,11 +11,14 @@ from geneva_drive.worker.flights import Flight
 
 logger = logging.getLogger(__name__)
 
+# Runs a flight; gives the one that the same thread goes on with, if any.
+Work = Callable[[Flight], Flight | None]
+
 
 class Pool:
     """A fixed number of working threads; a thread stuck in a timed-out body is replaced."""
 
-    def __init__(self, size: int, work: Callable[[Flight], None]) -> None:
+    def __init__(self, size: int, work: Work) -> None:
         self._size = size
         self._work = work
         self._inbox: queue.SimpleQueue[Flight | None] = queue.SimpleQueue()
@@ -46,17 +49,26 @@ class Pool:
         threading.Thread(target=self._serve, name="geneva-step", daemon=True).start()
 
     def _serve(self) -> None:
+        following: Flight | None = None
         while True:
-            flight = self._inbox.get()
+            flight = following or self._inbox.get()
             if flight is None:
                 return
+            following = None
             try:
-                self._work(flight)
+                following = self._work(flight)
             except Exception:
                 # A fault of ours, not of the step: the thread must live on.
                 logger.exception("Execution %s was dropped", flight.claimed.execution.id)
-            with self._lock:
-                if flight in self._stuck:
-                    # Its place was taken: two would be one too many.
-                    self._stuck.discard(flight)
-                    return
+            if self._stuck and self._was_replaced(flight):
+                # Its place was taken: two would be one too many.
+                if following is not None:
+                    self._inbox.put(following)
+                return
+
+    def _was_replaced(self, flight: Flight) -> bool:
+        with self._lock:
+            if flight not in self._stuck:
+                return False
+            self._stuck.discard(flight)
+            return True

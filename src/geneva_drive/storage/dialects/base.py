@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
+from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.completions import Batch, Completed
+from geneva_drive.storage.dialects import claiming_by_steps, starting
+from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -26,6 +29,8 @@ class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
 
     completes_fast = False  # whether `complete` writes anything
+    # Whether claim, completion and start are one statement each, and so a transaction by itself.
+    is_at_once = False
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
         """Set up the connections that the engine will make."""
@@ -64,10 +69,16 @@ class Dialect:
     def is_unreachable(self, error: DBAPIError) -> bool:
         return error.connection_invalidated or isinstance(error, OperationalError)
 
-    def claim(
+    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+        """Take the most urgent executions of a worker's lanes, in the order to run them in."""
+        return claiming_by_steps.claim(
+            connection, tables, wish, lambda query: self.lock(query, skip_locked=True)
+        )
+
+    def take(
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
     ) -> Sequence[RowMapping]:
-        """Take the rows that `due` selects, passing over those that others are taking."""
+        """Change the rows that `due` selects, passing over those that others are changing."""
         # A common table expression is evaluated once. A plain subquery may be evaluated again for
         # each row, and each time lock and take further ones, past its limit.
         taken = self.lock(due, skip_locked=True).cte("taken")
@@ -78,6 +89,16 @@ class Dialect:
             .returning(table)
         )
         return claimed.mappings().all()
+
+    def start(
+        self,
+        connection: Connection,
+        tables: Tables,
+        workflow: Mapping[str, Any],
+        execution: Mapping[str, Any] | None,
+    ) -> Started | None:
+        """Insert a workflow and its first execution; None if an index refuses the workflow."""
+        return starting.without_returning(connection, tables, workflow, execution)
 
     def complete(
         self,

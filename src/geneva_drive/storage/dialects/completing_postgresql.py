@@ -2,56 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection
 
 from geneva_drive.storage import keys
-from geneva_drive.storage.completions import Batch, Completed, Completion
+from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
-# Without the locking part first, it would overlook a request made at the same moment, and could
-# deadlock with commands. A row ends before its successor is inserted, as each part takes its rows
-# from the one before: the index of "one active per workflow" is never violated.
+# The columns that each completion gives: name, type.
+_GIVEN = (
+    ("execution_id", "{key}"),
+    ("workflow_id", "{key}"),
+    ("token", "text"),
+    ("step_name", "text"),
+    ("started_at", "timestamptz"),
+    ("seen_at", "timestamptz"),
+    ("following_id", "{key}"),
+    ("name", "text"),
+    ("signature", "text"),
+    ("queue", "text"),
+    ("priority", "int"),
+    ("scheduled_for", "timestamptz"),
+    ("may_claim", "bool"),
+)
+
+# Workflows are locked in the order given, then looked at: a request made at the same moment is
+# seen, and nobody deadlocks. A row ends before its successor is inserted, as each part takes its
+# rows from the one before: the index of "one active per workflow" is never violated.
+# What is put into IS TRUE cannot be looked up in an index: it is the keys that find the rows,
+# whatever the statistics say. No two lists are joined: that would be quadratic.
 _STATEMENT = """
 WITH given AS (
-    SELECT * FROM unnest(
-        %(execution_ids)s::{key}[], %(workflow_ids)s::{key}[], %(tokens)s::text[],
-        %(step_names)s::text[], %(started)s::timestamptz[], %(following_ids)s::{key}[],
-        %(names)s::text[], %(signatures)s::text[], %(queues)s::text[], %(priorities)s::int[],
-        %(times)s::timestamptz[], %(may_claim)s::bool[], %(seen)s::timestamptz[]
-    ) AS g(execution_id, workflow_id, token, step_name, started_at, following_id,
-           name, signature, queue, priority, scheduled_for, may_claim, seen_at)
-), top AS (
-    SELECT priority FROM {executions}
-    WHERE claimable AND type = ANY(%(served_types)s::text[])
-      AND (%(served_queues)s::text[] IS NULL OR queue = ANY(%(served_queues)s::text[]))
-    ORDER BY priority DESC, id LIMIT 1
+    {given}
 ), ok AS (
-    SELECT g.*, w.type,
-           g.may_claim AND g.scheduled_for <= %(now)s
-           AND (%(served_queues)s::text[] IS NULL OR g.queue = ANY(%(served_queues)s::text[]))
-           AND g.priority >= COALESCE((SELECT priority FROM top), g.priority) AS claims
+    SELECT g.*, w.type, {claims} AS claims
     FROM given g
-    JOIN {workflows} w ON w.id = g.workflow_id
-    JOIN {executions} e ON e.id = g.execution_id
-    WHERE e.state = 'in_progress' AND e.claim_token = g.token
-      AND w.state = 'ready' AND w.requested IS NULL AND w.updated_at = g.seen_at
-    ORDER BY w.id
-    FOR UPDATE OF w, e
+    CROSS JOIN LATERAL (
+        SELECT w.type FROM {workflows} w
+        WHERE w.id = g.workflow_id
+          AND (w.state = 'ready' AND w.requested IS NULL AND w.updated_at = g.seen_at) IS TRUE
+        FOR UPDATE
+    ) w
 ), done AS (
     UPDATE {executions} e
-    SET state = 'completed', outcome = 'success', claim_token = NULL, finished_at = %(now)s
-    FROM ok WHERE e.id = ok.execution_id
+    SET state = 'completed', outcome = 'success', claim_token = NULL, finished_at = %(now)b
+    FROM ok
+    WHERE e.id = ok.execution_id
+      AND (e.state = 'in_progress' AND e.claim_token = ok.token) IS TRUE
     RETURNING ok.*
 ), moved AS (
     UPDATE {workflows} w
     SET state = CASE WHEN done.name IS NULL THEN 'finished' ELSE 'ready' END,
-        finished_at = CASE WHEN done.name IS NULL THEN %(now)s END,
+        finished_at = CASE WHEN done.name IS NULL THEN %(now)b::timestamptz END,
         next_step_name = done.name, previous_step_name = done.step_name,
-        started_at = COALESCE(w.started_at, done.started_at), updated_at = %(now)s
+        started_at = COALESCE(w.started_at, done.started_at), updated_at = %(now)b
     FROM done WHERE w.id = done.workflow_id
     RETURNING done.*
 ), added AS (
@@ -62,65 +71,128 @@ WITH given AS (
         COALESCE((SELECT max(p.attempt_number) FROM {executions} p
                   WHERE p.workflow_id = m.workflow_id AND p.node_id = m.name), 0) + 1,
         CASE WHEN m.claims THEN 'in_progress' ELSE 'scheduled' END, m.queue, m.priority,
-        NOT m.claims AND m.scheduled_for <= %(now)s,
-        CASE WHEN m.scheduled_for > %(now)s THEN m.scheduled_for END,
-        CASE WHEN m.claims THEN %(worker_id)s END, CASE WHEN m.claims THEN %(token)s END,
-        0, m.scheduled_for, %(now)s, CASE WHEN m.claims THEN %(now)s END::timestamptz
+        NOT m.claims AND m.scheduled_for <= %(now)b,
+        CASE WHEN m.scheduled_for > %(now)b THEN m.scheduled_for END,
+        CASE WHEN m.claims THEN %(worker_id)b::text END,
+        CASE WHEN m.claims THEN %(claim_token)b::text END,
+        0, m.scheduled_for, %(now)b, CASE WHEN m.claims THEN %(now)b::timestamptz END
     FROM moved m WHERE m.name IS NOT NULL
     RETURNING id, workflow_id, attempt_number, claim_token
 )
-SELECT ok.execution_id, added.id, added.attempt_number, added.claim_token IS NOT NULL
-FROM ok LEFT JOIN added ON added.workflow_id = ok.workflow_id
+SELECT workflow_id, id, attempt_number, claim_token IS NOT NULL FROM added
+UNION ALL
+SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
 """
-
-
-def _statement_for(tables: Tables) -> str:
-    is_uuid = tables.key_type is KeyType.UUID
-    return _STATEMENT.format(
-        key="uuid" if is_uuid else "bigint",
-        executions=tables.step_executions.name,
-        workflows=tables.workflows.name,
-        id_column="id," if is_uuid else "",
-        id_value="m.following_id," if is_uuid else "",
-    )
+# Asked once for the least urgent of the group; only if that is outranked, for each.
+_CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
+_OUTRANKED = """EXISTS (
+        SELECT 1 FROM {executions} u
+        WHERE u.claimable AND u.type = ANY(%(types)b::text[]){on_queue} AND u.priority > {than}
+    )"""
+_ON_QUEUE = " AND u.queue = ANY(%(queues)b::text[])"
 
 
 def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
     """Write the batch; give what was written, by the id of the execution that it completed."""
-    claimant = batch.claimant
-    values = {
-        **_columns(tables, batch.completions),
-        "served_types": list(claimant.types) if claimant else [],
-        "served_queues": None
-        if claimant is None or claimant.queues is None
-        else list(claimant.queues),
-        "worker_id": claimant.worker_id if claimant else None,
-        "token": claimant.claim_token if claimant else None,
-        "now": batch.now,
-    }
-    rows = connection.exec_driver_sql(_statement_for(tables), values)
+    # Everybody who locks many workflows does so in the order of their ids.
+    completions = sorted(batch.completions, key=lambda one: one.workflow.id)
+    values: dict[str, Any] = {"now": batch.now, "worker_id": None, "claim_token": None}
+    if batch.claimant is not None:
+        values |= _claimant_values(batch.claimant, completions)
+    rows = [_row(one, is_uuid=tables.key_type is KeyType.UUID) for one in completions]
+    # A group of one is written with plain values: the server then keeps one plan for it.
+    is_one = len(rows) == 1
+    columns = rows[0] if is_one else [list(column) for column in zip(*rows, strict=True)]
+    values |= zip((name for name, _ in _GIVEN), columns, strict=True)
+    statement = _statement_for(
+        tables, connection.dialect.driver, is_one, _kind_of_claim(batch.claimant)
+    )
+    executions = {one.workflow.id: one.execution.id for one in completions}
     return {
-        row[0]: Completed(following_id=row[1], attempt_number=row[2], is_claimed=bool(row[3]))
-        for row in rows
+        executions[workflow_id]: Completed(
+            following_id=following_id, attempt_number=attempt, is_claimed=is_claimed
+        )
+        for workflow_id, following_id, attempt, is_claimed in connection.exec_driver_sql(
+            statement, values
+        )
     }
 
 
-def _columns(tables: Tables, completions: Any) -> dict[str, list[Any]]:
-    listed: list[Completion] = list(completions)
-    followings = [one.following or {} for one in listed]
+def _claimant_values(claimant: Claimant, completions: Sequence[Completion]) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "worker_id": claimant.worker_id,
+        "claim_token": claimant.claim_token,
+        "types": list(claimant.types),
+        "least": min(
+            (one.following["priority"] for one in completions if one.following), default=0
+        ),
+    }
+    if claimant.queues is not None:
+        values["queues"] = list(claimant.queues)
+    return values
+
+
+def _row(one: Completion, *, is_uuid: bool) -> tuple[Any, ...]:
+    """Put a completion into the order of `_GIVEN`."""
+    execution, workflow, following = one.execution, one.workflow, one.following
+    ended = (
+        execution.id,
+        workflow.id,
+        execution.claim_token,
+        execution.step_name,
+        execution.started_at,
+        workflow.updated_at,
+    )
+    if following is None:
+        return (*ended, None, None, None, None, None, None, False)
+    return (
+        *ended,
+        keys.new_uuid() if is_uuid else None,
+        following["step_name"],
+        following["signature"],
+        following["queue"],
+        following["priority"],
+        following["scheduled_for"],
+        one.may_claim,
+    )
+
+
+def _kind_of_claim(claimant: Claimant | None) -> str:
+    if claimant is None:
+        return "none"
+    return "all queues" if claimant.queues is None else "some queues"
+
+
+@lru_cache(maxsize=64)
+def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str:
     is_uuid = tables.key_type is KeyType.UUID
-    return {
-        "execution_ids": [one.execution.id for one in listed],
-        "workflow_ids": [one.workflow.id for one in listed],
-        "tokens": [one.execution.claim_token for one in listed],
-        "step_names": [one.execution.step_name for one in listed],
-        "started": [one.execution.started_at for one in listed],
-        "following_ids": [keys.new_uuid() if is_uuid else None for _ in listed],
-        "names": [following.get("step_name") for following in followings],
-        "signatures": [following.get("signature") for following in followings],
-        "queues": [following.get("queue") for following in followings],
-        "priorities": [following.get("priority") for following in followings],
-        "times": [following.get("scheduled_for") for following in followings],
-        "may_claim": [one.may_claim for one in listed],
-        "seen": [one.workflow.updated_at for one in listed],
-    }
+    names = {"executions": tables.step_executions.name, "workflows": tables.workflows.name}
+    written = _STATEMENT.format(
+        **names,
+        given=_given(is_one),
+        claims=_claims(claim, names["executions"]),
+        id_column="id," if is_uuid else "",
+        id_value="m.following_id," if is_uuid else "",
+    ).replace("{key}", "uuid" if is_uuid else "bigint")
+    # psycopg sends binary values where it is asked to, ten times faster for long lists; other
+    # drivers know only %s.
+    return written if driver == "psycopg" else written.replace(")b", ")s")
+
+
+def _given(is_one: bool) -> str:
+    if is_one:
+        listed = ", ".join(f"%({name})b::{kind} AS {name}" for name, kind in _GIVEN)
+        return f"SELECT {listed}"
+    lists = ", ".join(f"%({name})b::{kind}[]" for name, kind in _GIVEN)
+    return f"SELECT * FROM unnest({lists}) AS g({', '.join(name for name, _ in _GIVEN)})"
+
+
+def _claims(claim: str, executions: str) -> str:
+    if claim == "none":
+        return "false"
+    on_queue = _ON_QUEUE if claim == "some queues" else ""
+    least, own = (
+        _OUTRANKED.format(executions=executions, on_queue=on_queue, than=than)
+        for than in ("%(least)b::int", "g.priority")
+    )
+    return _CLAIMS.format(least=least, own=own)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection
 
 from geneva_drive.storage import keys
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
+from geneva_drive.storage.dialects import claiming_by_steps
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
@@ -19,7 +21,14 @@ SELECT e.id, e.claim_token, w.updated_at
 FROM {executions} e JOIN {workflows} w ON w.id = e.workflow_id
 WHERE e.id IN ({places}) AND e.state = 'in_progress' AND w.state = 'ready' AND w.requested IS NULL
 """
-_TOP = "SELECT MAX(priority) FROM {executions} WHERE claimable = 1 AND type IN ({types}){queues}"
+_OUTRANKED = """
+SELECT 1 FROM {executions}
+WHERE claimable = 1 AND type IN ({types}){on_queue} AND priority > ? LIMIT 1
+"""
+_ATTEMPTS = """
+SELECT workflow_id, MAX(attempt_number) FROM {executions}
+WHERE (workflow_id, node_id) IN (VALUES {places}) GROUP BY workflow_id
+"""
 _DONE = """
 UPDATE {executions} SET state = 'completed', outcome = 'success', claim_token = NULL,
     finished_at = ?
@@ -30,17 +39,12 @@ UPDATE {workflows} SET state = ?, finished_at = ?, next_step_name = ?, previous_
     started_at = COALESCE(started_at, ?), updated_at = ?
 WHERE id = ? AND state = 'ready'
 """
+_LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
 _ADDED = """
 INSERT INTO {executions} (id, workflow_id, type, signature, step_name, node_id, slot,
     attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
     recoveries, scheduled_for, created_at, started_at)
-SELECT ?, ?, ?, ?, ?, ?, 'chain', COALESCE(MAX(attempt_number), 0) + 1, ?, ?, ?, ?, ?, ?, ?,
-    0, ?, ?, ?
-FROM {executions} WHERE workflow_id = ? AND node_id = ?
-"""
-_FOUND = """
-SELECT id, workflow_id, attempt_number, claim_token IS NOT NULL FROM {executions}
-WHERE workflow_id IN ({places}) AND state IN ('scheduled', 'in_progress')
+VALUES (?, ?, ?, ?, ?, ?, 'chain', ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
 """
 
 
@@ -51,13 +55,13 @@ def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, 
     if not seen:
         return {}
     writer.end(seen)
-    writer.add(seen)
-    return writer.read_back(seen)
+    return writer.add(seen)
 
 
 class _Writer:
     def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
         self._connection = connection
+        self._tables = tables
         self._is_uuid = tables.key_type is KeyType.UUID
         self._names = {
             "executions": tables.step_executions.name,
@@ -86,29 +90,42 @@ class _Writer:
         self._execute_many(_DONE, done)
         self._execute_many(_MOVED, [self._moved(one) for one in completions])
 
-    def add(self, completions: Sequence[Completion]) -> None:
-        top = self._top_priority()
-        rows = [
-            self._added(one, one.following, self._claims(one, one.following, top))
-            for one in completions
-            if one.following is not None
+    def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
+        """Insert what follows; give for each completion what its successor became."""
+        nothing = Completed(following_id=None, attempt_number=None, is_claimed=False)
+        written = {one.execution.id: nothing for one in completions}
+        followed = [(one, one.following) for one in completions if one.following is not None]
+        if not followed:
+            return written
+        attempts = self._attempts(followed)
+        ids = self._new_ids(len(followed))
+        top = self._top_priority(min(following["priority"] for _, following in followed))
+        rows = []
+        for (one, following), key in zip(followed, ids, strict=True):
+            may_claim = one.may_claim and (top is None or following["priority"] >= top)
+            claimant = self._claimant if may_claim else None
+            attempt = attempts.get(self._key(one.workflow.id), 0) + 1
+            rows.append((self._key(key), *self._added(one, following, attempt, claimant)))
+            written[one.execution.id] = Completed(
+                following_id=key, attempt_number=attempt, is_claimed=claimant is not None
+            )
+        self._execute_many(_ADDED, rows)
+        return written
+
+    def _attempts(self, followed: Sequence[tuple[Completion, Mapping[str, Any]]]) -> dict[Any, int]:
+        nodes = [
+            (self._key(one.workflow.id), following["step_name"]) for one, following in followed
         ]
-        if rows:
-            self._execute_many(_ADDED, rows)
+        places = ", ".join(["(?, ?)"] * len(nodes))
+        rows = self._execute(_ATTEMPTS, list(chain.from_iterable(nodes)), places=places)
+        return {row[0]: row[1] for row in rows}
 
-    def read_back(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
-        ids = [self._key(one.workflow.id) for one in completions]
-        found = {row[1]: row for row in self._execute(_FOUND, ids, places=_places(ids))}
-        return {
-            one.execution.id: self._completed(found.get(self._key(one.workflow.id)))
-            for one in completions
-        }
-
-    def _completed(self, row: Any) -> Completed:
-        if row is None:
-            return Completed(following_id=None, attempt_number=None, is_claimed=False)
-        key = keys.parse(KeyType.UUID, row[0]) if self._is_uuid else row[0]
-        return Completed(following_id=key, attempt_number=row[2], is_claimed=bool(row[3]))
+    def _new_ids(self, count: int) -> list[Key]:
+        if self._is_uuid:
+            return [keys.new_uuid() for _ in range(count)]
+        # Nobody else writes meanwhile, so that the next numbers are free.
+        last: int = self._execute(_LAST, ()).scalar_one()
+        return list(range(last + 1, last + 1 + count))
 
     def _moved(self, one: Completion) -> tuple[Any, ...]:
         following = one.following
@@ -123,18 +140,21 @@ class _Writer:
         )
 
     def _added(
-        self, one: Completion, following: Mapping[str, Any], claimant: Claimant | None
+        self,
+        one: Completion,
+        following: Mapping[str, Any],
+        attempt: int,
+        claimant: Claimant | None,
     ) -> tuple[Any, ...]:
         is_due = following["scheduled_for"] <= self._moment
         name = following["step_name"]
-        workflow_id = self._key(one.workflow.id)
         return (
-            keys.new_uuid().hex if self._is_uuid else None,
-            workflow_id,
+            self._key(one.workflow.id),
             one.workflow.type,
             following["signature"],
             name,
             name,
+            attempt,
             "scheduled" if claimant is None else "in_progress",
             following["queue"],
             following["priority"],
@@ -145,33 +165,25 @@ class _Writer:
             _text(following["scheduled_for"]),
             self._now,
             self._now if claimant else None,
-            workflow_id,
-            name,
         )
 
-    def _claims(
-        self, one: Completion, following: Mapping[str, Any], top: int | None
-    ) -> Claimant | None:
-        claimant = self._claimant
-        if claimant is None or not one.may_claim or following["scheduled_for"] > self._moment:
-            return None
-        is_served = claimant.queues is None or following["queue"] in claimant.queues
-        is_urgent = top is None or following["priority"] >= top
-        return claimant if is_served and is_urgent else None
-
-    def _top_priority(self) -> int | None:
+    def _top_priority(self, least: int) -> int | None:
+        """Give the priority to reach for being claimed; None if nothing waits that is above."""
         claimant = self._claimant
         if claimant is None:
             return None
         queues = claimant.queues
-        row = self._execute(
-            _TOP,
-            [*claimant.types, *(queues or ())],
+        outranked = self._execute(
+            _OUTRANKED,
+            [*claimant.types, *(queues or ()), least],
             types=_places(claimant.types),
-            queues="" if queues is None else f" AND queue IN ({_places(queues)})",
-        ).one()
-        top: int | None = row[0]
-        return top
+            on_queue="" if queues is None else f" AND queue IN ({_places(queues)})",
+        ).first()
+        if outranked is None:
+            return None
+        return claiming_by_steps.top_priority(
+            self._connection, self._tables, claimant.types, queues
+        )
 
     def _execute(self, statement: str, values: Sequence[Any], **parts: str) -> Any:
         written = statement.format(**self._names, **parts)

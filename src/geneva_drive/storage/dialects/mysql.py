@@ -59,7 +59,7 @@ class MySQL(Dialect):
     def is_unreachable(self, error: DBAPIError) -> bool:
         return error.connection_invalidated or _number(error) in _LOST | _TURNED_AWAY
 
-    def claim(
+    def take(
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
     ) -> Sequence[RowMapping]:
         ids = connection.scalars(self.lock(due, skip_locked=True)).all()

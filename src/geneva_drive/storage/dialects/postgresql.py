@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.completions import Batch, Completed
-from geneva_drive.storage.dialects import completing_postgresql
+from geneva_drive.storage.dialects import claiming_postgresql, completing_postgresql, starting
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -27,6 +32,10 @@ class PostgreSQL(Dialect):
     """What the common ground is modelled on."""
 
     completes_fast = True
+    is_at_once = True
+
+    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+        return claiming_postgresql.claim(connection, tables, wish)
 
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
@@ -45,6 +54,15 @@ class PostgreSQL(Dialect):
         return error.connection_invalidated or (
             super().is_unreachable(error) and _sqlstate(error) is None
         )
+
+    def start(
+        self,
+        connection: Connection,
+        tables: Tables,
+        workflow: Mapping[str, Any],
+        execution: Mapping[str, Any] | None,
+    ) -> Started | None:
+        return starting.in_one_statement(connection, tables, workflow, execution)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,8 +16,9 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.completions import Batch, Completed
-from geneva_drive.storage.dialects import completing_sqlite
+from geneva_drive.storage.dialects import completing_sqlite, starting
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
+from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -103,6 +104,15 @@ class SQLite(Dialect):
 
     def is_unreachable(self, error: DBAPIError) -> bool:
         return "unable to open" in str(error.orig) or "not a database" in str(error.orig)
+
+    def start(
+        self,
+        connection: Connection,
+        tables: Tables,
+        workflow: Mapping[str, Any],
+        execution: Mapping[str, Any] | None,
+    ) -> Started | None:
+        return starting.on_sqlite(connection, tables, workflow, execution)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch

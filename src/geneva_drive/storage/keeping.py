@@ -1,0 +1,63 @@
+"""Connections kept open for the few statements that run all the time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+_FRESH = timedelta(seconds=1)  # a connection used so shortly ago is not asked whether it lives
+
+
+class KeptConnections:
+    """Connections that wait, open, for the next one who needs one: nothing is checked out anew.
+
+    Taken by one thread at a time and given back right after the statement. One in which anything
+    was raised is closed.
+    """
+
+    def __init__(self, open_connection: Callable[[], Connection], most: int) -> None:
+        self._open = open_connection
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: list[tuple[Connection, float]] = []
+        self._owner = os.getpid()
+
+    @contextmanager
+    def one(self) -> Iterator[Connection]:
+        connection = self._take() or self._open()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if len(self._kept) < self._most:
+                self._kept.append((connection, time.monotonic()))
+                return
+        connection.close()
+
+    def close(self) -> None:
+        with self._lock:
+            kept, self._kept = self._kept, []
+        for connection, _ in kept:
+            connection.close()
+
+    def _take(self) -> Connection | None:
+        with self._lock:
+            if self._owner != os.getpid():
+                # A forked child must not talk on its parent's connections, nor end them.
+                self._kept, self._owner = [], os.getpid()
+            if not self._kept:
+                return None
+            connection, used_at = self._kept.pop()
+        if time.monotonic() - used_at < _FRESH.total_seconds():
+            return connection
+        # Rested for long: the engine asks a connection whether it lives when it hands it out.
+        connection.close()
+        return None

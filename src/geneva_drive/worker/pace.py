@@ -1,0 +1,42 @@
+"""How fast a worker gets its steps done, and so how many to hold ready."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+# What would be done within this time is held ready: enough that no thread waits for a claim and
+# commits come in groups, and so little that nobody else could have begun it much earlier.
+_AHEAD = 0.05
+_MOST_AHEAD = 500
+_MEASURED_OVER = 0.02
+
+
+class Pace:
+    """Steps per second, as of just now.
+
+    Of steps that take seconds nothing is held ready: another worker would have begun them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self._since = time.monotonic()
+        self._rate = 0.0
+
+    def ended(self, count: int) -> None:
+        with self._lock:
+            self._count += count
+            now = time.monotonic()
+            elapsed = now - self._since
+            if elapsed >= _MEASURED_OVER:
+                self._rate = (self._rate + self._count / elapsed) / 2
+                self._count, self._since = 0, now
+
+    def stalled(self) -> None:
+        """Hold nothing ready until steps end again: what was held had to be given back."""
+        with self._lock:
+            self._rate = 0.0
+
+    def ahead(self) -> int:
+        return min(_MOST_AHEAD, int(self._rate * _AHEAD))

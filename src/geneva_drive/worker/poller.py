@@ -1,0 +1,108 @@
+"""Claiming what is due as soon as there is room for it, and resting while there is nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import timedelta
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.housekeeping import wake_due
+from geneva_drive.worker.identity import Identity
+from geneva_drive.worker.performer import Performer
+
+logger = logging.getLogger(__name__)
+
+_FIRST_REST = 0.01
+# What was claimed ahead and found no free thread for so long was claimed too early.
+_LONGEST_WAIT = timedelta(seconds=1)
+
+
+class Poller:
+    """One thread that claims for all others; the bell ends its rest."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        identity: Identity,
+        performer: Performer,
+        bell: threading.Event,
+    ) -> None:
+        self._environment = environment
+        self._identity = identity
+        self._performer = performer
+        self._bell = bell
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
+        self._wakes_sleepers_at = time.monotonic()
+        self.found_nothing = threading.Event()  # nothing was due, and nothing ran
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        self._stopping.set()
+        self._bell.set()
+        self._thread.join(timeout)
+
+    def _poll(self) -> None:
+        rest = _FIRST_REST
+        longest = self._environment.settings.poll_interval.total_seconds()
+        while not self._stopping.is_set():
+            self._bell.clear()
+            try:
+                took = self._claim()
+                rest = _FIRST_REST if took else min(rest * 2, longest)
+                pause = self._pause(took, rest, longest)
+            except Exception:
+                # A database that is away is waited for; the heartbeat reports it as well.
+                logger.exception("Claiming failed; next try in %ss", longest)
+                self._stopping.wait(longest)
+                continue
+            if pause:
+                self._bell.wait(pause)
+
+    def _pause(self, took: int, rest: float, longest: float) -> float:
+        """Say how long to rest, unless somebody rings: not at all while there may be more."""
+        if self._performer.free < 1:
+            self._performer.give_back_waiting(_LONGEST_WAIT)
+            return longest
+        return 0.0 if took else self._until_next(rest)
+
+    def _claim(self) -> int:
+        self._wake_sleepers()
+        free = self._performer.free
+        if free < 1:
+            return 0
+        # Before the claim: what lands while it looks around may have left something due behind.
+        nothing_runs = not self._performer.flights
+        took = self._take(free)
+        if took < free and wake_due(self._environment):
+            took += self._take(free - took)
+        if not took and nothing_runs:
+            self.found_nothing.set()
+        return took
+
+    def _take(self, limit: int) -> int:
+        with self._identity.tokens.expecting() as token:
+            claimed = claim_due(self._environment, self._identity, limit, token)
+            return self._performer.take_up(claimed)
+
+    def _wake_sleepers(self) -> None:
+        """Make due sleepers claimable now and then, however much else there is to claim."""
+        now = time.monotonic()
+        if now >= self._wakes_sleepers_at:
+            wake_due(self._environment)
+            self._wakes_sleepers_at = now + self._environment.settings.poll_interval.total_seconds()
+
+    def _until_next(self, rest: float) -> float:
+        """Rest no longer than to the moment at which the next sleeper wakes."""
+        store = self._environment.store
+        with store.reading() as connection:
+            wakes_at = store.executions.next_wake(connection)
+        if wakes_at is None:
+            return rest
+        until = (wakes_at - self._environment.clock.now()) / timedelta(seconds=1)
+        return max(0.001, min(rest, until))
