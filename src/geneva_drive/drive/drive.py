@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -19,14 +19,16 @@ from geneva_drive.drive.queries import ExecutionQuery
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.waking import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.database import Database
+from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
 from geneva_drive.worker.housekeeping import housekeep
-from geneva_drive.worker.worker import Worker
+from geneva_drive.worker.worker import Queues, Worker
 
 W = TypeVar("W", bound=Workflow[Any])
 
@@ -83,8 +85,15 @@ class Drive:
                         clock=self._clock,
                         events=self.events,
                         open_handle=self.open_handle,
+                        wakeups=Wakeups(self._hints()),
                     )
         return self._environment
+
+    def _hints(self) -> Hints:
+        if not self.settings.notify:
+            return Hints()
+        database, channel = self._database, f"{self.settings.table_prefix}due"
+        return database.dialect.hints(database.engine, channel, database.write_at_once)
 
     @property
     def store(self) -> Store:
@@ -120,8 +129,11 @@ class Drive:
         given = {"state": state, "type": type, "queue": queue}
         return ExecutionQuery(self, {name: v for name, v in given.items() if v is not None})
 
-    def worker(self, queues: Iterable[str] | None = None, concurrency: int = 8) -> Worker:
+    def worker(self, queues: Queues | None = None, concurrency: int = 8) -> Worker:
         """Make a worker for the classes that this process has imported.
+
+        `queues` are those it serves, all if left out; as a mapping, with how many steps of each
+        to run at once: `queues={"mail": 2, "default": None}`.
 
         >>> import geneva_drive as gd
         >>> drive = gd.configure("sqlite:///doctest.db")
@@ -171,7 +183,7 @@ class Drive:
         return explain(record, tuple(active), self.workers, self.clock.now())
 
     def wake_workers(self) -> None:
-        """Tell the workers of this process that there may be something to do."""
+        """Tell workers that there may be something to do."""
         if self._environment is not None:
             self._environment.wakeups.ring()
 

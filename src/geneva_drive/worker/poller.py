@@ -61,8 +61,9 @@ class Poller:
                 logger.exception("Claiming failed; next try in %ss", longest)
                 self._stopping.wait(longest)
                 continue
-            if pause:
-                self._bell.wait(pause)
+            if pause and self._bell.wait(pause):
+                # One hint may stand for several that follow shortly.
+                rest = _FIRST_REST
 
     def _pause(self, took: int, rest: float, longest: float) -> float:
         """Say how long to rest, unless somebody rings: not at all while there may be more."""
@@ -85,9 +86,22 @@ class Poller:
             self.found_nothing.set()
         return took
 
-    def _take(self, limit: int) -> int:
+    def _take(self, free: int) -> int:
+        """Claim for so many; from capped queues first, as those cannot take all of it."""
+        took = 0
+        for queue, cap in self._identity.caps.items():
+            room = min(free - took, cap - self._performer.flights.on_queue(queue))
+            took += self._take_from(frozenset({queue}), room)
+        queues = self._identity.queues
+        return took + self._take_from(
+            None if queues is None else queues - self._identity.caps.keys(), free - took
+        )
+
+    def _take_from(self, queues: frozenset[str] | None, limit: int) -> int:
+        if limit < 1 or queues == frozenset():
+            return 0
         with self._identity.tokens.expecting() as token:
-            claimed = claim_due(self._environment, self._identity, limit, token)
+            claimed = claim_due(self._environment, self._identity, limit, token, queues=queues)
             return self._performer.take_up(claimed)
 
     def _wake_sleepers(self) -> None:
