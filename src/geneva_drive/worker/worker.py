@@ -162,10 +162,10 @@ class Worker:
 def _caps(queues: Queues | None) -> dict[str, int]:
     if not isinstance(queues, Mapping):
         return {}
-    caps = {queue: cap for queue, cap in queues.items() if cap is not None}
-    for queue, cap in caps.items():
+    caps = {name: cap for name, cap in queues.items() if cap is not None}
+    for name, cap in caps.items():
         if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-            raise InvalidInput(f"Of queue {queue!r} from 1 up may run at once, not {cap!r}.")
+            raise InvalidInput(f"Of queue {name!r} from 1 up may run at once, not {cap!r}.")
     return caps
 
 

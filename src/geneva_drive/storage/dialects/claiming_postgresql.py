@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from sqlalchemy import Connection, TextualSelect, bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, TEXT
+from sqlalchemy import ARRAY, TEXT, Connection, TextualSelect, bindparam, text
 
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.records import (
