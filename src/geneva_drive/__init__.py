@@ -12,7 +12,7 @@ The names below are the public API; everything else may change.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import typing
 
 from geneva_drive import errors
 from geneva_drive.definition import doors
@@ -26,7 +26,7 @@ from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import StepChanged, WorkflowChanged
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from geneva_drive.drive.default import configure, current_drive
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handles import WorkflowHandle
@@ -71,7 +71,7 @@ _ON_DEMAND = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(_ON_DEMAND[name]), name)

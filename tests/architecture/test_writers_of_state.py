@@ -73,9 +73,7 @@ def _is_statement(function: ast.expr) -> bool:
     return (
         isinstance(function, ast.Attribute)
         and function.attr in STATEMENTS
-        and (
-            _name_of(function.value).endswith("table") or _name_of(function.value) in DIALECTS
-        )
+        and (_name_of(function.value).endswith("table") or _name_of(function.value) in DIALECTS)
     )
 
 
