@@ -20,7 +20,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
-from geneva_drive.states import ACTIVE_STEP_STATES, ENDED_WORKFLOW_STATES, StepState, WorkflowState
+from geneva_drive.states import (
+    ACTIVE_STEP_STATES,
+    ENDED_WORKFLOW_STATES,
+    STORED_WORKFLOW_STATES,
+    StepState,
+    WorkflowState,
+)
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import Key, WorkflowRecord
 from geneva_drive.storage.tables import Tables
@@ -175,13 +181,14 @@ class Workflows:
 
     def _has_active(self) -> ColumnElement[bool]:
         executions = self._tables.step_executions.c
+        is_of_this = executions.workflow_id == self._table.c.id
+        if not self._tables.has_partial_indexes:
+            return exists().where(is_of_this, executions.active == 1)
         # In the words of the partial index: a database does not see through a parameter.
         states: BindParameter[Any] = bindparam(
             "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
         )
-        return exists().where(
-            executions.workflow_id == self._table.c.id, executions.state.in_(states)
-        )
+        return exists().where(is_of_this, executions.state.in_(states))
 
     def ended(
         self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]
@@ -213,11 +220,12 @@ class Workflows:
     def _ended(self, before: datetime, passing_over: Collection[Key]) -> list[Select[Any]]:
         """Ask by each of the moments at which a workflow may have ended: each has its index."""
         c = self._table.c
-        conditions = [c.state.in_(ENDED_WORKFLOW_STATES)]
+        # Not "in those that have ended": SQLite would walk through the index of states instead.
+        conditions = [c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES)]
         if passing_over:
             conditions.append(c.id.not_in(passing_over))
         return [
-            select(c.id).where(ended_at < before, *conditions).order_by(ended_at)
+            select(c.id).where(ended_at < before, *conditions).order_by(ended_at, c.id)
             for ended_at in (c.finished_at, c.canceled_at)
         ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -31,13 +32,16 @@ class Duty:
     rounds_at_once: int = 1
 
     def do(self, environment: Environment) -> int:
-        """Do as many rounds as are done without a rest, if there is enough to do; count changes."""
+        """Do some rounds, as long as there is enough to do; count changes."""
         changed = 0
         for _ in range(self.rounds_at_once):
+            started = time.monotonic()
             done = self.do_round(environment)
             changed += done.changed
             if not done.has_more:
                 break
+            # As long as it took: steps are waiting for a database that may have one writer only.
+            time.sleep(time.monotonic() - started)
         return changed
 
     def finish(self, environment: Environment) -> int:

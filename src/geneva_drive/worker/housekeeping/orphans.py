@@ -16,7 +16,7 @@ from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refusals import Refusals
 
-_PORTION = 1000
+_PORTION = 2000
 
 
 class Orphans:

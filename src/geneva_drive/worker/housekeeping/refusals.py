@@ -21,7 +21,7 @@ class Refusals:
 
     def __init__(self, message: str) -> None:
         self.keys: set[Key] = set()
-        self._message = f"{message}; it is passed over until this process starts anew: %s"
+        self._message = f"{message}; it is passed over: %s"
 
     def are_meant(self, environment: Environment, error: DBAPIError | ChangedUnderLock) -> bool:
         """Say whether a batch failed because of what is in it, and not of the database's state."""

@@ -15,7 +15,7 @@ from geneva_drive.worker.housekeeping.refusals import Refusals
 
 logger = logging.getLogger(__name__)
 
-_BATCH = 500
+_BATCH = 200
 _MAX_REFUSALS = 1000
 
 
@@ -85,5 +85,6 @@ def duty(every: timedelta, span: timedelta) -> Duty:
         do_round=lambda environment: retention.delete_before(
             environment, environment.clock.now() - span
         ),
-        rounds_at_once=10,
+        # Ten thousand in one go: a busy worker ends about a thousand workflows each second.
+        rounds_at_once=50,
     )

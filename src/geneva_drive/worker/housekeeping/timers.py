@@ -5,7 +5,7 @@ from __future__ import annotations
 from geneva_drive.engine.environment import Environment
 from geneva_drive.worker.housekeeping.duty import Round
 
-_BATCH = 1000
+_BATCH = 500
 
 
 def wake_due(environment: Environment) -> Round:
