@@ -220,6 +220,15 @@ def test_what_was_asked_of_an_orphan_takes_effect(
     assert (parcel.reload().state, parcel.requested, rows_of(parcel)) == (state, None, rows)
 
 
+def test_a_workflow_that_was_held_before_it_could_be_adopted_stays_held(geneva: gd.Drive) -> None:
+    fragile = Fragile.create()
+    drain(geneva)
+
+    assert adopting.adopt(geneva.environment, [fragile.id]) == 0
+
+    assert (fragile.reload().state, audited(fragile)) == ("paused", [])
+
+
 def test_a_round_looks_at_one_portion_of_the_ready_workflows(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
