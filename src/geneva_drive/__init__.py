@@ -71,15 +71,22 @@ _ON_DEMAND = {
 }
 
 
-def __getattr__(name: str) -> typing.Any:
-    if name not in _ON_DEMAND:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_ON_DEMAND[name]), name)
-    return value
+# Type checkers know these names from above; a __getattr__ would have them accept any other too.
+if not typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> typing.Any:
+        if name not in _ON_DEMAND:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(importlib.import_module(_ON_DEMAND[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_ON_DEMAND})
 
 
-doors.lead_to(lambda: __getattr__("current_drive")())
+def _default_drive() -> Drive:
+    return importlib.import_module(_ON_DEMAND["current_drive"]).current_drive()  # type: ignore[no-any-return]  # loaded by name
+
+
+doors.lead_to(_default_drive)

@@ -67,7 +67,7 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
 
 
 def _is_statement(function: ast.expr) -> bool:
-    """Say whether it is SQLAlchemy's `update(table)`, `sqlite.insert(table)` or `table.update()`."""
+    """Say whether it is SQLAlchemy's `update(table)`, or `sqlite.insert(table)`, or a method."""
     if isinstance(function, ast.Name):
         return function.id in STATEMENTS
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -28,11 +28,10 @@ from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, Workflow
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
 from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.housekeeping.retention import prune
 from geneva_drive.worker.worker import Queues, Worker
 
 W = TypeVar("W", bound=Workflow[Any])
-
-_PRUNE_BATCH = 500
 
 
 class Drive:
@@ -146,27 +145,28 @@ class Drive:
         return Worker(self.environment, queues=queues, concurrency=concurrency)
 
     def housekeep(self) -> int:
-        """Do once what every worker does beside: wake sleepers, take back lost executions."""
+        """Do once what every worker does beside its steps; count what was changed.
+
+        Sleepers wake, what dead workers held is scheduled again, orphans are adopted, and with the
+        setting `retention` old workflows are deleted. Safe while workers do the same.
+        """
         return housekeep(self.environment)
 
-    def prune(self, older_than: Duration | None = None) -> int:
+    def prune(
+        self,
+        older_than: Duration | None = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
         """Delete workflows that ended longer ago than this, in small batches; count them.
 
-        Without `older_than`, the setting `retention` rules.
+        Without `older_than`, the setting `retention` rules. `progress` is called after each batch
+        with the number of workflows in it.
         """
         span = self.settings.retention if older_than is None else _age(older_than)
         if span is None:
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
-        before = self.clock.now() - span
-        store = self.store
-        total = 0
-        while True:
-            count = store.write(
-                lambda connection: store.workflows.delete_ended(connection, before, _PRUNE_BATCH)
-            )
-            total += count
-            if count < _PRUNE_BATCH:
-                return total
+        return prune(self.environment, span, progress)
 
     @property
     def workers(self) -> list[WorkerRecord]:

@@ -7,15 +7,16 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine import recovery
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
 from geneva_drive.worker.heartbeat import Heartbeat
+from geneva_drive.worker.housekeeping import Duty, duties
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.listening import Listening
 from geneva_drive.worker.performer import Performer, Stopping
@@ -67,7 +68,10 @@ class Worker:
         settings = environment.settings
         self._services: list[Service] = [
             Periodic("heartbeat", settings.heartbeat_interval, self._heartbeat.beat),
-            Periodic("recovery", settings.heartbeat_interval, self._take_back),
+            *(
+                Periodic(duty.name, duty.every, partial(self._do, duty))
+                for duty in duties(settings, lambda: self._heartbeat.may_judge)
+            ),
         ]
         watch = environment.wakeups.hints.watch(self._bell.set)
         if watch is not None:
@@ -154,8 +158,8 @@ class Worker:
     ) -> None:
         self.stop()
 
-    def _take_back(self) -> None:
-        if self._heartbeat.may_judge and recovery.take_back(self._environment):
+    def _do(self, duty: Duty) -> None:
+        if duty.do(self._environment):
             self._bell.set()
 
 
