@@ -84,7 +84,7 @@ def test_a_walk_goes_in_the_order_of_uuids_too(
     with drive.engine.begin() as connection:
         connection.execute(text("CREATE TABLE users (id CHAR(36) PRIMARY KEY)"))
     drive.migrate()
-    rows = Rows(drive)
+    rows = Rows.of(drive)
     made = [rows.workflow(id=new_uuid()) for _ in range(5)]
     rows.execution(made[0], id=new_uuid())
     rows.execution(made[3], id=new_uuid())

@@ -56,8 +56,8 @@ def _statement_for(tables: Tables, by_queue: bool) -> TextualSelect:
         if by_queue
         else lanes,
         on_queue=" AND queue = lane.queue" if by_queue else "",
-        executions=executions.name,
-        workflows=workflows.name,
+        executions=tables.quoted(executions),
+        workflows=tables.quoted(workflows),
         columns=", ".join(
             [f"e.{name}" for name in EXECUTION_COLUMNS] + [f"w.{name}" for name in WORKFLOW_COLUMNS]
         ),

@@ -166,7 +166,10 @@ def _kind_of_claim(claimant: Claimant | None) -> str:
 @lru_cache(maxsize=64)
 def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str:
     is_uuid = tables.key_type is KeyType.UUID
-    names = {"executions": tables.step_executions.name, "workflows": tables.workflows.name}
+    names = {
+        "executions": tables.quoted(tables.step_executions),
+        "workflows": tables.quoted(tables.workflows),
+    }
     written = _STATEMENT.format(
         **names,
         given=_given(is_one),

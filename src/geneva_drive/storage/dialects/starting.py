@@ -55,8 +55,8 @@ def _statement_for(
 ) -> TextClause:
     template = _IN_ONE if execution_columns else _ALONE
     written = template.format(
-        workflows=tables.workflows.name,
-        executions=tables.step_executions.name,
+        workflows=tables.quoted(tables.workflows),
+        executions=tables.quoted(tables.step_executions),
         workflow_columns=", ".join(workflow_columns),
         workflow_values=", ".join(f":w_{name}" for name in workflow_columns),
         execution_columns=", ".join(execution_columns),
