@@ -41,13 +41,16 @@ class Hints:
 
 
 class Watch:
-    """Waits for hints on a thread of its own, from `run` to `stop`."""
+    """Waits for hints on a thread of its own, from `run` to `stop`; `close` comes last."""
 
     def run(self) -> None:
         raise NotImplementedError
 
     def stop(self) -> None:
         raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of what it holds, once nobody runs it any more."""
 
 
 class Notices(Hints):
@@ -97,6 +100,9 @@ class _Listening(Watch):
 
     def stop(self) -> None:
         self._say_stop.close()
+
+    def close(self) -> None:
+        self._hear_stop.close()
 
     def _listen(self, driver: Any) -> None:
         driver.execute(f'LISTEN "{self._channel}"')

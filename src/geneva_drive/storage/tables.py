@@ -64,7 +64,7 @@ class Tables:
         self.workers = self._workers()
 
     def quoted(self, table: Table) -> str:
-        """Write a table's name into a statement for PostgreSQL or SQLite; a prefix may be in caps."""
+        """Write a name into a statement for PostgreSQL or SQLite: a prefix may be in capitals."""
         return f'"{table.name}"'
 
     def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

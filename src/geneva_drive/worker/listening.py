@@ -30,6 +30,8 @@ class Listening:
         self._stopping.set()
         self._watch.stop()
         self._thread.join(timeout)
+        if not self._thread.is_alive():
+            self._watch.close()
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -73,9 +73,6 @@ class Worker:
                 for duty in duties(settings, lambda: self._heartbeat.may_judge)
             ),
         ]
-        watch = environment.wakeups.hints.watch(self._bell.set)
-        if watch is not None:
-            self._services.append(Listening(watch))
         self._started = False
 
     @property
@@ -91,6 +88,9 @@ class Worker:
         self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
         self._performer.start()
+        watch = self._environment.wakeups.hints.watch(self._bell.set)
+        if watch is not None:
+            self._services.append(Listening(watch))
         for service in self._services:
             service.start()
         self._poller.start()

@@ -173,7 +173,7 @@ def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str
     written = _STATEMENT.format(
         **names,
         given=_given(is_one),
-        claims=_claims(claim, names["executions"]),
+        claims=_claims(claim, executions),
         id_column="id," if is_uuid else "",
         id_value="m.following_id," if is_uuid else "",
     ).replace("{key}", "uuid" if is_uuid else "bigint")
