@@ -166,12 +166,10 @@ def _kind_of_claim(claimant: Claimant | None) -> str:
 @lru_cache(maxsize=64)
 def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str:
     is_uuid = tables.key_type is KeyType.UUID
-    names = {
-        "executions": tables.quoted(tables.step_executions),
-        "workflows": tables.quoted(tables.workflows),
-    }
+    executions = tables.quoted(tables.step_executions)
     written = _STATEMENT.format(
-        **names,
+        executions=executions,
+        workflows=tables.quoted(tables.workflows),
         given=_given(is_one),
         claims=_claims(claim, executions),
         id_column="id," if is_uuid else "",
