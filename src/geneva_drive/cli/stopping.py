@@ -1,4 +1,4 @@
-"""Signals that end a worker: the first politely, the second at once."""
+"""What ends a worker: a first signal politely, a second at once."""
 
 from __future__ import annotations
 
@@ -14,20 +14,28 @@ _STDERR = 2
 class PoliteStop:
     """Asks for a stop at the first SIGTERM or SIGINT."""
 
-    def __init__(self, request_stop: Callable[[], None], notice: str) -> None:
+    def __init__(
+        self, request_stop: Callable[[], None], notice: str, *, is_supervised: bool = False
+    ) -> None:
         self._request_stop = request_stop
         self._notice = notice
+        # The system's own way for the second one: nothing of ours could hold it up. Beneath a
+        # supervisor it is no wish to hurry: systemd sends the first to all processes, and the
+        # supervisor passes on its own.
+        self._at_second = signal.SIG_IGN if is_supervised else signal.SIG_DFL
         self.was_requested = False
 
     def install(self) -> None:
         for number in _SIGNALS:
             signal.signal(number, self._stop)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's signature
-        # The system's own way for the second one: nothing of ours could hold it up.
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_DFL)
+    def request(self) -> None:
         self.was_requested = True
         self._request_stop()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's signature
+        for each in _SIGNALS:
+            signal.signal(each, self._at_second)
+        self.request()
         # A stream's lock may be held by the very line that this signal interrupted.
         os.write(_STDERR, f"{self._notice}\n".encode())

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 import click
 
+from geneva_drive.cli.lifeline import hold
 from geneva_drive.cli.logging_setup import log_to_stderr
-from geneva_drive.cli.opening import Opening, with_drive
+from geneva_drive.cli.opening import Opening, with_opening
 from geneva_drive.cli.parameters import names, reading
 from geneva_drive.cli.stopping import PoliteStop
+from geneva_drive.cli.supervising import Supervisor
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import InvalidInput
@@ -49,25 +51,76 @@ class NothingToServe(InvalidInput):
     show_default=True,
     help="How many steps to run at once.",
 )
-@with_drive
-def command(drive: Drive, queues: tuple[str, ...] | None, concurrency: int) -> None:
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many worker processes, each with that many; one that dies is replaced.",
+)
+@click.option("--lifeline", type=int, hidden=True, help="Given by the supervisor.")
+@with_opening
+def command(
+    opening: Opening,
+    queues: tuple[str, ...] | None,
+    concurrency: int,
+    processes: int,
+    lifeline: int | None,
+) -> None:
     """Run the steps of the app's workflow classes until SIGTERM or Ctrl-C.
 
     The first signal lets running steps end (the setting drain_timeout says how long), the second
     ends at once. What did not end is taken over by another worker.
     """
-    log_to_stderr()
+    if processes == 1 or lifeline is not None:
+        _work(opening, queues, concurrency, lifeline)
+    else:
+        _supervise(processes)
+
+
+def _supervise(processes: int) -> None:
+    # The supervisor does not import the app: each worker process does so for itself.
+    log_to_stderr(names_process=True)
+    click.echo(f"Supervisor {os.getpid()} starts {processes} worker processes.")
+    sys.stdout.flush()
+    code = Supervisor(_own_command(), processes).run()
+    logger.info("Supervisor %s stopped", os.getpid())
+    click.get_current_context().exit(code)
+
+
+def _work(
+    opening: Opening, queues: tuple[str, ...] | None, concurrency: int, lifeline: int | None
+) -> None:
+    drive = opening.drive()
+    log_to_stderr(names_process=lifeline is not None)
     worker = drive.worker(queues=queues, concurrency=concurrency)
     types = worker.identity.served_types()
     if not types:
-        raise NothingToServe(click.get_current_context().ensure_object(Opening).app)
-    stop = PoliteStop(worker.request_stop, _notice(drive))
+        raise NothingToServe(opening.app)
+    stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
     stop.install()
     click.echo(_start_line(drive, worker, types, concurrency))
+    if lifeline is not None:
+        hold(lifeline, on_loss=lambda: _stop_alone(stop))
     worker.run()
     if worker.needs_recycling and not stop.was_requested:
         _start_anew(drive)
     logger.info("Worker %s stopped", worker.identity.name)
+
+
+def _make_stop(drive: Drive, worker: Worker, *, is_supervised: bool) -> PoliteStop:
+    grace = f"running steps have {describe(drive.settings.drain_timeout)} to end."
+    notice = (
+        f"Worker {worker.identity.name} is stopping: {grace}"
+        if is_supervised
+        else f"Stopping: {grace} A second signal ends at once."
+    )
+    return PoliteStop(worker.request_stop, notice, is_supervised=is_supervised)
+
+
+def _stop_alone(stop: PoliteStop) -> None:
+    logger.warning("The supervisor is gone; the worker stops")
+    stop.request()
 
 
 def _start_line(drive: Drive, worker: Worker, types: Sequence[str], concurrency: int) -> str:
@@ -79,15 +132,15 @@ def _start_line(drive: Drive, worker: Worker, types: Sequence[str], concurrency:
     )
 
 
-def _notice(drive: Drive) -> str:
-    grace = describe(drive.settings.drain_timeout)
-    return f"Stopping: running steps have {grace} to end. A second signal ends at once."
-
-
 def _start_anew(drive: Drive) -> None:
     """Become a new process in this one's place, without the threads that hang."""
     logger.warning("Too many steps hang past their timeout; the worker starts anew")
     drive.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    command = _own_command()
+    os.execv(command[0], command)
+
+
+def _own_command() -> list[str]:
+    return [sys.executable, *sys.orig_argv[1:]]
