@@ -22,6 +22,7 @@ def test_only_storage_writes_rows() -> None:
         "storage/dialects/base.py",
         "storage/dialects/mysql.py",
         "storage/executions.py",
+        "storage/health/commits.py",
         "storage/workers.py",
         "storage/workflows.py",
     }

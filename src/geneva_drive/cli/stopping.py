@@ -1,11 +1,13 @@
-"""What ends a worker: a first signal politely, a second at once."""
+"""What ends a process: a worker politely at the first signal, others as by Ctrl-C."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _STDERR = 2
@@ -39,3 +41,19 @@ class PoliteStop:
         self.request()
         # A stream's lock may be held by the very line that this signal interrupted.
         os.write(_STDERR, f"{self._notice}\n".encode())
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Clean up as after Ctrl-C when the terminal is closed, or somebody ends the process."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - signal's shape
+        raise KeyboardInterrupt
+
+    wanted = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    former = {number: signal.signal(number, interrupt) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""How well a database does: what slows it down, and what a commit costs on it."""
