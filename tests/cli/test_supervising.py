@@ -93,6 +93,7 @@ def test_a_killed_process_is_replaced(
     complaint = _complaint(process, "another starts")
     third = _worker_id(process)
     os.kill(second, signal.SIGKILL)
+    _complaint(process, f"Worker process {second} was ended")
     workflow = served_app.Greeting.create()
     assert process.stdout is not None
     hello = next(line for line in process.stdout if line.startswith("hello"))
@@ -185,6 +186,7 @@ def test_a_signal_to_all_processes_at_once_is_still_a_polite_one(
     # As systemd does: to each of the group, of which the supervisor passes its own on.
     for worker in workers:
         os.kill(worker, signal.SIGTERM)
+        _complaint(process, f":{worker} is stopping")
     process.terminate()
     _complaint(process, "Stopping ")
     release.touch()
