@@ -88,8 +88,15 @@ def command(
     worker = drive.worker(queues=queues, concurrency=concurrency)
     if not worker.identity.served_types():
         raise NothingToServe(opening.app)
+    stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
+    stop.install()
     click.echo(_start_line(drive, worker, concurrency))
-    _work(drive, worker, lifeline)
+    if lifeline is not None:
+        hold(lifeline, on_loss=lambda: _stop_alone(stop))
+    worker.run()
+    if worker.needs_recycling and not stop.was_requested:
+        _start_anew(drive)
+    logger.info("Worker %s stopped", worker.identity.name)
 
 
 def _supervise(processes: int, log_level: str) -> None:
@@ -100,17 +107,6 @@ def _supervise(processes: int, log_level: str) -> None:
     code = Supervisor(_own_command(), processes).run()
     logger.info("Supervisor %s stopped", os.getpid())
     click.get_current_context().exit(code)
-
-
-def _work(drive: Drive, worker: Worker, lifeline: int | None) -> None:
-    stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
-    stop.install()
-    if lifeline is not None:
-        hold(lifeline, on_loss=lambda: _stop_alone(stop))
-    worker.run()
-    if worker.needs_recycling and not stop.was_requested:
-        _start_anew(drive)
-    logger.info("Worker %s stopped", worker.identity.name)
 
 
 def _make_stop(drive: Drive, worker: Worker, *, is_supervised: bool) -> PoliteStop:
