@@ -10,6 +10,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
+from geneva_drive.storage.revisions import HEAD
 from geneva_drive.testing import speedrun
 from tests.cli.conftest import Run, WriteApp
 
@@ -87,7 +88,7 @@ def test_the_drive_that_app_names_is_used(geneva: gd.Drive, run: Run, write_app:
     result = run("migrate", "--app", f"{app}:drive")
     sys.modules[app].drive.close()
 
-    assert result.stdout == "sqlite:///other.db is migrated now: revision 0001.\n"
+    assert result.stdout == f"sqlite:///other.db is migrated now: revision {HEAD}.\n"
 
 
 def test_database_replaces_the_one_of_the_app_and_keeps_its_settings(
@@ -108,7 +109,7 @@ def test_database_is_taken_from_the_environment(
 
     result = run("migrate")
 
-    assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} is migrated now: revision 0001.\n"
+    assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} is migrated now: revision {HEAD}.\n"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
+from geneva_drive.storage.revisions import HEAD
 from geneva_drive.testing import expire_leases, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
@@ -73,11 +74,11 @@ def test_the_way_out_stands_below_what_was_found(
     result = run("doctor", "--database", "sqlite:///shop.db")
 
     assert result.exit_code == 0
-    assert screen(result) == drawn("""
+    assert screen(result) == drawn(f"""
         Check                     Found
         ────────────────────────────────────────────────────────────
         database        ok        sqlite:///shop.db answers.
-        tables          ok        They are at revision 0001, as this
+        tables          ok        They are at revision {HEAD}, as this
                                   version needs them.
         server setting  ok        journal mode is 'wal'.
         workers         reminder  None is alive, and 0 workflows are

@@ -180,7 +180,7 @@ def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) ->
 
     errand = Errand.create()
     identity = Identity(name="box:7")
-    Heartbeat(geneva.environment, identity, Flights(1)).register()
+    Heartbeat(geneva.environment, identity, Flights()).register()
     claim_due(geneva.environment, identity, 1)
     expire_leases(geneva)
 

@@ -11,35 +11,36 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
+from geneva_drive.engine.rows import claim_values
+from geneva_drive.storage.claims import Claim
 from geneva_drive.storage.records import ExecutionRecord
 from tests.storage.rows import NOW, Rows
 
 
-def claim_values(worker_id: str = "w1", token: str = "t1") -> dict[str, Any]:
-    return {
-        "state": "in_progress",
-        "claimable": False,
-        "wakes_at": None,
-        "worker_id": worker_id,
-        "claim_token": token,
-        "started_at": NOW,
-    }
-
-
-def claim(
-    drive: gd.Drive,
+def wish(
     *,
     types: Sequence[str] = ("Signup",),
     queues: Sequence[str] | None = None,
     limit: int = 100,
-    values: dict[str, Any] | None = None,
-) -> list[ExecutionRecord]:
-    store = drive.store
-    return store.write(
-        lambda connection: store.executions.claim(
-            connection, types=types, queues=queues, limit=limit, claim=values or claim_values()
-        )
+    worker_id: str = "w1",
+    token: str = "t1",
+) -> Claim:
+    return Claim(
+        worker_id=worker_id,
+        claim_token=token,
+        types=types,
+        queues=queues,
+        limit=limit,
+        now=NOW,
     )
+
+
+def claim(drive: gd.Drive, wanted: Claim | None = None) -> list[ExecutionRecord]:
+    store = drive.store
+    taken = store.write_at_once(
+        lambda connection: store.executions.claim(connection, wanted or wish())
+    )
+    return [execution for execution, _ in taken]
 
 
 def ids(records: list[ExecutionRecord]) -> list[Any]:
@@ -57,7 +58,7 @@ def test_the_most_urgent_is_claimed_first_then_the_oldest(geneva: gd.Drive, rows
 def test_a_limited_claim_takes_the_most_urgent(geneva: gd.Drive, rows: Rows) -> None:
     calm, urgent, also_urgent = (rows.due(priority=priority) for priority in (0, 5, 5))
 
-    claims = [ids(claim(geneva, limit=2)) for _ in range(2)]
+    claims = [ids(claim(geneva, wish(limit=2))) for _ in range(2)]
 
     assert claims == [[urgent, also_urgent], [calm]]
 
@@ -65,7 +66,7 @@ def test_a_limited_claim_takes_the_most_urgent(geneva: gd.Drive, rows: Rows) -> 
 def test_no_more_are_claimed_than_the_limit(geneva: gd.Drive, rows: Rows) -> None:
     made = [rows.due() for _ in range(5)]
 
-    claims = [ids(claim(geneva, limit=2)) for _ in range(4)]
+    claims = [ids(claim(geneva, wish(limit=2))) for _ in range(4)]
 
     assert claims == [made[:2], made[2:4], made[4:], []]
 
@@ -75,7 +76,7 @@ def test_a_claim_writes_who_holds_the_execution_and_since_when(
 ) -> None:
     execution_id = rows.due()
 
-    [claimed] = claim(geneva, values=claim_values("w7", "t7"))
+    [claimed] = claim(geneva, wish(worker_id="w7", token="t7"))
 
     row = rows.read(rows.tables.step_executions, execution_id)
     assert (row["state"], row["worker_id"], row["claim_token"], row["started_at"]) == (
@@ -90,7 +91,7 @@ def test_a_claim_writes_who_holds_the_execution_and_since_when(
 def test_only_types_that_are_served_are_claimed(geneva: gd.Drive, rows: Rows) -> None:
     signup, _, other = rows.due(), rows.due(type="signup"), rows.due(type="Other")
 
-    claimed = claim(geneva, types=["Signup", "Other"])
+    claimed = claim(geneva, wish(types=["Signup", "Other"]))
 
     assert ids(claimed) == [signup, other]
 
@@ -98,7 +99,7 @@ def test_only_types_that_are_served_are_claimed(geneva: gd.Drive, rows: Rows) ->
 def test_only_queues_that_are_served_are_claimed(geneva: gd.Drive, rows: Rows) -> None:
     mail, _, _ = rows.due(queue="mail"), rows.due(queue="Mail"), rows.due(queue="default")
 
-    claimed = claim(geneva, queues=["mail"])
+    claimed = claim(geneva, wish(queues=["mail"]))
 
     assert ids(claimed) == [mail]
 
@@ -130,7 +131,7 @@ def test_rows_that_another_transaction_has_locked_are_passed_over(
 
     with geneva.engine.begin() as other:
         other.execute(select(table.c.id).where(table.c.id == locked).with_for_update())
-        claimed = claim(geneva, limit=2)
+        claimed = claim(geneva, wish(limit=2))
 
     assert ids(claimed) == [free, also_free]
     assert ids(claim(geneva)) == [locked]
@@ -143,7 +144,7 @@ def test_two_threads_claim_everything_once(geneva: gd.Drive, rows: Rows) -> None
     def claim_all(token: str) -> list[Any]:
         start.wait()
         taken: list[Any] = []
-        while claimed := claim(geneva, limit=3, values=claim_values(token, token)):
+        while claimed := claim(geneva, wish(limit=3, worker_id=token, token=token)):
             taken += ids(claimed)
         return taken
 
@@ -160,19 +161,17 @@ def test_a_claim_that_is_rolled_back_leaves_the_execution_to_others(
     store = geneva.store
 
     with geneva.engine.connect() as connection:
-        taken = store.executions.claim(
-            connection, types=["Signup"], queues=None, limit=1, claim=claim_values()
-        )
+        [(taken, _)] = store.executions.claim(connection, wish(limit=1))
         connection.rollback()
 
-    assert ids(taken) == [execution_id]
+    assert taken.id == execution_id
     assert ids(claim(geneva)) == [execution_id]
 
 
 def claim_one(drive: gd.Drive, execution_id: Any) -> ExecutionRecord | None:
-    store = drive.store
+    store, values = drive.store, claim_values("w1", "t1", NOW)
     return store.write(
-        lambda connection: store.executions.claim_one(connection, execution_id, claim_values())
+        lambda connection: store.executions.claim_one(connection, execution_id, values)
     )
 
 

@@ -36,24 +36,32 @@ def _unreachable(engine: Engine) -> Iterator[None]:
     def refuse(*_: Any) -> None:
         raise driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
 
+    def cut(connection: Connection) -> None:
+        # A kept connection is not checked out again, but something has to begin on it.
+        connection.invalidate()
+        lost = driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
+        raise OperationalError("BEGIN", None, lost, connection_invalidated=True)
+
     event.listen(engine, "checkout", refuse)
+    event.listen(engine, "begin", cut)
     try:
         yield
     finally:
+        event.remove(engine, "begin", cut)
         event.remove(engine, "checkout", refuse)
 
 
-class CommitFault:
-    """Strikes at the COMMIT of a transaction that wrote a given state, so many times."""
+# Is called right before a COMMIT, with a way to carry it out.
+Strike = Callable[[Connection, Callable[[], object]], None]
 
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        writes: str,
-        strike: Callable[[Connection], None],
-        times: int = 1,
-    ) -> None:
+
+class CommitFault:
+    """Strikes at the COMMIT of a transaction that wrote a given state, so many times.
+
+    A statement on a connection that commits by itself is a COMMIT as well.
+    """
+
+    def __init__(self, engine: Engine, *, writes: str, strike: Strike, times: int = 1) -> None:
         self._writes = writes
         self._strike = strike
         self._remaining = times
@@ -61,39 +69,48 @@ class CommitFault:
         event.listen(engine, "commit", self._commit)
 
     def _look(
-        self, connection: Connection, _: Any, statement: str, parameters: Any, *__: Any
+        self, connection: Connection, cursor: Any, statement: str, parameters: Any, *_: Any
     ) -> None:
         moves = _MOVES.search(statement) is not None
         # The fast statements name the state themselves.
-        if moves and self._writes in f"{statement}{parameters!r}":
+        if not moves or self._writes not in f"{statement}{parameters!r}":
+            return
+        if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
+            self._strike_at(connection, lambda: cursor.execute(statement, parameters))
+        else:
             connection.info["fault"] = True
 
     def _commit(self, connection: Connection) -> None:
-        if connection.info.pop("fault", False) and self._remaining:
+        if not connection.info.pop("fault", False):
+            return
+        driver_connection: Any = connection.connection.dbapi_connection
+        if connection.dialect.name == "sqlite":
+            self._strike_at(connection, lambda: driver_connection.execute("COMMIT").close())
+        else:
+            self._strike_at(connection, driver_connection.commit)
+
+    def _strike_at(self, connection: Connection, carry_out: Callable[[], object]) -> None:
+        if self._remaining:
             self._remaining -= 1
-            self._strike(connection)
+            self._strike(connection, carry_out)
 
     @property
     def is_over(self) -> bool:
         return self._remaining == 0
 
 
-def lose_answer(connection: Connection) -> None:
+def lose_answer(connection: Connection, carry_out: Callable[[], object]) -> None:
     """Carry the COMMIT out, and let the connection die before it is answered."""
-    driver_connection: Any = connection.connection.dbapi_connection
-    if connection.dialect.name == "sqlite":
-        driver_connection.execute("COMMIT").close()
-    else:
-        driver_connection.commit()
+    carry_out()
     _die(connection)
 
 
-def lose_commit(connection: Connection) -> None:
+def lose_commit(connection: Connection, _: Callable[[], object]) -> None:
     """Let the connection die before the COMMIT reaches the database."""
     _die(connection)
 
 
-def deadlock(connection: Connection) -> None:
+def deadlock(connection: Connection, _: Callable[[], object]) -> None:
     """Let the database choose this transaction to give way."""
     driver: Any = connection.dialect.dbapi
     orig = {
@@ -114,10 +131,10 @@ def _die(connection: Connection) -> None:
     )
 
 
-def kill_from_outside(drive: gd.Drive) -> Callable[[Connection], None]:
+def kill_from_outside(drive: gd.Drive) -> Strike:
     """Make a fault that lets the server end the connection right before its COMMIT."""
 
-    def strike(connection: Connection) -> None:
+    def strike(connection: Connection, _: Callable[[], object]) -> None:
         if connection.dialect.name == "postgresql":
             number = connection.connection.dbapi_connection.info.backend_pid  # type: ignore[union-attr]  # psycopg
             order = f"SELECT pg_terminate_backend({number}, 5000)"

@@ -11,7 +11,7 @@ from geneva_drive.worker.identity import Identity
 
 def test_only_who_is_still_silent_is_buried(geneva: gd.Drive) -> None:
     heard, silent = Identity(), Identity()
-    hearts = [Heartbeat(geneva.environment, each, Flights(1)) for each in (heard, silent)]
+    hearts = [Heartbeat(geneva.environment, each, Flights()) for each in (heard, silent)]
     for heart in hearts:
         heart.register()
     expire_leases(geneva)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.worker.worker import MAX_CHAIN_LENGTH
+from geneva_drive.worker.performer import MAX_CHAIN_LENGTH
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until_draining
 
 

@@ -72,7 +72,8 @@ def test_a_claim_keeps_to_its_limit_whatever_plan_the_database_makes(
     @event.listens_for(drive.engine, "begin")
     def plan_nested_loops(connection: Any) -> None:
         for method in ("hashagg", "sort", "hashjoin", "mergejoin", "material"):
-            connection.execute(text(f"SET LOCAL enable_{method} = off"))
+            # Not SET LOCAL: the claim may be a transaction by itself.
+            connection.execute(text(f"SET enable_{method} = off"))
 
     with drive.engine.begin() as connection:
         connection.execute(text(f"ANALYZE {drive.store.tables.step_executions.name}"))

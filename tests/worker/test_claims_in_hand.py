@@ -19,7 +19,7 @@ def test_a_row_whose_token_is_in_hand_is_kept_however_often_the_heart_beats(
 
     task = Task.create()
     identity = Identity()
-    heartbeat = Heartbeat(geneva.environment, identity, Flights(1))
+    heartbeat = Heartbeat(geneva.environment, identity, Flights())
     heartbeat.register()
 
     with identity.tokens.expecting() as token:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -14,10 +14,15 @@ from geneva_drive.engine.executor import Claimed
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
+from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import CommitFault, deadlock, outage
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
+
+
+def _nobody(_: Flight) -> None:
+    raise AssertionError("nothing follows, so nothing is handed over")
 
 
 class _Group:
@@ -26,7 +31,9 @@ class _Group:
     def __init__(self, drive: gd.Drive) -> None:
         self._drive = drive
         self._identity = Identity()
-        self._committer = Committer(drive.environment, self._identity)
+        self._committer = Committer(
+            drive.environment, self._identity, land=self._land, hand_over=_nobody
+        )
         self._landed = threading.Semaphore(0)
         self.commits: list[str] = []
 
@@ -35,7 +42,7 @@ class _Group:
 
     def commit(self, claimed: list[Claimed]) -> None:
         """Submit all; the first is held up until the others wait behind it."""
-        first, *others = claimed
+        first, *others = (Flight(one) for one in claimed)
         with self._held_up() as (reached, release):
             leading = threading.Thread(target=self._submit, args=(first,))
             leading.start()
@@ -60,15 +67,13 @@ class _Group:
         yield reached, release
         event.remove(self._drive.engine, "commit", hold)
 
-    def _submit(self, claimed: Claimed) -> None:
-        self._committer.submit(
-            Pending(
-                claimed=claimed,
-                outcome=Returned(),
-                may_chain=False,
-                done=lambda _: self._landed.release(),
-            )
-        )
+    def _submit(self, flight: Flight) -> None:
+        self._committer.submit(Pending(flight, Returned(), may_chain=False))
+
+    def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
+        for _ in landed:
+            self._landed.release()
+        return []
 
 
 def test_what_ends_during_a_commit_goes_together_in_the_next_one(geneva: gd.Drive) -> None:

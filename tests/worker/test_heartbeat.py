@@ -77,7 +77,7 @@ def test_rows_in_its_name_that_a_worker_does_not_have_are_given_back_at_the_seco
 
     task = Task.create()
     identity = Identity()
-    heartbeat = Heartbeat(geneva.environment, identity, Flights(1))
+    heartbeat = Heartbeat(geneva.environment, identity, Flights())
     heartbeat.register()
     claim_due(geneva.environment, identity, limit=1)
 
@@ -95,11 +95,11 @@ def test_rows_that_a_worker_has_are_never_given_back(geneva: gd.Drive) -> None:
         def work(self) -> None: ...
 
     task = Task.create()
-    identity, flights = Identity(), Flights(1)
+    identity, flights = Identity(), Flights()
     heartbeat = Heartbeat(geneva.environment, identity, flights)
     heartbeat.register()
     [claimed] = claim_due(geneva.environment, identity, limit=1)
-    flights.add(claimed)
+    flights.add([claimed])
 
     for _ in range(3):
         heartbeat.beat()

@@ -44,7 +44,7 @@ def _beat_through(heartbeat: Heartbeat, seconds: _Seconds, count: int) -> list[b
 
 
 def test_a_newcomer_judges_nobody_for_one_heartbeat(geneva: gd.Drive, seconds: _Seconds) -> None:
-    heartbeat = Heartbeat(geneva.environment, Identity(), Flights(1))
+    heartbeat = Heartbeat(geneva.environment, Identity(), Flights())
     heartbeat.register()
     assert not heartbeat.may_judge
 
@@ -58,7 +58,7 @@ def test_a_newcomer_judges_nobody_for_one_heartbeat(geneva: gd.Drive, seconds: _
 def test_whoever_missed_its_own_heartbeat_judges_nobody_for_one_lease(
     geneva: gd.Drive, seconds: _Seconds
 ) -> None:
-    heartbeat = Heartbeat(geneva.environment, Identity(), Flights(1))
+    heartbeat = Heartbeat(geneva.environment, Identity(), Flights())
     heartbeat.register()
     assert _beat_through(heartbeat, seconds, 3) == [True, True, True]
 
@@ -71,7 +71,7 @@ def test_whoever_missed_its_own_heartbeat_judges_nobody_for_one_lease(
 
 
 def test_a_silence_shorter_than_the_lease_counts_too(geneva: gd.Drive, seconds: _Seconds) -> None:
-    heartbeat = Heartbeat(geneva.environment, Identity(), Flights(1))
+    heartbeat = Heartbeat(geneva.environment, Identity(), Flights())
     heartbeat.register()
     _beat_through(heartbeat, seconds, 1)
 
@@ -85,7 +85,7 @@ def test_a_worker_that_was_given_up_leaves_the_others_a_lease_as_well(
     geneva: gd.Drive, seconds: _Seconds
 ) -> None:
     store, identity = geneva.store, Identity()
-    heartbeat = Heartbeat(geneva.environment, identity, Flights(1))
+    heartbeat = Heartbeat(geneva.environment, identity, Flights())
     heartbeat.register()
     store.write(lambda connection: store.workers.forget(connection, [identity.id]))
 
