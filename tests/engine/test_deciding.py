@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -461,13 +461,34 @@ def test_an_execution_that_is_handed_over_sleeps_until_then() -> None:
     assert (move.wakes_at, move.claimable, move.stop) == (NOW + MINUTE, False, None)
 
 
-def test_an_execution_that_is_handed_over_while_paused_does_not_wake() -> None:
+@pytest.mark.parametrize("until", [NOW, NOW - MINUTE], ids=["now", "a minute ago"])
+def test_an_execution_that_is_handed_over_until_no_later_than_now_can_be_claimed_at_once(
+    until: datetime,
+) -> None:
+    change = decide(None, workflow(), execution(), HandedOver(until), NOW)
+
+    [move] = change.executions
+    assert (move.wakes_at, move.claimable, move.stop) == (None, True, None)
+
+
+@pytest.mark.parametrize("until", [NOW, NOW + MINUTE], ids=["now", "in a minute"])
+def test_an_execution_that_is_handed_over_while_paused_does_not_wake(until: datetime) -> None:
     asked = workflow(requested=Request.PAUSE)
 
-    change = decide(None, asked, execution(), HandedOver(NOW + MINUTE), NOW)
+    change = decide(None, asked, execution(), HandedOver(until), NOW)
 
     [move] = change.executions
     assert (move.wakes_at, move.claimable, move.stop) == (None, False, Request.PAUSE)
+
+
+@pytest.mark.parametrize("until", [NOW, NOW + MINUTE], ids=["now", "in a minute"])
+def test_an_execution_that_is_handed_over_while_canceled_does_not_wake(until: datetime) -> None:
+    asked = workflow(requested=Request.CANCEL)
+
+    change = decide(None, asked, execution(), HandedOver(until), NOW)
+
+    [move] = change.executions
+    assert (move.state, move.wakes_at, move.claimable) == (StepState.CANCELED, None, False)
 
 
 def test_a_lost_execution_is_decided_without_its_class() -> None:

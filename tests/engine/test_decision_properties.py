@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from operator import neg
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ outcomes: st.SearchStrategy[StepOutcome] = st.one_of(
     st.builds(Paused, st.none() | st.text(), errors),
     st.builds(Raised, st.just(ERROR), reactions, st.booleans()),
     st.builds(Lost, st.just("Worker w was lost."), limits),
-    st.builds(HandedOver, spans.map(lambda span: NOW + span)),
+    st.builds(HandedOver, (spans | spans.map(neg)).map(lambda span: NOW + span)),
 )
 workflows = st.builds(
     lambda requested, reason, queue, priority: workflow(
@@ -118,6 +119,17 @@ def test_every_decision_makes_legal_moves_only(
     assert [move.record for move in change.executions] == [running]
     assert change.executions[0].state in STEP_MOVES[StepState.IN_PROGRESS]
     assert {new.state for new in change.schedule} <= {StepState.SCHEDULED, StepState.CANCELED}
+
+
+@given(workflows, executions, outcomes)
+def test_what_can_be_claimed_is_free_and_awake(
+    record: WorkflowRecord, running: ExecutionRecord, outcome: StepOutcome
+) -> None:
+    [move] = decide(DEFINITION, record, running, outcome, NOW).executions
+
+    may_run = move.state is StepState.SCHEDULED and move.stop is None
+    assert [move.claimable, move.wakes_at is not None].count(True) == (1 if may_run else 0)
+    assert move.wakes_at is None or move.wakes_at > NOW
 
 
 @given(workflows, executions, outcomes)

@@ -93,7 +93,7 @@ def open_engine() -> Iterator[Callable[..., Engine]]:
 @pytest.fixture
 def rows(geneva: gd.Drive) -> Rows:
     """The rows of the `geneva` Drive, written past our own code."""
-    return Rows(geneva)
+    return Rows.of(geneva)
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Table, func, insert, select, update
+from sqlalchemy import Engine, Table, func, insert, select, update
 
 import geneva_drive as gd
+from geneva_drive.storage.tables import Tables
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
@@ -21,9 +22,13 @@ def missing(column: str) -> str:
 class Rows:
     """The rows of one Drive's tables."""
 
-    def __init__(self, drive: gd.Drive) -> None:
-        self.engine = drive.engine
-        self.tables = drive.store.tables
+    def __init__(self, engine: Engine, tables: Tables) -> None:
+        self.engine = engine
+        self.tables = tables
+
+    @classmethod
+    def of(cls, drive: gd.Drive) -> Rows:
+        return cls(drive.engine, drive.store.tables)
 
     def workflow(self, **changes: Any) -> Any:
         values = {"type": "Signup", "state": "ready", "created_at": NOW, "updated_at": NOW}
@@ -61,8 +66,9 @@ class Rows:
         return self.insert(self.tables.audit_entries, **values)
 
     def insert(self, table: Table, **values: Any) -> Any:
+        row = values if table is self.tables.workers else self.tables.keyed([values])[0]
         with self.engine.begin() as connection:
-            key = connection.execute(insert(table).values(**values)).inserted_primary_key
+            key = connection.execute(insert(table).values(**row)).inserted_primary_key
             return key and key[0]
 
     def change(self, table: Table, row_id: Any, **values: Any) -> None:
@@ -73,6 +79,15 @@ class Rows:
         with self.engine.connect() as connection:
             found = connection.execute(select(table).where(table.c.id == row_id))
             return dict(found.mappings().one())
+
+    def all(self) -> list[dict[str, Any]]:
+        """Read every row of every table."""
+        with self.engine.connect() as connection:
+            return [
+                dict(row)
+                for table in self.tables.metadata.sorted_tables
+                for row in connection.execute(select(table).order_by(table.c.id)).mappings()
+            ]
 
     def count(self, table: Table) -> int:
         with self.engine.connect() as connection:

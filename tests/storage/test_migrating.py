@@ -14,12 +14,14 @@ from sqlalchemy import Engine, insert, inspect, text
 
 import geneva_drive as gd
 from geneva_drive.storage import migrating
+from geneva_drive.storage.claims import Claim
 from geneva_drive.storage.dialects import sqlite
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.revisions import HEAD, REVISIONS
 from geneva_drive.storage.tables import Tables
 from geneva_drive.testing import speedrun
 from tests.storage.conftest import OpenDrive
+from tests.storage.rows import NOW, Rows
 from tests.storage.schema import describe
 
 TABLES = [
@@ -368,6 +370,57 @@ def test_a_migration_that_died_half_way_is_done_again(
     half_migrate(drive, count)
 
     assert drive.migrate() == (None, HEAD)
+
+    assert describe(drive.engine) == describe(whole.engine)
+
+
+def migrate_to_the_first(drive: gd.Drive) -> list[str]:
+    """Make the tables of revision 0001; give the statements that would bring them to 0002."""
+    first, _, later = drive.migration_sql().partition("-- Running upgrade 0001 -> 0002")
+    run_script(drive.engine, first.replace("BEGIN;", ""))
+    second, _, _ = later.replace("COMMIT;", "").partition("-- Running upgrade")
+    return second.split(";")
+
+
+@KEY_TYPES
+def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
+    key_type: KeyType,
+    empty_database_url: str,
+    another_database_url: str,
+    open_drive: OpenDrive,
+) -> None:
+    drive, fresh = open_drive(empty_database_url), open_drive(another_database_url)
+    prepare(drive.engine, key_type)
+    prepare(fresh.engine, key_type)
+    fresh.migrate()
+    migrate_to_the_first(drive)
+    rows = Rows(drive.engine, fresh.store.tables)
+    due = [rows.due(priority=priority) for priority in (0, 5, 0)]
+    rows.due(claimable=False, wakes_at=NOW)
+    before = rows.all()
+
+    assert drive.migrate() == ("0001", HEAD)
+
+    assert rows.all() == before
+    assert describe(drive.engine) == describe(fresh.engine)
+    assert drive.store.key_type is key_type
+    wish = Claim(
+        worker_id="w", claim_token="t", types=["Signup"], queues=["default"], limit=9, now=NOW
+    )
+    taken = drive.store.write_at_once(lambda c: drive.store.executions.claim(c, wish))
+    assert [execution.id for execution, _ in taken] == [due[1], due[0], due[2]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_an_upgrade_that_died_half_way_is_done_again(
+    count: int, empty_database_url: str, another_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive, whole = open_drive(empty_database_url), open_drive(another_database_url)
+    whole.migrate()
+    statements = migrate_to_the_first(drive)
+    run_script(drive.engine, ";".join(statements[:count]))
+
+    assert drive.migrate() == ("0001", HEAD)
 
     assert describe(drive.engine) == describe(whole.engine)
 

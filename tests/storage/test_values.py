@@ -60,7 +60,7 @@ def test_the_sessions_time_zone_does_not_matter(
     moment = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
     workflow_id = rows.workflow(started_at=moment)
     in_tokyo = open_drive(geneva.engine.url.update_query_dict(IN_TOKYO[database]))
-    their_rows = Rows(in_tokyo)
+    their_rows = Rows.of(in_tokyo)
 
     theirs = their_rows.workflow(started_at=moment)
 

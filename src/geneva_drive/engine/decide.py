@@ -248,7 +248,13 @@ class _Case:
         )
 
     def _hand_over(self, until: datetime) -> Change:
-        back = ExecutionMove(record=self.execution, state=StepState.SCHEDULED, wakes_at=until)
+        is_due = until <= self.now
+        back = ExecutionMove(
+            record=self.execution,
+            state=StepState.SCHEDULED,
+            claimable=is_due,
+            wakes_at=None if is_due else until,
+        )
         return Change(
             record=self.workflow,
             workflow=WorkflowMove(
@@ -283,7 +289,7 @@ def _pause(change: Change) -> Change:
             paused_step_name=change.workflow.next_step_name,
         ),
         executions=tuple(
-            replace(move, wakes_at=None, stop=Request.PAUSE)
+            replace(move, claimable=False, wakes_at=None, stop=Request.PAUSE)
             if move.state is StepState.SCHEDULED
             else move
             for move in change.executions
@@ -302,7 +308,11 @@ def _cancel(change: Change) -> Change:
         ),
         executions=tuple(
             replace(
-                move, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR, wakes_at=None
+                move,
+                state=StepState.CANCELED,
+                outcome=Outcome.CANCELED_BY_OPERATOR,
+                claimable=False,
+                wakes_at=None,
             )
             if move.state is StepState.SCHEDULED
             else move

@@ -101,7 +101,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """Another version of the code knows this step: let its workers take it."""
+    """Let another worker take it: one with the code that knows this step, or with a free thread."""
 
     until: datetime
 

@@ -19,6 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     text,
+    true,
 )
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.elements import ColumnElement
@@ -257,7 +258,8 @@ class Tables:
             columns: list[Any] = [*lane, c.priority.desc(), c.id]
             if not self.has_partial_indexes:
                 columns.insert(0, c.claimable)
-            self._index_where(f"step_executions_{name}", *columns, where=c.claimable)
+            # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
+            self._index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
         self._index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
         self._index_where("step_executions_held", c.worker_id, where=c.claim_token.is_not(None))
 

@@ -15,10 +15,13 @@ def upgrade() -> None:
     plan = op.get_context().config.attributes["plan"]  # type: ignore[union-attr]  # always run with a config
     table = f"{plan.prefix}step_executions"
     is_mysql = op.get_context().dialect.name in ("mysql", "mariadb")
-    claimable: sa.ColumnClause[Any] = sa.column("claimable")
+    # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
+    claimable = sa.column("claimable", sa.Boolean) == sa.true()
     urgency: list[Any] = [sa.column("priority").desc(), sa.column("id")]
-    op.drop_index(f"{table}_claim", table)
+    present = _indexes(table)
     for name, lane in ((f"{table}_claim", ["type"]), (f"{table}_claim_queue", ["type", "queue"])):
+        if name in present:
+            op.drop_index(name, table)
         columns = [*lane, *urgency]
         op.create_index(
             name,
@@ -27,3 +30,10 @@ def upgrade() -> None:
             postgresql_where=claimable,
             sqlite_where=claimable,
         )
+
+
+def _indexes(table: str) -> set[str]:
+    """Name the indexes there are: on MySQL, an upgrade that died leaves some of its own."""
+    if op.get_context().as_sql:
+        return {f"{table}_claim"}
+    return {str(index["name"]) for index in sa.inspect(op.get_bind()).get_indexes(table)}
