@@ -53,7 +53,12 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
         "paused_step_name": moved.paused_step_name,
         "updated_at": now,
     }
-    started = [move.record.started_at for move in change.executions if move.record.started_at]
+    started = [
+        move.record.started_at
+        for move in change.executions
+        # What goes back to be claimed by others was not begun.
+        if move.record.started_at and move.state is not StepState.SCHEDULED
+    ]
     if record.started_at is None and started:
         values["started_at"] = min(started)
     if change.context is not None:

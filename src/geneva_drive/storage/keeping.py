@@ -21,9 +21,15 @@ class KeptConnections:
     was raised is closed.
     """
 
-    def __init__(self, open_connection: Callable[[], Connection], most: int) -> None:
+    def __init__(
+        self,
+        open_connection: Callable[[], Connection],
+        most: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._open = open_connection
         self._most = most
+        self._clock = clock
         self._lock = threading.Lock()
         self._kept: list[tuple[Connection, float]] = []
         self._owner = os.getpid()
@@ -38,7 +44,7 @@ class KeptConnections:
             raise
         with self._lock:
             if len(self._kept) < self._most:
-                self._kept.append((connection, time.monotonic()))
+                self._kept.append((connection, self._clock()))
                 return
         connection.close()
 
@@ -56,7 +62,7 @@ class KeptConnections:
             if not self._kept:
                 return None
             connection, used_at = self._kept.pop()
-        if time.monotonic() - used_at < _FRESH.total_seconds():
+        if self._clock() - used_at < _FRESH.total_seconds():
             return connection
         # Rested for long: the engine asks a connection whether it lives when it hands it out.
         connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 # What would be done within this time is held ready: enough that no thread waits for a claim and
 # commits come in groups, and so little that nobody else could have begun it much earlier.
@@ -18,16 +19,17 @@ class Pace:
     Of steps that take seconds nothing is held ready: another worker would have begun them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._count = 0
-        self._since = time.monotonic()
+        self._since = clock()
         self._rate = 0.0
 
     def ended(self, count: int) -> None:
         with self._lock:
             self._count += count
-            now = time.monotonic()
+            now = self._clock()
             elapsed = now - self._since
             if elapsed >= _MEASURED_OVER:
                 self._rate = (self._rate + self._count / elapsed) / 2

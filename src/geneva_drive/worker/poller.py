@@ -66,10 +66,11 @@ class Poller:
 
     def _pause(self, took: int, rest: float, longest: float) -> float:
         """Say how long to rest, unless somebody rings: not at all while there may be more."""
-        if self._performer.free < 1:
-            self._performer.give_back_waiting(_LONGEST_WAIT)
-            return longest
-        return 0.0 if took else self._until_next(rest)
+        if took and self._performer.free > 0:
+            return 0.0
+        # Also where there is room to hold more ready: what waits for a thread waits as long.
+        self._performer.give_back_waiting(_LONGEST_WAIT)
+        return longest if self._performer.free < 1 else self._until_next(rest)
 
     def _claim(self) -> int:
         self._wake_sleepers()
