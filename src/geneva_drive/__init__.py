@@ -11,20 +11,26 @@ The names below are the public API; everything else may change.
 
 from __future__ import annotations
 
+import importlib
+import typing
+
 from geneva_drive import errors
+from geneva_drive.definition import doors
 from geneva_drive.definition.backoff import exponential, linear
 from geneva_drive.definition.conditions import cancel_if
 from geneva_drive.definition.heroes import HeroRef, register_hero
 from geneva_drive.definition.policies import ExceptionPolicy, Retry
 from geneva_drive.definition.step import removed_step, step
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.default import configure, current_drive
-from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import StepChanged, WorkflowChanged
+
+if typing.TYPE_CHECKING:
+    from geneva_drive.drive.default import configure, current_drive
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.drive.handles import WorkflowHandle
+    from geneva_drive.drive.step_executions import StepExecution
 
 __version__ = "0.1.0"
 
@@ -53,3 +59,34 @@ __all__ = [
     "removed_step",
     "step",
 ]
+
+# These bring SQLAlchemy along, which takes longer to load than all the rest: they are loaded when
+# somebody first asks for one of them, so that a module with workflow classes is imported quickly.
+_ON_DEMAND = {
+    "Drive": "geneva_drive.drive.drive",
+    "StepExecution": "geneva_drive.drive.step_executions",
+    "WorkflowHandle": "geneva_drive.drive.handles",
+    "configure": "geneva_drive.drive.default",
+    "current_drive": "geneva_drive.drive.default",
+}
+
+
+# Type checkers know these names from above; a __getattr__ would have them accept any other too.
+if not typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> typing.Any:
+        if name not in _ON_DEMAND:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(importlib.import_module(_ON_DEMAND[name]), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})
+
+
+def _default_drive() -> Drive:
+    return importlib.import_module(_ON_DEMAND["current_drive"]).current_drive()  # type: ignore[no-any-return]  # loaded by name
+
+
+doors.lead_to(_default_drive)

@@ -45,6 +45,14 @@ def _durability(value: object) -> str:
     return str(value)
 
 
+def _switch(value: object) -> bool:
+    switches = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+    answer = switches.get(str(value).lower())
+    if answer is None:
+        raise ValueError(f"{value!r} is neither 'on' nor 'off'")
+    return answer
+
+
 def _as_is(value: object) -> Any:
     return value
 
@@ -65,6 +73,7 @@ class Settings:
     max_result_size: int = field(default=1_048_576, metadata={"parse": _count})
     max_payload_size: int = field(default=1_048_576, metadata={"parse": _count})
     sqlite_durability: str = field(default="normal", metadata={"parse": _durability})
+    notify: bool = field(default=True, metadata={"parse": _switch})
     session_factory: Callable[[], Any] | None = field(default=None, metadata={"parse": _as_is})
     clock: Clock = field(default_factory=SystemClock, metadata={"parse": _as_is})
 

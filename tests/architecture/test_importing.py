@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import geneva_drive as gd
+
 
 @pytest.fixture(scope="module")
 def loaded() -> frozenset[str]:
@@ -18,13 +20,27 @@ def loaded() -> frozenset[str]:
     return frozenset(line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
 
 
-def test_importing_the_library_loads_its_rooms_up_to_the_drive(loaded: frozenset[str]) -> None:
-    assert {
-        "geneva_drive",
-        "geneva_drive.definition.workflow",
-        "geneva_drive.drive.drive",
-        "sqlalchemy",
-    } <= loaded
+def test_importing_the_library_loads_what_workflow_classes_need(loaded: frozenset[str]) -> None:
+    assert {"geneva_drive", "geneva_drive.definition.workflow", "geneva_drive.errors"} <= loaded
+
+
+def test_the_drive_is_loaded_by_its_name_and_without_the_object_mapper() -> None:
+    script = (
+        "import sys; import geneva_drive as gd; before = set(sys.modules); gd.Drive;"
+        "print(*('sqlalchemy.orm' in modules for modules in (before, sys.modules)),"
+        "*('sqlalchemy' in modules for modules in (before, sys.modules)))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "False False False True\n"
+
+
+def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'geneva_drive' has no attribute 'Dirve'$"):
+        _ = gd.Dirve  # type: ignore[attr-defined]  # a misspelling
 
 
 @pytest.mark.parametrize(
@@ -49,6 +65,7 @@ def test_importing_the_library_loads_its_rooms_up_to_the_drive(loaded: frozenset
         "pymysql",
         "pytest",
         "rich",
+        "sqlalchemy",
         "starlette",
         "uvicorn",
     ],

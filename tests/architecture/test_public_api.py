@@ -18,10 +18,10 @@ def test_the_public_names_are_sorted_and_named_once() -> None:
 def test_nothing_else_is_public(module: ModuleType) -> None:
     public = {
         name
-        for name, value in vars(module).items()
+        for name in dir(module)
         if not name.startswith("_")
         and name != "annotations"
-        and not (inspect.ismodule(value) and name not in module.__all__)
+        and not (inspect.ismodule(getattr(module, name)) and name not in module.__all__)
     }
 
     assert public == set(module.__all__)

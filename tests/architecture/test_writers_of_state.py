@@ -67,15 +67,13 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
 
 
 def _is_statement(function: ast.expr) -> bool:
-    """Say whether it is SQLAlchemy's `update(table)`, `sqlite.insert(table)` or `table.update()`."""
+    """Say whether it is SQLAlchemy's `update(table)`, or `sqlite.insert(table)`, or a method."""
     if isinstance(function, ast.Name):
         return function.id in STATEMENTS
     return (
         isinstance(function, ast.Attribute)
         and function.attr in STATEMENTS
-        and (
-            _name_of(function.value).endswith("table") or _name_of(function.value) in DIALECTS
-        )
+        and (_name_of(function.value).endswith("table") or _name_of(function.value) in DIALECTS)
     )
 
 

@@ -68,7 +68,7 @@ def test_ongoing_workflows_are_kept_however_old(
 def test_pruning_goes_on_until_nothing_is_left_to_delete(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("geneva_drive.drive.drive._PRUNE_BATCH", 2)
+    monkeypatch.setattr("geneva_drive.worker.housekeeping.retention._BATCH", 2)
     for _ in range(5):
         Delivery.create().cancel()
 

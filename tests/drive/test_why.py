@@ -169,7 +169,8 @@ def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
         connection.execute(table.delete().where(table.c.id == last(workflow).id))
 
     assert workflow.reload().why() == (
-        "It is ready, but nothing is scheduled; `resume_at` chooses where to go on."
+        "It is ready, but nothing is scheduled; a worker with its class will see to it, and "
+        "`resume_at` chooses where to go on."
     )
 
 

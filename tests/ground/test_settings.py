@@ -47,6 +47,7 @@ CASES: list[tuple[str, object, str, object]] = [
     ("max_result_size", 10, "10", 10),
     ("max_payload_size", 20, " 20 ", 20),
     ("sqlite_durability", "full", "full", "full"),
+    ("notify", False, "off", False),
 ]
 
 
@@ -90,7 +91,7 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
     assert str(caught.value) == (
         "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
         "heartbeat_interval, lease, max_payload_size, max_recoveries, max_result_size, "
-        "poll_interval, retention, session_factory, sqlite_durability, table_prefix."
+        "notify, poll_interval, retention, session_factory, sqlite_durability, table_prefix."
     )
 
 
@@ -122,6 +123,7 @@ BAD: list[tuple[str, object, str]] = [
         f"{'x' * 31!r} is not a table prefix: letters, digits, _, at most 30 long",
     ),
     ("sqlite_durability", "off", "'off' is neither 'normal' nor 'full'"),
+    ("notify", "maybe", "'maybe' is neither 'on' nor 'off'"),
 ]
 
 

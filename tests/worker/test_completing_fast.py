@@ -21,12 +21,6 @@ WORKER = Identity(id="worker")
 Write = Callable[[gd.Drive, Sequence[Ending], Chaining | None], list[Applied | None]]
 
 
-@pytest.fixture(autouse=True)
-def _on_a_database_with_a_fast_way(database: str) -> None:
-    if database == "mysql":
-        pytest.skip("MySQL and MariaDB complete the general way.")
-
-
 @pytest.fixture
 def parcels(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
     class Parcel(gd.Workflow):

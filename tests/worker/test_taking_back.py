@@ -10,7 +10,12 @@ import geneva_drive as gd
 from geneva_drive.definition import registry
 from geneva_drive.testing import crash_after, drain, expire_leases
 from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.flights import Flights
+from geneva_drive.worker.heartbeat import Heartbeat
+from geneva_drive.worker.housekeeping.dead_workers import DeadWorkers
+from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.identity import Identity
+from tests.worker.at_once import at_once
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import Watch, rows_of, wait, wait_until
 
@@ -182,4 +187,55 @@ def test_a_worker_that_is_gone_is_forgotten_once_nothing_is_in_its_name(geneva: 
 
     geneva.housekeep()
 
+    assert geneva.workers == []
+
+
+def test_who_may_not_judge_takes_nothing_back(geneva: gd.Drive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+    _claim_and_die(geneva)
+
+    assert DeadWorkers(may_judge=lambda: False)(geneva.environment) == Round(0, False)
+
+    assert rows_of(task) == [("work", "in_progress", None)]
+
+
+def test_two_at_once_take_each_execution_back_once(geneva: gd.Drive, make_drive: MakeDrive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    tasks = [Task.create() for _ in range(20)]
+    _claim_and_die(geneva)
+
+    counts = at_once([make_drive(), make_drive()], lambda drive: drive.housekeep())
+
+    assert sum(counts) == 20
+    assert [rows_of(task) for task in tasks] == [
+        [("work", "failed", "recovered"), ("work", "scheduled", None)]
+    ] * 20
+
+
+def test_a_silent_worker_keeps_its_name_until_the_last_of_its_executions_is_taken(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geneva_drive.engine.recovery._BATCH", 1)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    tasks = [Task.create() for _ in range(3)]
+    identity = Identity(name="box:7")
+    Heartbeat(geneva.environment, identity, Flights()).register()
+    claim_due(geneva.environment, identity, limit=3)
+    expire_leases(geneva)
+
+    assert geneva.housekeep() == 3
+
+    errors = [task.step_executions[0].error_message for task in tasks]
+    assert errors == ["Worker box:7 was lost."] * 3
     assert geneva.workers == []

@@ -2,24 +2,82 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import geneva_drive as gd
 from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.housekeeping.dead_workers import DeadWorkers
+from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.identity import Identity
 
 
-def test_recovery_goes_on_behind_a_row_that_cannot_be_recovered(geneva: gd.Drive) -> None:
-    class Task(gd.Workflow):
-        @gd.step
-        def work(self) -> None: ...
+class Task(gd.Workflow[Any]):
+    type_name = "test_unwritable_rows.Task"
 
-    tasks = [Task.create() for _ in range(3)]
-    claim_due(geneva.environment, Identity(), 3)
-    table = geneva.store.tables.workflows
-    with geneva.engine.begin() as connection:
-        # By hand, as no code of ours would: its execution is still in progress.
-        connection.execute(table.update().where(table.c.id == tasks[0].id).values(state="canceled"))
+    @gd.step
+    def work(self) -> None: ...
+
+
+def _lost(drive: gd.Drive, count: int) -> list[gd.WorkflowHandle[Any]]:
+    """Leave workflows in the hands of a worker that is gone."""
+    tasks = [Task.create() for _ in range(count)]
+    claim_due(drive.environment, Identity(), count)
+    return tasks
+
+
+def _set_state(drive: gd.Drive, task: gd.WorkflowHandle[Any], state: str) -> None:
+    """Write a state by hand, as no code of ours would: its execution is still in progress."""
+    table = drive.store.tables.workflows
+    with drive.engine.begin() as connection:
+        connection.execute(table.update().where(table.c.id == task.id).values(state=state))
+
+
+def _states(task: gd.WorkflowHandle[Any]) -> list[str]:
+    return [execution.state for execution in task.step_executions]
+
+
+def test_recovery_goes_on_behind_a_row_that_cannot_be_recovered(geneva: gd.Drive) -> None:
+    tasks = _lost(geneva, 3)
+    _set_state(geneva, tasks[0], "canceled")
 
     geneva.housekeep()
 
-    states = [[e.state for e in task.step_executions] for task in tasks]
-    assert states == [["in_progress"], ["failed", "scheduled"], ["failed", "scheduled"]]
+    assert [_states(task) for task in tasks] == [
+        ["in_progress"],
+        ["failed", "scheduled"],
+        ["failed", "scheduled"],
+    ]
+
+
+def test_rows_that_cannot_be_recovered_are_told_once_and_leave_their_place_to_others(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("geneva_drive.engine.recovery._BATCH", 2)
+    tasks = _lost(geneva, 5)
+    for task in tasks[:3]:
+        _set_state(geneva, task, "canceled")
+    take_back = DeadWorkers(may_judge=lambda: True)
+
+    rounds = [take_back(geneva.environment) for _ in range(4)]
+
+    assert rounds == [Round(0, True), Round(1, True), Round(1, False), Round(0, False)]
+    assert [_states(task) for task in tasks[3:]] == [["failed", "scheduled"]] * 2
+    told = [message for message in caplog.messages if "Nothing can be recorded" in message]
+    assert len(told) == 3
+
+
+def test_another_claim_of_a_row_that_was_passed_over_is_taken_back(geneva: gd.Drive) -> None:
+    [task] = _lost(geneva, 1)
+    _set_state(geneva, task, "canceled")
+    take_back = DeadWorkers(may_judge=lambda: True)
+    assert take_back(geneva.environment) == Round(0, False)
+    _set_state(geneva, task, "ready")
+    table = geneva.store.tables.step_executions
+    with geneva.engine.begin() as connection:
+        connection.execute(table.update().values(claim_token="another"))
+
+    assert take_back(geneva.environment) == Round(1, False)
+
+    assert _states(task) == ["failed", "scheduled"]

@@ -12,11 +12,11 @@ _find: Callable[[], Drive] | None = None
 
 
 def lead_to(find: Callable[[], Drive]) -> None:
-    """Tell the classes where the default Drive is found; called once, by the drive room."""
+    """Tell the classes where the default Drive is found; called once, by the package itself."""
     global _find
     _find = find
 
 
 def default_drive() -> Drive:
-    assert _find is not None, "geneva_drive.drive is imported with the package"
+    assert _find is not None, "geneva_drive itself is imported before its rooms"
     return _find()

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handles import WorkflowHandle
+    from geneva_drive.drive.joining import JoinedTransaction
     from geneva_drive.drive.queries import WorkflowQuery
-    from geneva_drive.drive.workflows import JoinedTransaction, Workflows
+    from geneva_drive.drive.workflows import Workflows
     from geneva_drive.telemetry import StepLogger
 
 if TYPE_CHECKING:

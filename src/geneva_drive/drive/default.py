@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from geneva_drive.definition import doors
 from geneva_drive.drive.drive import Drive
 from geneva_drive.settings import database_url_from_environment
 
@@ -54,6 +53,3 @@ def current_drive() -> Drive:
         if _default is None:
             _default = make_drive(None)
         return _default
-
-
-doors.lead_to(current_drive)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -19,18 +19,19 @@ from geneva_drive.drive.queries import ExecutionQuery
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.waking import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.database import Database
+from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
 from geneva_drive.worker.housekeeping import housekeep
-from geneva_drive.worker.worker import Worker
+from geneva_drive.worker.housekeeping.retention import prune
+from geneva_drive.worker.worker import Queues, Worker
 
 W = TypeVar("W", bound=Workflow[Any])
-
-_PRUNE_BATCH = 500
 
 
 class Drive:
@@ -83,8 +84,15 @@ class Drive:
                         clock=self._clock,
                         events=self.events,
                         open_handle=self.open_handle,
+                        wakeups=Wakeups(self._hints()),
                     )
         return self._environment
+
+    def _hints(self) -> Hints:
+        if not self.settings.notify:
+            return Hints()
+        database, channel = self._database, f"{self.settings.table_prefix}due"
+        return database.dialect.hints(database.engine, channel, database.write_at_once)
 
     @property
     def store(self) -> Store:
@@ -120,8 +128,11 @@ class Drive:
         given = {"state": state, "type": type, "queue": queue}
         return ExecutionQuery(self, {name: v for name, v in given.items() if v is not None})
 
-    def worker(self, queues: Iterable[str] | None = None, concurrency: int = 8) -> Worker:
+    def worker(self, queues: Queues | None = None, concurrency: int = 8) -> Worker:
         """Make a worker for the classes that this process has imported.
+
+        `queues` are those it serves, all if left out; as a mapping, with how many steps of each
+        to run at once: `queues={"mail": 2, "default": None}`.
 
         >>> import geneva_drive as gd
         >>> drive = gd.configure("sqlite:///doctest.db")
@@ -134,27 +145,28 @@ class Drive:
         return Worker(self.environment, queues=queues, concurrency=concurrency)
 
     def housekeep(self) -> int:
-        """Do once what every worker does beside: wake sleepers, take back lost executions."""
+        """Do once what every worker does beside its steps; count what was changed.
+
+        Sleepers wake, what dead workers held is scheduled again, orphans are adopted, and with the
+        setting `retention` old workflows are deleted. Safe while workers do the same.
+        """
         return housekeep(self.environment)
 
-    def prune(self, older_than: Duration | None = None) -> int:
+    def prune(
+        self,
+        older_than: Duration | None = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
         """Delete workflows that ended longer ago than this, in small batches; count them.
 
-        Without `older_than`, the setting `retention` rules.
+        Without `older_than`, the setting `retention` rules. `progress` is called after each batch
+        with the number of workflows in it.
         """
         span = self.settings.retention if older_than is None else _age(older_than)
         if span is None:
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
-        before = self.clock.now() - span
-        store = self.store
-        total = 0
-        while True:
-            count = store.write(
-                lambda connection: store.workflows.delete_ended(connection, before, _PRUNE_BATCH)
-            )
-            total += count
-            if count < _PRUNE_BATCH:
-                return total
+        return prune(self.environment, span, progress)
 
     @property
     def workers(self) -> list[WorkerRecord]:
@@ -171,7 +183,7 @@ class Drive:
         return explain(record, tuple(active), self.workers, self.clock.now())
 
     def wake_workers(self) -> None:
-        """Tell the workers of this process that there may be something to do."""
+        """Tell workers that there may be something to do."""
         if self._environment is not None:
             self._environment.wakeups.ring()
 

@@ -30,7 +30,7 @@ def explain(
 def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
     reason = f" ({workflow.paused_reason.splitlines()[0]})" if workflow.paused_reason else ""
     step = workflow.next_step_name
-    if "StepVanished" in reason:
+    if step is None or "StepVanished" in reason:
         return f"It is paused since {_moment(workflow.paused_at)}{reason}."
     way_on = f"`resume` lets step {step!r} run" if active else f"`resume` runs step {step!r} again"
     return (
@@ -46,7 +46,10 @@ def _ready(
     now: datetime,
 ) -> str:
     if not active:
-        return "It is ready, but nothing is scheduled; `resume_at` chooses where to go on."
+        return (
+            "It is ready, but nothing is scheduled; a worker with its class will see to it, and "
+            "`resume_at` chooses where to go on."
+        )
     execution = active[0]
     step = execution.step_name
     if execution.state is StepState.IN_PROGRESS:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-from sqlalchemy import Connection, Engine, event
-from sqlalchemy.orm import Session, SessionTransaction, scoped_session
 
 from geneva_drive import serialization
 from geneva_drive.definition import options
 from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.drive import joining
 from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.joining import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine import announcing, creating, heroes
-from geneva_drive.engine.creating import Created, Existing, NewWorkflow, Refused
+from geneva_drive.engine.creating import Answer, Created, Existing, NewWorkflow, Refused
 from geneva_drive.errors import (
     AlreadyRunning,
     InvalidInput,
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
 W = TypeVar("W", bound=Workflow[Any])
-
-JoinedTransaction = Session | Connection
 
 _MAX_KEY_LENGTH = 255
 
@@ -57,10 +53,10 @@ class Workflows(Generic[W]):
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
             raise InvalidInput("gd.Workflow has no steps; create workflows of a class of yours.")
-        session = _opened(session)
+        joined = joining.opened(session)
         new = NewWorkflow(
             definition=definition_of(self._class),
-            hero=heroes.reference_to(hero, session if isinstance(session, Session) else None),
+            hero=heroes.reference_to(hero, joining.session_of(joined)),
             allow_multiple=allow_multiple,
             context=self._context(context),
             queue=_job_option(options.queue, queue),
@@ -68,7 +64,7 @@ class Workflows(Generic[W]):
             wait=None if wait is None else _wait(wait),
             idempotency_key=_key(idempotency_key),
         )
-        answer = self._write(new, session)
+        answer = self._write(new, joined)
         match answer:
             case Created(workflow=workflow) | Existing(workflow=workflow):
                 return self._drive.open_handle(workflow)
@@ -141,27 +137,25 @@ class Workflows(Generic[W]):
             setting="max_payload_size",
         )
 
-    def _write(
-        self, new: NewWorkflow, session: JoinedTransaction | None
-    ) -> Created | Existing | Refused:
+    def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> Answer:
         store = self._drive.store
         now = self._drive.clock.now()
-        joined = session.connection() if isinstance(session, Session) else session
         if joined is None:
             answer = creating.start(store, new, now)
             store.database.after_commit(lambda: self._announce(answer))
             return answer
-        _check_same_database(joined, store.database.engine)
-        store.database.dialect.join(joined)
+        connection = joining.connection_of(joined, store.database.engine)
+        store.database.dialect.join(connection)
         with store.database.translating():
-            answer = creating.create(joined, store, new, now)
-        if store.database.is_joined_to(joined):
+            answer = creating.create(connection, store, new, now)
+        session = joining.session_of(joined)
+        if store.database.is_joined_to(connection):
             store.database.after_commit(lambda: self._announce(answer))
-        elif isinstance(session, Session):
-            _after_commit(session, lambda: self._announce_if_kept(answer))
+        elif session is not None:
+            joining.after_commit(session, lambda: self._announce_if_kept(answer))
         return answer
 
-    def _announce_if_kept(self, answer: Created | Existing | Refused) -> None:
+    def _announce_if_kept(self, answer: Answer) -> None:
         """Tell of a workflow unless the savepoint it was made in was rolled back."""
         store = self._drive.store
         with store.reading() as connection:
@@ -169,7 +163,7 @@ class Workflows(Generic[W]):
         if is_kept:
             self._announce(answer)
 
-    def _announce(self, answer: Created | Existing | Refused) -> None:
+    def _announce(self, answer: Answer) -> None:
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:
@@ -213,50 +207,3 @@ def _key(value: object) -> str | None:
             f"An idempotency key is text of 1 to {_MAX_KEY_LENGTH} characters, not {value!r}."
         )
     return value
-
-
-def _check_same_database(connection: Connection, engine: Engine) -> None:
-    if _place(connection.engine) != _place(engine):
-        raise InvalidInput(
-            "The session passed to create() is connected to another database than the Drive, so "
-            "that they cannot commit together."
-        )
-
-
-def _place(engine: Engine) -> tuple[str, str | None]:
-    """Tell databases apart, whatever driver or host name leads to them."""
-    url = engine.url
-    is_file = url.get_backend_name() == "sqlite" and url.database
-    return engine.name, str(Path(str(url.database)).resolve()) if is_file else url.database
-
-
-def _opened(session: object) -> JoinedTransaction | None:
-    opened = session() if isinstance(session, scoped_session) else session
-    if opened is None or isinstance(opened, Session | Connection):
-        return opened
-    raise InvalidInput(
-        f"create(session=...) takes a SQLAlchemy Session or Connection, not {opened!r}."
-    )
-
-
-_TO_TELL = "geneva_to_tell"
-
-
-def _after_commit(session: Session, tell: Callable[[], None]) -> None:
-    """Call `tell` once the caller's transaction is committed, and never if it is rolled back."""
-    session.info.setdefault(_TO_TELL, []).append(tell)
-    if not event.contains(session, "after_commit", _committed):
-        event.listen(session, "after_commit", _committed)
-        event.listen(session, "after_soft_rollback", _rolled_back)
-
-
-def _committed(session: Session) -> None:
-    if session.in_nested_transaction():
-        return  # a savepoint was released, and its transaction may still be rolled back
-    for tell in session.info.pop(_TO_TELL, ()):
-        tell()
-
-
-def _rolled_back(session: Session, transaction: SessionTransaction) -> None:
-    if transaction.parent is None:
-        session.info.pop(_TO_TELL, None)

@@ -77,6 +77,12 @@ class Applied:
         return any(move.state is StepState.FAILED for move in self.change.executions)
 
     @property
+    def leaves_something_due(self) -> bool:
+        """Say whether there may be something for another worker, or for this one, to claim."""
+        is_back = any(move.claimable for move in self.change.executions)
+        return is_back or (bool(self.change.schedule) and self.chained is None)
+
+    @property
     def chained(self) -> ExecutionRecord | None:
         """The new execution, if it was inserted already claimed."""
         is_claimed = self.scheduled is not None and self.scheduled.claim_token is not None

@@ -127,5 +127,5 @@ def announce(environment: Environment, applied: Sequence[Applied]) -> None:
     told = applied if events.wanted else [one for one in applied if one.has_failure]
     if told:
         events.emit(announcing.events_of(told, environment.clock.now()))
-    if any(one.change.schedule and one.chained is None for one in applied):
+    if any(one.leaves_something_due for one in applied):
         environment.wakeups.ring()

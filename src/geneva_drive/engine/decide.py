@@ -53,7 +53,7 @@ def decide(
     back need not have the class.
     """
     case = _Case(definition, workflow, execution, now)
-    return _honour_request(case.change_for(outcome))
+    return honour_request(case.change_for(outcome))
 
 
 def ending_of(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | None:
@@ -266,7 +266,7 @@ class _Case:
         )
 
 
-def _honour_request(change: Change) -> Change:
+def honour_request(change: Change) -> Change:
     """Let a pause or cancel that was asked for while the step ran take effect now."""
     requested = change.record.requested
     moved = change.workflow

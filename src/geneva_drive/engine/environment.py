@@ -24,5 +24,5 @@ class Environment:
     clock: Clock
     events: Events
     open_handle: Callable[[WorkflowRecord], Any]
-    wakeups: Wakeups = field(default_factory=Wakeups)
+    wakeups: Wakeups
     loop: LoopThread = field(default_factory=LoopThread)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
 from sqlalchemy import Connection, inspect
-from sqlalchemy.orm import DeclarativeBase, DeclarativeBaseNoMeta, Mapper, Session
 
 from geneva_drive import serialization
 from geneva_drive.definition.heroes import HeroRef, loader_of
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import HeroGone, InvalidInput
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 MAX_ID_LENGTH = 255
 
@@ -22,8 +25,8 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
     """Name a hero by type and id; a pending one is flushed if its session is at hand."""
     if hero is None or isinstance(hero, HeroRef):
         return _checked(hero)
-    state = inspect(hero, raiseerr=False)
-    if state is None or isinstance(state, Mapper) or not hasattr(state, "mapper"):
+    state: Any = inspect(hero, raiseerr=False)
+    if not getattr(state, "is_instance", False):
         raise InvalidInput(f"A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not {hero!r}.")
     if session is not None and state.pending:
         session.flush()
@@ -90,6 +93,9 @@ def load(
 
 
 def _get(connection: Connection, mapped: type, key: Any) -> Any:
+    # Who has mapped heroes has loaded this; for the others it would take as long as all the rest.
+    from sqlalchemy.orm import Session
+
     with Session(
         connection, join_transaction_mode="create_savepoint", expire_on_commit=False
     ) as session:
@@ -124,15 +130,18 @@ def _declared_hero(workflow_class: type[Workflow[Any]] | None) -> type | None:
     for base in workflow_class.__mro__ if workflow_class else ():
         for parent in getattr(base, "__orig_bases__", ()):
             for argument in get_args(parent):
-                if isinstance(argument, type) and isinstance(
-                    inspect(argument, raiseerr=False), Mapper
-                ):
+                if isinstance(argument, type) and _is_mapped(argument):
                     return argument
     return None
 
 
+def _is_mapped(given: type) -> bool:
+    return getattr(inspect(given, raiseerr=False), "is_mapper", False)
+
+
 def _declarative_classes() -> Iterator[type]:
-    for root in (DeclarativeBase, DeclarativeBaseNoMeta):
+    orm = sys.modules.get("sqlalchemy.orm")
+    for root in (orm.DeclarativeBase, orm.DeclarativeBaseNoMeta) if orm else ():
         for base in root.__subclasses__():
             for mapper in base.registry.mappers:
                 yield mapper.class_

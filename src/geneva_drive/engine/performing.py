@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import Session
 
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine import commit
@@ -26,7 +25,7 @@ from geneva_drive.engine.outcome import (
     Skipped,
     StepOutcome,
 )
-from geneva_drive.errors import ClaimLost, InvalidStateError, StorageError
+from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.records import ExecutionRecord
 
 _MAX_RUNS = 5
@@ -35,22 +34,6 @@ _MARK = "geneva_body"
 
 # Asked only when the outcome is written: by then the worker may have begun to stop.
 MayChain = Callable[[], Chaining | None]
-
-
-class StepSession(Session):
-    """The session of a step with `transaction=True`; it commits with the step's completion."""
-
-    def commit(self) -> NoReturn:
-        raise InvalidStateError(
-            "This session commits together with the step; do not call commit() on it. "
-            "Return from the step to commit, raise to roll back."
-        )
-
-    def rollback(self) -> NoReturn:
-        raise InvalidStateError(
-            "This session rolls back if the step raises; do not call rollback() on it. "
-            "For a part of the work use session.begin_nested()."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +124,9 @@ def _perform_in_transaction(
 def _run_and_commit(
     run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
+    # Loads SQLAlchemy's ORM, which only these steps need.
+    from geneva_drive.engine.step_session import StepSession
+
     database = environment.store.database
     with (
         database.transaction() as connection,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
@@ -10,22 +11,45 @@ from geneva_drive.engine.commit import Applied, Ending
 from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import Lost
-from geneva_drive.storage.records import ExecutionRecord, WorkerRecord
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkerRecord
 
 _BATCH = 200
 
 
-def take_back(environment: Environment) -> int:
-    """Schedule again what workers hold that are silent past the lease; count it."""
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a worker held: another claim of the same execution is another matter."""
+
+    execution_id: Key
+    token: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What came of taking back a batch."""
+
+    count: int
+    has_more: bool
+    passed_over: frozenset[Claim]  # of which nothing can be recorded, so far as is known
+
+
+def take_back(environment: Environment, passing_over: frozenset[Claim] = frozenset()) -> Taken:
+    """Schedule again a batch of what workers hold that are silent past the lease.
+
+    What was tried and is still there next time is passed over: it would be refused again, and
+    stand in the way of the rows behind it.
+    """
     store, settings = environment.store, environment.settings
     with store.reading() as connection:
         workers = store.workers.all(connection, settings.lease)
         living = [worker.id for worker in workers if worker.is_alive]
-        held = store.executions.held_by_none_of(connection, living, _BATCH)
+        limit = _BATCH + len(passing_over)
+        found = store.executions.held_by_none_of(connection, living, limit)
     with store.reading() as connection:
         # Once more, in this order: a worker may have signed on and claimed between the two looks.
         newcomers = {w.id for w in store.workers.all(connection, settings.lease) if w.is_alive}
-    held = [record for record in held if record.worker_id not in newcomers]
+    lost = [record for record in found if record.worker_id not in newcomers]
+    wanted = [record for record in lost if _claim(record) not in passing_over]
     names = {worker.id: worker.name for worker in workers}
     endings = [
         _lost(
@@ -33,11 +57,20 @@ def take_back(environment: Environment) -> int:
             f"Worker {names.get(record.worker_id or '', record.worker_id)} was lost.",
             settings.max_recoveries,
         )
-        for record in held
+        for record in wanted
     ]
-    taken = _count(commit_endings(environment, endings)) if endings else 0
-    _bury(environment, [worker for worker in workers if not worker.heard_within_lease])
-    return taken
+    applied = commit_endings(environment, endings) if endings else []
+    has_more = len(found) == limit
+    if not has_more:
+        # The last of what they held: from now on nobody asks for their names.
+        _bury(environment, [worker for worker in workers if not worker.heard_within_lease])
+    still_there = {_claim(record) for record in lost} & passing_over
+    untaken = {_claim(record) for record, one in zip(wanted, applied, strict=True) if one is None}
+    return Taken(
+        count=_count(applied),
+        has_more=has_more,
+        passed_over=(passing_over if has_more else frozenset(still_there)) | untaken,
+    )
 
 
 def give_back(
@@ -47,6 +80,10 @@ def give_back(
     limit = environment.settings.max_recoveries if counted else None
     endings = [_lost(record, why, limit) for record in held]
     return _count(commit_endings(environment, endings)) if endings else 0
+
+
+def _claim(record: ExecutionRecord) -> Claim:
+    return Claim(record.id, record.claim_token)
 
 
 def _lost(record: ExecutionRecord, why: str, limit: int | None) -> Ending:

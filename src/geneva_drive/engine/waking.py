@@ -1,15 +1,18 @@
-"""Telling workers of this process that there is something to do."""
+"""Telling workers that there is something to do."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 
+from geneva_drive.storage.hints import Hints
+
 
 class Wakeups:
     """Rings for everybody who listens; a hint only, as polling always finds what is due."""
 
-    def __init__(self) -> None:
+    def __init__(self, hints: Hints) -> None:
+        self.hints = hints
         self._listeners: tuple[threading.Event, ...] = ()
         self._lock = threading.Lock()
 
@@ -24,5 +27,7 @@ class Wakeups:
         return leave
 
     def ring(self) -> None:
+        """Wake the workers of this process at once, those of others by the database's hint."""
         for bell in self._listeners:
             bell.set()
+        self.hints.send()

@@ -197,7 +197,7 @@ class Executions:
         query = (
             select(self._table)
             .where(c.claim_token.is_not(None), c.worker_id.not_in(worker_ids))
-            .order_by(c.id)
+            .order_by(c.worker_id, c.id)
             .limit(limit)
         )
         return list(self._by_id(connection, query).values())

@@ -63,6 +63,10 @@ class Tables:
         self.dead_letters = self._dead_letters()
         self.workers = self._workers()
 
+    def quoted(self, table: Table) -> str:
+        """Write a name into a statement for PostgreSQL or SQLite: a prefix may be in capitals."""
+        return f'"{table.name}"'
+
     def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Give rows to be inserted their keys, where it is not the database that makes them."""
         if self.key_type is KeyType.UUID:
@@ -131,7 +135,7 @@ class Tables:
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))
-        return self._table(
+        table = self._table(
             "workflows",
             self._key(),
             Column("type", name_type(), nullable=False),
@@ -172,10 +176,14 @@ class Tables:
                 where=f"state NOT IN ({ended}) AND NOT allow_multiple",
             ),
             Index(f"{self.prefix}workflows_hero", "hero_type", "hero_id"),
-            Index(f"{self.prefix}workflows_state", "state", "type"),
+            Index(f"{self.prefix}workflows_state", "state", "type", "id"),
             # Or the id of a pruned workflow could be given to a new one.
             sqlite_autoincrement=True,
         )
+        c = table.c
+        self._index_where("workflows_finished", c.finished_at, where=c.finished_at.is_not(None))
+        self._index_where("workflows_canceled", c.canceled_at, where=c.canceled_at.is_not(None))
+        return table
 
     def _step_executions(self) -> Table:
         active = ", ".join(f"'{state}'" for state in sorted(ACTIVE_STEP_STATES))
@@ -261,7 +269,8 @@ class Tables:
             # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
             self._index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
         self._index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
-        self._index_where("step_executions_held", c.worker_id, where=c.claim_token.is_not(None))
+        held = [c.worker_id] if self.has_partial_indexes else [c.claim_token, c.worker_id]
+        self._index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
 
     def _audit_entries(self) -> Table:
         return self._table(
@@ -295,6 +304,8 @@ class Tables:
                 marker="pending",
                 where="state = 'pending'",
             ),
+            # Deleting a workflow looks for what refers to it.
+            Index(f"{self.prefix}dead_letters_workflow", "workflow_id"),
         )
 
     def _workers(self) -> Table:

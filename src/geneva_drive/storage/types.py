@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, DateTime, Integer, String, Text, Uuid
-from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from geneva_drive import serialization
+
+
+def _types_of(dialect_name: str) -> Any:
+    """Load a database's own types when it is used: each takes longer to load than all of ours."""
+    return importlib.import_module(f"sqlalchemy.dialects.{dialect_name}")
 
 
 class Moment(TypeDecorator[datetime]):
@@ -21,9 +26,11 @@ class Moment(TypeDecorator[datetime]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name == "postgresql":
-            return dialect.type_descriptor(postgresql.TIMESTAMP(timezone=True, precision=6))
+            return dialect.type_descriptor(
+                _types_of("postgresql").TIMESTAMP(timezone=True, precision=6)
+            )
         if dialect.name in ("mysql", "mariadb"):
-            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+            return dialect.type_descriptor(_types_of("mysql").DATETIME(fsp=6))
         return dialect.type_descriptor(DateTime())
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
@@ -58,7 +65,7 @@ class Name(TypeDecorator[str]):
         is_mariadb = getattr(dialect, "is_mariadb", False)
         collation = "utf8mb4_nopad_bin" if is_mariadb else "utf8mb4_0900_bin"
         return dialect.type_descriptor(
-            mysql.VARCHAR(length, charset="utf8mb4", collation=collation)
+            _types_of("mysql").VARCHAR(length, charset="utf8mb4", collation=collation)
         )
 
 
@@ -75,7 +82,7 @@ class FreeText(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         # MySQL's TEXT ends at 64 KiB.
         is_mysql = dialect.name in ("mysql", "mariadb")
-        return dialect.type_descriptor(mysql.LONGTEXT() if is_mysql else Text())
+        return dialect.type_descriptor(_types_of("mysql").LONGTEXT() if is_mysql else Text())
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - as in TypeDecorator
         return None if value is None else serialization.safe_text(value)

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, delete, exists, func, insert, select, update
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import (
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
-from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState, WorkflowState
+from geneva_drive.states import (
+    ACTIVE_STEP_STATES,
+    ENDED_WORKFLOW_STATES,
+    STORED_WORKFLOW_STATES,
+    StepState,
+    WorkflowState,
+)
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import Key, WorkflowRecord
 from geneva_drive.storage.tables import Tables
@@ -143,21 +160,90 @@ class Workflows:
         query = select(c.type, c.state, func.count()).group_by(c.type, c.state)
         return {(row[0], WorkflowState(row[1])): row[2] for row in connection.execute(query)}
 
-    def delete_ended(self, connection: Connection, before: datetime, limit: int) -> int:
-        """Delete a batch of workflows that ended before a moment, with all that belongs to them."""
+    def orphans(
+        self, connection: Connection, type_name: str, *, after: Key | None, portion: int
+    ) -> tuple[Sequence[Key], Key | None]:
+        """Look for orphans among the next ready workflows of a type, in the order of their ids.
+
+        The second answer is the last id of the portion, and None if there are no more after it.
+        """
         c = self._table.c
-        ended_at = func.coalesce(c.finished_at, c.canceled_at)
-        query = (
-            select(c.id)
-            .where(c.state.in_(ENDED_WORKFLOW_STATES), ended_at < before)
-            .order_by(c.id)
-            .limit(limit)
+        walk = [c.state == WorkflowState.READY, c.type == type_name]
+        if after is not None:
+            walk.append(c.id > after)
+        last: Key | None = connection.scalar(
+            select(c.id).where(*walk).order_by(c.id).offset(portion - 1).limit(1)
         )
-        ids = connection.scalars(self._dialect.lock(query, skip_locked=True)).all()
+        if last is not None:
+            walk.append(c.id <= last)
+        query = select(c.id).where(*walk, ~self._has_active()).order_by(c.id)
+        return connection.scalars(query).all(), last
+
+    def _has_active(self) -> ColumnElement[bool]:
+        executions = self._tables.step_executions.c
+        is_of_this = executions.workflow_id == self._table.c.id
+        if not self._tables.has_partial_indexes:
+            return exists().where(is_of_this, executions.active == 1)
+        # In the words of the partial index: a database does not see through a parameter.
+        states: BindParameter[Any] = bindparam(
+            "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
+        )
+        return exists().where(is_of_this, executions.state.in_(states))
+
+    def ended(
+        self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]
+    ) -> Sequence[Key]:
+        """List the ids of workflows that ended before a moment, without locks."""
+        ids: list[Key] = []
+        for query in self._ended(before, passing_over):
+            ids += connection.scalars(query.limit(limit - len(ids)))
+        return ids
+
+    def delete_ended(
+        self,
+        connection: Connection,
+        before: datetime,
+        limit: int,
+        *,
+        passing_over: Collection[Key] = (),
+    ) -> int:
+        """Delete a batch of workflows that ended before a moment, with all that belongs to them.
+
+        What another is deleting is passed over, so that two do not wait for one another.
+        """
+        ids: list[Key] = []
+        for query in self._ended(before, passing_over):
+            wanted = query.limit(limit - len(ids))
+            ids += connection.scalars(self._dialect.lock(wanted, skip_locked=True))
+        return self._delete(connection, ids)
+
+    def _ended(self, before: datetime, passing_over: Collection[Key]) -> list[Select[Any]]:
+        """Ask by each of the moments at which a workflow may have ended: each has its index."""
+        c = self._table.c
+        # Not "in those that have ended": SQLite would walk through the index of states instead.
+        conditions = [c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES)]
+        if passing_over:
+            conditions.append(c.id.not_in(passing_over))
+        return [
+            select(c.id).where(ended_at < before, *conditions).order_by(ended_at, c.id)
+            for ended_at in (c.finished_at, c.canceled_at)
+        ]
+
+    def delete(self, connection: Connection, workflow_id: Key) -> int:
+        """Delete one workflow that has ended, unless another is at it."""
+        c = self._table.c
+        query = select(c.id).where(c.id == workflow_id, c.state.in_(ENDED_WORKFLOW_STATES))
+        found = connection.scalars(self._dialect.lock(query, skip_locked=True))
+        return self._delete(connection, found.all())
+
+    def _delete(self, connection: Connection, locked: Sequence[Key]) -> int:
+        if not locked:
+            return 0
+        ids = sorted(locked)
         for table in (
             self._tables.step_executions,
             self._tables.audit_entries,
             self._tables.dead_letters,
         ):
             connection.execute(delete(table).where(table.c.workflow_id.in_(ids)))
-        return connection.execute(delete(self._table).where(c.id.in_(ids))).rowcount
+        return connection.execute(delete(self._table).where(self._table.c.id.in_(ids))).rowcount

@@ -15,9 +15,18 @@ from geneva_drive.worker.tokens import new_token
 
 
 def claim_due(
-    environment: Environment, identity: Identity, limit: int, token: str | None = None
+    environment: Environment,
+    identity: Identity,
+    limit: int,
+    token: str | None = None,
+    *,
+    queues: frozenset[str] | None = None,
 ) -> list[Claimed]:
-    """Claim up to `limit` executions of the classes and queues that this worker serves."""
+    """Claim up to `limit` executions of the classes and queues that this worker serves.
+
+    `queues` are those of its queues to claim from; None stands for all of them.
+    """
+    queues = identity.queues if queues is None else queues
     types = identity.served_types()
     if not types or limit < 1:
         return []
@@ -26,7 +35,7 @@ def claim_due(
         worker_id=identity.id,
         claim_token=token or new_token(),
         types=types,
-        queues=None if identity.queues is None else sorted(identity.queues),
+        queues=None if queues is None else sorted(queues),
         limit=limit,
         now=environment.clock.now(),
     )

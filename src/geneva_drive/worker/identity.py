@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -29,18 +29,22 @@ class Identity:
     id: str = field(default_factory=_new_id)
     name: str = field(default_factory=_name)
     queues: frozenset[str] | None = None
+    caps: Mapping[str, int] = field(default_factory=dict)  # of queues: how many at once here
     tokens: Tokens = field(default_factory=Tokens)
 
     def served_types(self) -> Sequence[str]:
         return sorted(signatures())
 
     def chaining(self, token: str) -> Chaining:
-        """Say who takes the next step along, under which token."""
+        """Say who takes the next step along, under which token.
+
+        Not one of a capped queue: whether there is room on it is known only when it is claimed.
+        """
         return Chaining(
             worker_id=self.id,
             claim_token=token,
             types=self.served_types(),
-            queues=self.queues,
+            queues=None if self.queues is None else self.queues - self.caps.keys(),
         )
 
 

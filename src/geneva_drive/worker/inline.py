@@ -13,7 +13,7 @@ from geneva_drive.engine.outcome import Lost
 from geneva_drive.engine.performing import Committed
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due, claim_one
-from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.housekeeping import housekeep, wake_due
 from geneva_drive.worker.identity import Identity, signatures
 
 
@@ -32,12 +32,13 @@ def run_due(environment: Environment) -> int:
     total = 0
     with _presence(environment) as identity:
         while True:
-            housekeep(environment)
+            wake_due(environment)
             claimed = claim_due(environment, identity, limit=1)
-            if not claimed:
+            if claimed:
+                _perform(environment, claimed[0])
+                total += 1
+            elif not housekeep(environment):
                 return total
-            _perform(environment, claimed[0])
-            total += 1
 
 
 def _perform(environment: Environment, claimed: Claimed) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from datetime import timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.worker.claiming import claim_due
-from geneva_drive.worker.housekeeping import wake_due
+from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer
 
@@ -36,7 +35,7 @@ class Poller:
         self._bell = bell
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
-        self._wakes_sleepers_at = time.monotonic()
+        self._timers = Timers(environment)
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def start(self) -> None:
@@ -61,8 +60,9 @@ class Poller:
                 logger.exception("Claiming failed; next try in %ss", longest)
                 self._stopping.wait(longest)
                 continue
-            if pause:
-                self._bell.wait(pause)
+            if pause and self._bell.wait(pause):
+                # One hint may stand for several that follow shortly.
+                rest = _FIRST_REST
 
     def _pause(self, took: int, rest: float, longest: float) -> float:
         """Say how long to rest, unless somebody rings: not at all while there may be more."""
@@ -70,40 +70,37 @@ class Poller:
             return 0.0
         # Also where there is room to hold more ready: what waits for a thread waits as long.
         self._performer.give_back_waiting(_LONGEST_WAIT)
-        return longest if self._performer.free < 1 else self._until_next(rest)
+        return longest if self._performer.free < 1 else self._timers.until_next(rest)
 
     def _claim(self) -> int:
-        self._wake_sleepers()
+        # Now and then even where there is always enough to claim.
+        self._timers.look_now_and_then()
         free = self._performer.free
         if free < 1:
             return 0
         # Before the claim: what lands while it looks around may have left something due behind.
         nothing_runs = not self._performer.flights
         took = self._take(free)
-        if took < free and wake_due(self._environment):
+        if took < free and self._timers.look():
             took += self._take(free - took)
         if not took and nothing_runs:
             self.found_nothing.set()
         return took
 
-    def _take(self, limit: int) -> int:
+    def _take(self, free: int) -> int:
+        """Claim for so many; from capped queues first, as those cannot take all of it."""
+        took = 0
+        for queue, cap in self._identity.caps.items():
+            room = min(free - took, cap - self._performer.flights.on_queue(queue))
+            took += self._take_from(frozenset({queue}), room)
+        queues = self._identity.queues
+        return took + self._take_from(
+            None if queues is None else queues - self._identity.caps.keys(), free - took
+        )
+
+    def _take_from(self, queues: frozenset[str] | None, limit: int) -> int:
+        if limit < 1 or queues == frozenset():
+            return 0
         with self._identity.tokens.expecting() as token:
-            claimed = claim_due(self._environment, self._identity, limit, token)
+            claimed = claim_due(self._environment, self._identity, limit, token, queues=queues)
             return self._performer.take_up(claimed)
-
-    def _wake_sleepers(self) -> None:
-        """Make due sleepers claimable now and then, however much else there is to claim."""
-        now = time.monotonic()
-        if now >= self._wakes_sleepers_at:
-            wake_due(self._environment)
-            self._wakes_sleepers_at = now + self._environment.settings.poll_interval.total_seconds()
-
-    def _until_next(self, rest: float) -> float:
-        """Rest no longer than to the moment at which the next sleeper wakes."""
-        store = self._environment.store
-        with store.reading() as connection:
-            wakes_at = store.executions.next_wake(connection)
-        if wakes_at is None:
-            return rest
-        until = (wakes_at - self._environment.clock.now()) / timedelta(seconds=1)
-        return max(0.001, min(rest, until))

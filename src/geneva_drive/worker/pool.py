@@ -51,7 +51,7 @@ class Pool:
     def _serve(self) -> None:
         following: Flight | None = None
         while True:
-            flight = following or self._inbox.get()
+            flight = self._next(following)
             if flight is None:
                 return
             following = None
@@ -65,6 +65,15 @@ class Pool:
                 if following is not None:
                     self._inbox.put(following)
                 return
+
+    def _next(self, following: Flight | None) -> Flight | None:
+        """Go on with what follows, unless others are waiting: then it is their turn."""
+        if following is None:
+            return self._inbox.get()
+        if self._inbox.empty():
+            return following
+        self._inbox.put(following)
+        return self._inbox.get()
 
     def _was_replaced(self, flight: Flight) -> bool:
         with self._lock:

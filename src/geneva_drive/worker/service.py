@@ -6,8 +6,17 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Protocol
 
 logger = logging.getLogger(__name__)
+
+
+class Service(Protocol):
+    """Whatever a worker starts with itself and stops in the reverse order."""
+
+    def start(self) -> None: ...
+
+    def stop(self, timeout: float) -> None: ...
 
 
 class Periodic:

@@ -6,24 +6,30 @@ import contextlib
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine import recovery
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
 from geneva_drive.worker.heartbeat import Heartbeat
+from geneva_drive.worker.housekeeping import Duty, duties
 from geneva_drive.worker.identity import Identity
+from geneva_drive.worker.listening import Listening
 from geneva_drive.worker.performer import Performer, Stopping
 from geneva_drive.worker.poller import Poller
-from geneva_drive.worker.service import Periodic
+from geneva_drive.worker.service import Periodic, Service
 
 logger = logging.getLogger(__name__)
 
 _LAST_COMMIT = 5.0  # seconds that giving back may take when the worker stops
+
+
+# The names of queues; or each with how many of it to run at once, None for no cap of its own.
+Queues = Iterable[str] | Mapping[str, int | None]
 
 
 class Worker:
@@ -37,13 +43,15 @@ class Worker:
         self,
         environment: Environment,
         *,
-        queues: Iterable[str] | None = None,
+        queues: Queues | None = None,
         concurrency: int = 8,
     ) -> None:
         if concurrency < 1:
             raise InvalidInput(f"A worker's concurrency is from 1 up, not {concurrency!r}.")
         self._environment = environment
-        self.identity = Identity(queues=None if queues is None else frozenset(queues))
+        self.identity = Identity(
+            queues=None if queues is None else frozenset(queues), caps=_caps(queues)
+        )
         self._bell = threading.Event()
         self._stopping = Stopping()
         self._performer = Performer(
@@ -58,9 +66,12 @@ class Worker:
         self._stopped = threading.Event()
         self._stop_requests: queue.SimpleQueue[None] = queue.SimpleQueue()
         settings = environment.settings
-        self._services = [
+        self._services: list[Service] = [
             Periodic("heartbeat", settings.heartbeat_interval, self._heartbeat.beat),
-            Periodic("recovery", settings.heartbeat_interval, self._take_back),
+            *(
+                Periodic(duty.name, duty.every, partial(self._do, duty))
+                for duty in duties(settings, lambda: self._heartbeat.may_judge)
+            ),
         ]
         self._started = False
 
@@ -77,6 +88,9 @@ class Worker:
         self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
         self._performer.start()
+        watch = self._environment.wakeups.hints.watch(self._bell.set)
+        if watch is not None:
+            self._services.append(Listening(watch))
         for service in self._services:
             service.start()
         self._poller.start()
@@ -144,9 +158,19 @@ class Worker:
     ) -> None:
         self.stop()
 
-    def _take_back(self) -> None:
-        if self._heartbeat.may_judge and recovery.take_back(self._environment):
+    def _do(self, duty: Duty) -> None:
+        if duty.do(self._environment):
             self._bell.set()
+
+
+def _caps(queues: Queues | None) -> dict[str, int]:
+    if not isinstance(queues, Mapping):
+        return {}
+    caps = {name: cap for name, cap in queues.items() if cap is not None}
+    for name, cap in caps.items():
+        if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
+            raise InvalidInput(f"Of queue {name!r} from 1 up may run at once, not {cap!r}.")
+    return caps
 
 
 def _do_within(seconds: float, action: Callable[[], None]) -> None:

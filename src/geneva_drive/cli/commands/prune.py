@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import click
+from rich.console import Console
 
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import print_json
@@ -25,8 +28,23 @@ def command(drive: Drive, older_than: timedelta | None, as_json: bool) -> None:
     """Delete finished and canceled workflows that ended long ago."""
     if older_than is None and drive.settings.retention is None:
         raise click.UsageError("Give --older-than, such as 90d, or set GENEVA_RETENTION.")
-    count = drive.prune(older_than)
+    with _counting() as count_up:
+        count = drive.prune(older_than, progress=count_up)
     if as_json:
         print_json({"deleted": count})
     else:
         click.echo(f"Deleted {count:,} {'workflow' if count == 1 else 'workflows'}.")
+
+
+@contextmanager
+def _counting() -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many are deleted so far: a backlog of years takes minutes."""
+    deleted = 0
+    with Console(stderr=True).status("Looking for what ended long ago") as status:
+
+        def count_up(count: int) -> None:
+            nonlocal deleted
+            deleted += count
+            status.update(f"Deleted {deleted:,} so far")
+
+        yield count_up

@@ -17,6 +17,7 @@ from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import claiming_by_steps, starting
 from geneva_drive.storage.dialects.starting import Started
+from geneva_drive.storage.hints import Hints, Write
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -99,6 +100,10 @@ class Dialect:
     ) -> Started | None:
         """Insert a workflow and its first execution; None if an index refuses the workflow."""
         return starting.without_returning(connection, tables, workflow, execution)
+
+    def hints(self, engine: Engine, channel: str, write: Write) -> Hints:  # noqa: ARG002 - the dialects use it
+        """Give the way in which processes tell one another that something may be due."""
+        return Hints()
 
     def complete(
         self,

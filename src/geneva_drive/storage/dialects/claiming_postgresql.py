@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from sqlalchemy import Connection, TextualSelect, bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, TEXT
+from sqlalchemy import ARRAY, TEXT, Connection, TextualSelect, bindparam, text
 
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.records import (
@@ -57,8 +56,8 @@ def _statement_for(tables: Tables, by_queue: bool) -> TextualSelect:
         if by_queue
         else lanes,
         on_queue=" AND queue = lane.queue" if by_queue else "",
-        executions=executions.name,
-        workflows=workflows.name,
+        executions=tables.quoted(executions),
+        workflows=tables.quoted(workflows),
         columns=", ".join(
             [f"e.{name}" for name in EXECUTION_COLUMNS] + [f"w.{name}" for name in WORKFLOW_COLUMNS]
         ),

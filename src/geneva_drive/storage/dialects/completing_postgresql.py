@@ -166,11 +166,12 @@ def _kind_of_claim(claimant: Claimant | None) -> str:
 @lru_cache(maxsize=64)
 def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str:
     is_uuid = tables.key_type is KeyType.UUID
-    names = {"executions": tables.step_executions.name, "workflows": tables.workflows.name}
+    executions = tables.quoted(tables.step_executions)
     written = _STATEMENT.format(
-        **names,
+        executions=executions,
+        workflows=tables.quoted(tables.workflows),
         given=_given(is_one),
-        claims=_claims(claim, names["executions"]),
+        claims=_claims(claim, executions),
         id_column="id," if is_uuid else "",
         id_value="m.following_id," if is_uuid else "",
     ).replace("{key}", "uuid" if is_uuid else "bigint")

@@ -64,8 +64,8 @@ class _Writer:
         self._tables = tables
         self._is_uuid = tables.key_type is KeyType.UUID
         self._names = {
-            "executions": tables.step_executions.name,
-            "workflows": tables.workflows.name,
+            "executions": tables.quoted(tables.step_executions),
+            "workflows": tables.quoted(tables.workflows),
         }
         self._claimant = batch.claimant
         self._moment = batch.now

@@ -22,7 +22,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
+from geneva_drive.storage.completions import Batch, Completed
+from geneva_drive.storage.dialects import completing_mysql
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.records import Key
+from geneva_drive.storage.tables import Tables
 
 _TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed since last read
 # Out of range, truncated, wrong, incorrect, too long, a trigger's SIGNAL, CHECK on either kind.
@@ -35,6 +39,8 @@ _TURNED_AWAY = {1040, 1044, 1045, 1049, 1130, 1698}  # too many, no access, no d
 
 class MySQL(Dialect):
     """MySQL 8 and MariaDB from 10.6 on."""
+
+    completes_fast = True
 
     def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
         # Several Drives may share a user's engine.
@@ -68,6 +74,11 @@ class MySQL(Dialect):
         connection.execute(update(table).where(table.c.id.in_(ids)).values(**values))
         rows = connection.execute(select(table).where(table.c.id.in_(ids)))
         return rows.mappings().all()
+
+    def complete(
+        self, connection: Connection, tables: Tables, batch: Batch
+    ) -> dict[Key, Completed]:
+        return completing_mysql.complete(connection, tables, batch)
 
     def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
         durable = connection.scalar(text("SELECT @@innodb_flush_log_at_trx_commit"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.storage.claims import Claim, Taken
@@ -13,6 +13,7 @@ from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import claiming_postgresql, completing_postgresql, starting
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.starting import Started
+from geneva_drive.storage.hints import Hints, Notices, Write
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -63,6 +64,10 @@ class PostgreSQL(Dialect):
         execution: Mapping[str, Any] | None,
     ) -> Started | None:
         return starting.in_one_statement(connection, tables, workflow, execution)
+
+    def hints(self, engine: Engine, channel: str, write: Write) -> Hints:
+        # Other drivers, on a user's own engine, have other ways to hear a notice.
+        return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch

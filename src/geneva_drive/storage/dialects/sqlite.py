@@ -19,6 +19,7 @@ from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import completing_sqlite, starting
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.starting import Started
+from geneva_drive.storage.hints import Counter, Hints, Write
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -113,6 +114,9 @@ class SQLite(Dialect):
         execution: Mapping[str, Any] | None,
     ) -> Started | None:
         return starting.on_sqlite(connection, tables, workflow, execution)
+
+    def hints(self, engine: Engine, channel: str, write: Write) -> Hints:  # noqa: ARG002 - nobody sends anything here
+        return Counter(engine)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Table, TextClause, bindparam, insert, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Dialect, Insert, Table, TextClause, bindparam, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.storage.records import Key
@@ -38,7 +37,9 @@ def in_one_statement(
     """Start it on PostgreSQL."""
     [workflow_row] = tables.keyed([workflow])
     execution_row = tables.keyed([execution])[0] if execution else {}
-    statement = _statement_for(tables, tuple(workflow_row), tuple(execution_row))
+    statement = _statement_for(
+        tables, connection.dialect, tuple(workflow_row), tuple(execution_row)
+    )
     values = {f"w_{name}": value for name, value in workflow_row.items()}
     values |= {f"e_{name}": value for name, value in execution_row.items()}
     found = connection.execute(statement, values).first()
@@ -47,17 +48,20 @@ def in_one_statement(
 
 @lru_cache(maxsize=32)
 def _statement_for(
-    tables: Tables, workflow_columns: tuple[str, ...], execution_columns: tuple[str, ...]
+    tables: Tables,
+    dialect: Dialect,
+    workflow_columns: tuple[str, ...],
+    execution_columns: tuple[str, ...],
 ) -> TextClause:
     template = _IN_ONE if execution_columns else _ALONE
     written = template.format(
-        workflows=tables.workflows.name,
-        executions=tables.step_executions.name,
+        workflows=tables.quoted(tables.workflows),
+        executions=tables.quoted(tables.step_executions),
         workflow_columns=", ".join(workflow_columns),
         workflow_values=", ".join(f":w_{name}" for name in workflow_columns),
         execution_columns=", ".join(execution_columns),
         execution_values=", ".join(
-            _cast(tables.step_executions, name) for name in execution_columns
+            _cast(tables.step_executions, name, dialect) for name in execution_columns
         ),
     )
     return text(written).bindparams(
@@ -66,10 +70,9 @@ def _statement_for(
     )
 
 
-def _cast(table: Table, name: str) -> str:
+def _cast(table: Table, name: str, dialect: Dialect) -> str:
     # In a SELECT the server does not know what a parameter is for.
-    kind = table.c[name].type.compile(postgresql.dialect())  # type: ignore[no-untyped-call]  # SQLAlchemy's own
-    return f"CAST(:e_{name} AS {kind})"
+    return f"CAST(:e_{name} AS {table.c[name].type.compile(dialect)})"
 
 
 def _typed(prefix: str, table: Table, columns: Iterable[str]) -> list[Any]:
@@ -91,6 +94,9 @@ def on_sqlite(
 
 class _Inserts:
     def __init__(self, tables: Tables) -> None:
+        # Loaded only where it is used; the engine has loaded it by then.
+        from sqlalchemy.dialects import sqlite
+
         self.workflow: Any = (
             sqlite.insert(tables.workflows)
             .on_conflict_do_nothing()

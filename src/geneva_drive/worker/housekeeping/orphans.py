@@ -1,0 +1,71 @@
+"""Finding ready workflows of which nothing is active, and seeing to it that they go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine import adopting
+from geneva_drive.engine.commit import ChangedUnderLock
+from geneva_drive.engine.environment import Environment
+from geneva_drive.storage.records import Key
+from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.refusals import Refusals
+
+_PORTION = 2000
+
+
+class Orphans:
+    """Walks through the ready workflows of the classes in this process, a portion in each round.
+
+    No code of ours makes orphans: only edits by hand, a restored backup or a bug. So there is no
+    hurry, and a look at all of them at once would be too dear with a million sleepers.
+    """
+
+    def __init__(self) -> None:
+        self._types: list[str] = []  # those that this walk has yet to come to
+        self._after: Key | None = None
+        self._refusals = Refusals("Workflow %s has nothing scheduled and cannot be adopted")
+
+    def __call__(self, environment: Environment) -> Round:
+        if not self._types:
+            self._types = [definition_of(known).type for known in registry.all_classes()]
+        adopted = 0
+        while self._types:
+            orphans = self._next_portion(environment)
+            adopted += self._adopt(environment, orphans)
+            if self._after is not None:
+                return Round(adopted, has_more=True)
+        return Round(adopted, has_more=False)
+
+    def _next_portion(self, environment: Environment) -> Sequence[Key]:
+        """Look at the next portion, and leave it behind whatever will come of it."""
+        store = environment.store
+        with store.reading() as connection:
+            orphans, self._after = store.workflows.orphans(
+                connection, self._types[0], after=self._after, portion=_PORTION
+            )
+        if self._after is None:
+            del self._types[0]
+        return orphans
+
+    def _adopt(self, environment: Environment, orphans: Sequence[Key]) -> int:
+        wanted = [key for key in orphans if key not in self._refusals.keys]
+        if not wanted:
+            return 0
+        try:
+            return adopting.adopt(environment, wanted)
+        except (DBAPIError, ChangedUnderLock) as error:
+            if not self._refusals.are_meant(environment, error):
+                raise
+        return self._refusals.each(
+            environment, wanted, lambda key: adopting.adopt(environment, [key])
+        )
+
+
+def duty(every: timedelta) -> Duty:
+    return Duty(name="orphans", every=every, do_round=Orphans())

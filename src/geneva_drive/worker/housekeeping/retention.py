@@ -1,0 +1,90 @@
+"""Deleting workflows that ended long ago, in small batches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.storage.records import Key
+from geneva_drive.worker.housekeeping.duty import Duty, Round, finish
+from geneva_drive.worker.housekeeping.refusals import Refusals
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 200
+_MAX_REFUSALS = 1000
+
+
+class Retention:
+    """Deletes a batch in each round, past what cannot be deleted at all."""
+
+    def __init__(self) -> None:
+        self._refusals = Refusals(
+            "Workflow %s ended long ago and cannot be deleted (does a row of yours refer to it?)"
+        )
+
+    def delete_before(self, environment: Environment, before: datetime) -> Round:
+        store, refused = environment.store, self._refusals.keys
+        if len(refused) >= _MAX_REFUSALS:
+            return Round(0, has_more=False)
+        try:
+            deleted = store.write(
+                lambda connection: store.workflows.delete_ended(
+                    connection, before, _BATCH, passing_over=refused
+                )
+            )
+        except DBAPIError as error:
+            if not self._refusals.are_meant(environment, error):
+                raise
+            return self._delete_each(environment, before)
+        return Round(deleted, has_more=deleted == _BATCH)
+
+    def _delete_each(self, environment: Environment, before: datetime) -> Round:
+        store, refused = environment.store, self._refusals.keys
+        with store.reading() as connection:
+            ids = store.workflows.ended(connection, before, _BATCH, passing_over=refused)
+        known = len(refused)
+
+        def delete(workflow_id: Key) -> int:
+            return store.write(lambda c: store.workflows.delete(c, workflow_id))
+
+        deleted = self._refusals.each(environment, ids, delete)
+        if len(refused) >= _MAX_REFUSALS:
+            logger.error(
+                "%s ended workflows cannot be deleted; retention rests until this process starts "
+                "anew. Let the foreign keys of your tables delete or forget what they refer to.",
+                len(refused),
+            )
+        return Round(deleted, has_more=deleted > 0 or len(refused) > known)
+
+
+def prune(
+    environment: Environment, span: timedelta, progress: Callable[[int], None] | None = None
+) -> int:
+    """Delete all that ended longer ago than this; tell `progress` how many, batch by batch."""
+    retention, before = Retention(), environment.clock.now() - span
+
+    def do_round() -> Round:
+        done = retention.delete_before(environment, before)
+        if progress is not None and done.changed:
+            progress(done.changed)
+        return done
+
+    return finish(do_round)
+
+
+def duty(every: timedelta, span: timedelta) -> Duty:
+    retention = Retention()
+    return Duty(
+        name="retention",
+        every=every,
+        do_round=lambda environment: retention.delete_before(
+            environment, environment.clock.now() - span
+        ),
+        # Ten thousand in one go: a busy worker ends about a thousand workflows each second.
+        rounds_at_once=50,
+    )

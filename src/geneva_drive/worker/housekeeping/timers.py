@@ -1,0 +1,59 @@
+"""Waking sleepers whose time has come."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.worker.housekeeping.duty import Round
+
+_BATCH = 500
+_SHORTEST_REST = 0.001
+
+
+def wake_due(environment: Environment) -> Round:
+    """Make a batch of executions claimable whose time has come.
+
+    One batch, as a poller does this: with a million due it must come to claiming in between.
+    """
+    store, now = environment.store, environment.clock.now()
+    woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
+    return Round(woken, has_more=woken == _BATCH)
+
+
+class Timers:
+    """When the next sleeper wakes, so that a poller asks and writes no more than it has to."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._next: datetime | None = None
+        self._looks_at = time.monotonic()
+
+    def look(self) -> int:
+        """Wake those whose time has come; count them, and note whose time comes next."""
+        self._looks_at = time.monotonic() + self._environment.settings.poll_interval.total_seconds()
+        self._next = self._read_next()
+        if self._next is None or self._next > self._environment.clock.now():
+            return 0
+        done = wake_due(self._environment)
+        self._next = None if done.has_more else self._read_next()
+        if done.has_more:
+            self._looks_at = time.monotonic()
+        return done.changed
+
+    def look_now_and_then(self) -> None:
+        if time.monotonic() >= self._looks_at:
+            self.look()
+
+    def until_next(self, rest: float) -> float:
+        """Rest no longer than to the moment at which the next sleeper wakes."""
+        if self._next is None:
+            return rest
+        until = (self._next - self._environment.clock.now()) / timedelta(seconds=1)
+        return max(_SHORTEST_REST, min(rest, until))
+
+    def _read_next(self) -> datetime | None:
+        store = self._environment.store
+        with store.reading() as connection:
+            return store.executions.next_wake(connection)

@@ -1,0 +1,44 @@
+"""Hearing from other processes that something may be due."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import timedelta
+
+from geneva_drive.storage.hints import Watch
+
+logger = logging.getLogger(__name__)
+
+_REST = timedelta(seconds=5)
+
+
+class Listening:
+    """Keeps a watch on a thread of its own, and begins anew when its connection is lost."""
+
+    name = "listening"
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="geneva-listening", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        self._stopping.set()
+        self._watch.stop()
+        self._thread.join(timeout)
+        if not self._thread.is_alive():
+            self._watch.close()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._watch.run()
+            except Exception as error:  # noqa: BLE001 - whatever it was, it begins anew
+                # Only hints are missed: what is due is found by polling meanwhile.
+                if not self._stopping.is_set():
+                    logger.warning("Listening for hints was interrupted: %s", error)
+            self._stopping.wait(_REST.total_seconds())

@@ -1,0 +1,53 @@
+"""A duty is done in rounds: so many in one go, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import geneva_drive as gd
+from geneva_drive.engine.environment import Environment
+from geneva_drive.settings import Settings
+from geneva_drive.worker.housekeeping import duties
+from geneva_drive.worker.housekeeping.duty import Duty, Round
+
+
+def made_of(rounds: Iterator[Round]) -> Duty:
+    def do_round(environment: Environment) -> Round:
+        return next(rounds)
+
+    return Duty(name="test", every=timedelta(seconds=1), do_round=do_round, rounds_at_once=2)
+
+
+def test_one_go_ends_after_so_many_rounds(geneva: gd.Drive) -> None:
+    rounds = iter([Round(3, True), Round(4, True), Round(5, True)])
+
+    assert made_of(rounds).do(geneva.environment) == 7
+
+    assert next(rounds) == Round(5, True)
+
+
+def test_one_go_ends_when_nothing_is_left(geneva: gd.Drive) -> None:
+    rounds = iter([Round(3, False), Round(4, True)])
+
+    assert made_of(rounds).do(geneva.environment) == 3
+
+    assert next(rounds) == Round(4, True)
+
+
+def test_a_duty_is_finished_when_nothing_is_left(geneva: gd.Drive) -> None:
+    rounds = iter([Round(3, True), Round(0, True), Round(4, False), Round(5, True)])
+
+    assert made_of(rounds).finish(geneva.environment) == 7
+
+    assert next(rounds) == Round(5, True)
+
+
+def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
+    settings = Settings.read({"heartbeat_interval": 7, "retention": "30d"}, {})
+
+    assert [(duty.name, duty.every.total_seconds()) for duty in duties(settings)] == [
+        ("recovery", 7),
+        ("orphans", 7),
+        ("retention", 7),
+    ]
