@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
 
 import geneva_drive as gd
+from geneva_drive.cli.app_loading import load_app
 from geneva_drive.cli.main import cli
 from geneva_drive.definition import registry
 from geneva_drive.drive import default
+from tests.cli.served import APP, PROGRAM
 
 Run = Callable[..., Result]
 WriteApp = Callable[[str, str], str]
+StartWorker = Callable[..., "subprocess.Popen[str]"]
 
 
 class StandingClock:
@@ -76,3 +83,32 @@ def write_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write
     yield write
     for name in written:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def served_app(geneva: gd.Drive, write_app: WriteApp) -> ModuleType:
+    """The app that worker processes serve, imported here as well to create workflows."""
+    load_app(write_app("greeting_app", APP))
+    return sys.modules["greeting_app"]
+
+
+@pytest.fixture
+def start_worker(geneva: gd.Drive, served_app: ModuleType) -> Iterator[StartWorker]:
+    """Start `geneva worker` on the test's database; it is killed at the end if it still runs."""
+    with ExitStack() as stack:
+
+        def started(*options: str, **environment: str) -> subprocess.Popen[str]:
+            command = [sys.executable, "-c", PROGRAM, "worker", "--app", served_app.__name__]
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [*command, *options],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env={**os.environ, "GENEVA_DATABASE_URL": geneva.database_url, **environment},
+                )
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield started

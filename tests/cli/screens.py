@@ -7,9 +7,10 @@ from textwrap import dedent
 from click.testing import Result
 
 
-def screen(result: Result) -> str:
+def screen(result: Result | str) -> str:
     """Give what was printed, without the blanks that fill a table's lines."""
-    return "\n".join(line.rstrip() for line in result.stdout.splitlines())
+    printed = result if isinstance(result, str) else result.stdout
+    return "\n".join(line.rstrip() for line in printed.splitlines())
 
 
 def drawn(text: str) -> str:

@@ -50,6 +50,19 @@ def test_lines_from_info_up_go_to_stderr_in_utc(monkeypatch: pytest.MonkeyPatch)
     assert written.getvalue() == "1970-01-01T00:00:00.500Z INFO    step new\n"
 
 
+def test_lines_of_one_process_among_several_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    record = _record(logging.INFO, "step new")
+    record.process = 77
+
+    with _new_process() as root:
+        log_to_stderr(names_process=True)
+        root.handle(record)
+
+    assert written.getvalue() == "1970-01-01T00:00:00.500Z INFO    [77] step new\n"
+
+
 def test_warnings_are_yellow_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     written = _Terminal()
     monkeypatch.setattr(sys, "stderr", written)

@@ -6,73 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.cli.app_loading import load_app
 from geneva_drive.testing import assert_workflow_state
-from tests.cli.conftest import Run, WriteApp
+from tests.cli.conftest import Run, StartWorker, WriteApp
+from tests.cli.served import APP, PROGRAM
 
-Start = Callable[..., "subprocess.Popen[str]"]
-
-APP = """
-import sys, threading
-import geneva_drive as gd
-
-class Greeting(gd.Workflow):
-    @gd.step
-    def greet(self):
-        print("hello from the step", flush=True)
-
-class Endless(gd.Workflow):
-    queue = "slow"
-
-    @gd.step
-    def begin(self):
-        print("begun", flush=True)
-        threading.Event().wait()
-
-class Hung(gd.Workflow):
-    @gd.step(timeout=0.1)
-    def hang(self):
-        threading.Event().wait()
-"""
-
-PROGRAM = "from geneva_drive.cli.main import main; main()"
 _SECONDS = 30
-
-
-@pytest.fixture
-def app(geneva: gd.Drive, write_app: WriteApp) -> ModuleType:
-    """The app that the worker serves, imported here as well to create workflows."""
-    load_app(write_app("greeting_app", APP))
-    return sys.modules["greeting_app"]
-
-
-@pytest.fixture
-def start(geneva: gd.Drive, app: ModuleType) -> Iterator[Start]:
-    """Start a worker on the test's database; it is killed at the end if it still runs."""
-    with ExitStack() as stack:
-
-        def started(*options: str, **environment: str) -> subprocess.Popen[str]:
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", PROGRAM, "worker", "--app", app.__name__, *options],
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    env={**os.environ, "GENEVA_DATABASE_URL": geneva.database_url, **environment},
-                )
-            )
-            stack.callback(process.kill)
-            return process
-
-        yield started
 
 
 def _line(process: subprocess.Popen[str]) -> str:
@@ -83,11 +27,11 @@ def _line(process: subprocess.Popen[str]) -> str:
 @pytest.mark.scenario
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_worker_serves_until_a_signal_and_exits_with_0(
-    geneva: gd.Drive, start: Start, app: ModuleType, number: int
+    geneva: gd.Drive, start_worker: StartWorker, served_app: ModuleType, number: int
 ) -> None:
-    workflow = app.Greeting.create()
+    workflow = served_app.Greeting.create()
 
-    process = start("--concurrency", "2")
+    process = start_worker("--concurrency", "2")
     started, hello = _line(process), _line(process)
     process.send_signal(number)
     _, errors = process.communicate(timeout=_SECONDS)
@@ -95,7 +39,7 @@ def test_a_worker_serves_until_a_signal_and_exits_with_0(
     name = f"{os.uname().nodename}:{process.pid}"
     assert started == (
         f"Worker {name} on {geneva.database_url}: all queues, 2 at once, "
-        f"serves Endless, Greeting, Hung.\n"
+        f"serves Endless, Greeting, Hung, Patient.\n"
     )
     assert hello == "hello from the step\n"
     assert process.returncode == 0
@@ -108,12 +52,12 @@ def test_a_worker_serves_until_a_signal_and_exits_with_0(
 
 @pytest.mark.scenario
 def test_a_worker_takes_only_the_queues_it_was_given(
-    geneva: gd.Drive, start: Start, app: ModuleType
+    geneva: gd.Drive, start_worker: StartWorker, served_app: ModuleType
 ) -> None:
-    greeting = app.Greeting.create()
-    app.Endless.create()
+    greeting = served_app.Greeting.create()
+    served_app.Endless.create()
 
-    process = start("--queues", "slow,urgent", GENEVA_DRAIN_TIMEOUT="0s")
+    process = start_worker("--queues", "slow,urgent", GENEVA_DRAIN_TIMEOUT="0s")
     started, begun = _line(process), _line(process)
     process.terminate()
     process.communicate(timeout=_SECONDS)
@@ -126,10 +70,10 @@ def test_a_worker_takes_only_the_queues_it_was_given(
 
 @pytest.mark.scenario
 def test_a_second_signal_ends_a_worker_at_once(
-    geneva: gd.Drive, start: Start, app: ModuleType
+    geneva: gd.Drive, start_worker: StartWorker, served_app: ModuleType
 ) -> None:
-    app.Endless.create()
-    process = start()
+    served_app.Endless.create()
+    process = start_worker()
     _line(process)
     _line(process)
 
@@ -145,13 +89,13 @@ def test_a_second_signal_ends_a_worker_at_once(
 
 @pytest.mark.scenario
 def test_a_worker_whose_threads_hang_starts_anew_in_its_own_place(
-    geneva: gd.Drive, start: Start, app: ModuleType
+    geneva: gd.Drive, start_worker: StartWorker, served_app: ModuleType
 ) -> None:
-    hung = app.Hung.create()
+    hung = served_app.Hung.create()
 
-    process = start("--concurrency", "1")
+    process = start_worker("--concurrency", "1")
     first, second = _line(process), _line(process)
-    greeting = app.Greeting.create()
+    greeting = served_app.Greeting.create()
     hello = _line(process)
     process.terminate()
     process.communicate(timeout=_SECONDS)

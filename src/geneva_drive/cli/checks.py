@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.cli.faults import one_line
@@ -15,6 +12,8 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import NotMigrated, StorageError, TooNew
 from geneva_drive.storage import revisions
+from geneva_drive.storage.health import examining as health
+from geneva_drive.storage.health.checks import Check, Finding, ok
 from geneva_drive.storage.records import WorkerRecord
 from geneva_drive.storage.store import Store
 
@@ -22,40 +21,21 @@ _BATCH = 500  # ids in one statement
 _NAMED = 10
 
 
-class Finding(StrEnum):
-    """What a check came to."""
-
-    OK = "ok"
-    REMINDER = "reminder"  # somebody should know, and it may well be wanted
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    finding: Finding
-    found: str
-    way_out: str | None = None
-
-
 def examine(drive: Drive) -> Iterator[Check]:
     """Look at everything; where the database cannot be asked, say only that."""
     try:
         store = drive.store
     except (NotMigrated, TooNew) as error:
-        yield _ok("database", f"{drive.database_url} answers.")
+        yield ok("database", f"{drive.database_url} answers.")
         yield Check(name="tables", finding=Finding.PROBLEM, found=str(error))
         return
     except (StorageError, DBAPIError) as error:
         yield Check(name="database", finding=Finding.PROBLEM, found=one_line(error))
         return
-    yield _ok("database", f"{drive.database_url} answers.")
-    yield _ok("tables", f"They are at revision {revisions.HEAD}, as this version needs them.")
-    with store.reading() as connection:
-        yield from _settings(connection, store)
-        overdue = store.executions.overdue_types(connection)
+    yield ok("database", f"{drive.database_url} answers.")
+    yield ok("tables", f"They are at revision {revisions.HEAD}, as this version needs them.")
+    yield from health.examine(store, drive.settings, drive.clock)
+    overdue = store.read(store.executions.overdue_types)
     workers = drive.workers
     yield from _workers(drive, workers)
     yield _unserved(overdue, workers)
@@ -64,23 +44,10 @@ def examine(drive: Drive) -> Iterator[Check]:
     yield _retention(drive)
 
 
-def _settings(connection: Connection, store: Store) -> Iterator[Check]:
-    for is_safe, words in store.database.dialect.explain_state(connection):
-        if is_safe:
-            yield _ok("server setting", f"{words}.")
-        else:
-            yield Check(
-                name="server setting",
-                finding=Finding.PROBLEM,
-                found=f"{words}.",
-                way_out="Workflows rely on the server's safe default; set it back.",
-            )
-
-
 def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
     alive = [worker.name for worker in workers if worker.is_alive]
     if alive:
-        yield _ok("workers", f"{len(alive)} alive: {', '.join(alive)}.")
+        yield ok("workers", f"{len(alive)} alive: {', '.join(alive)}.")
     else:
         # Nobody is missed where there is nothing to do: a fresh installation is no problem.
         workflows = drive.workflows(Workflow)
@@ -109,7 +76,7 @@ def _unserved(overdue: dict[str, int], workers: list[WorkerRecord]) -> Check:
         f"{name} ({count} due)" for name, count in sorted(overdue.items()) if name not in served
     ]
     if not unserved:
-        return _ok("classes", "Every class with due steps is served.")
+        return ok("classes", "Every class with due steps is served.")
     return Check(
         name="classes",
         finding=Finding.PROBLEM,
@@ -130,7 +97,7 @@ def _dead_letters(drive: Drive, store: Store) -> Check:
             )
         ]
     if not held:
-        return _ok("dead letters", "No workflow is held by one.")
+        return ok("dead letters", "No workflow is held by one.")
     more = ", ..." if len(held) > _NAMED else ""
     return Check(
         name="dead letters",
@@ -144,7 +111,7 @@ def _dead_letters(drive: Drive, store: Store) -> Check:
 def _paused(drive: Drive) -> Check:
     count = drive.workflows(Workflow).paused().count()
     if not count:
-        return _ok("paused", "No workflow is paused.")
+        return ok("paused", "No workflow is paused.")
     return Check(
         name="paused",
         finding=Finding.REMINDER,
@@ -156,19 +123,13 @@ def _paused(drive: Drive) -> Check:
 def _retention(drive: Drive) -> Check:
     span = drive.settings.retention
     if span is not None:
-        return _ok(
-            "retention", f"`geneva prune` deletes what ended more than {describe(span)} ago."
-        )
+        return ok("retention", f"`geneva prune` deletes what ended more than {describe(span)} ago.")
     return Check(
         name="retention",
         finding=Finding.REMINDER,
         found="It is off: ended workflows are kept for ever.",
-        way_out="Set GENEVA_RETENTION=90d, and let `geneva prune` run now and then.",
+        way_out="Set GENEVA_RETENTION=90d: workers then delete what ended earlier.",
     )
-
-
-def _ok(name: str, found: str) -> Check:
-    return Check(name=name, finding=Finding.OK, found=found)
 
 
 def _number(count: int, noun: str) -> str:

@@ -15,7 +15,7 @@ from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
     "Run": ("demo", "migrate", "worker"),
-    "Look": ("list", "show", "why", "history", "doctor"),
+    "Look": ("list", "show", "why", "history", "doctor", "bench"),
     "Command": ("pause", "resume", "cancel", "skip", "prune"),
     "Shell": ("completion",),
 }

@@ -11,19 +11,20 @@ import click
 _STYLES = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "red"}
 
 
-def log_to_stderr() -> None:
-    """Log from INFO up; an app that set up logging when it was imported keeps what it has."""
+def log_to_stderr(level: str = "info", *, names_process: bool = False) -> None:
+    """Log from a level up; an app that set up logging when it was imported keeps what it has."""
     lines = logging.StreamHandler(sys.stderr)
-    lines.setFormatter(_Lines(in_colour=sys.stderr.isatty()))
-    logging.basicConfig(level=logging.INFO, handlers=[lines])
+    lines.setFormatter(_Lines(in_colour=sys.stderr.isatty(), names_process=names_process))
+    logging.basicConfig(level=level.upper(), handlers=[lines])
 
 
 class _Lines(logging.Formatter):
     """One line per fact, in UTC; never wrapped, so that grep finds whole lines."""
 
-    def __init__(self, *, in_colour: bool) -> None:
+    def __init__(self, *, in_colour: bool, names_process: bool) -> None:
+        process = "[%(process)d] " if names_process else ""
         super().__init__(
-            "%(asctime)s.%(msecs)03dZ %(levelname)-7s %(message)s", "%Y-%m-%dT%H:%M:%S"
+            f"%(asctime)s.%(msecs)03dZ %(levelname)-7s {process}%(message)s", "%Y-%m-%dT%H:%M:%S"
         )
         self.converter = time.gmtime
         self._in_colour = in_colour

@@ -45,12 +45,22 @@ def with_drive(function: Callable[Concatenate[Drive, P], R]) -> Callable[P, R]:
     """Pass the Drive as the first argument, and let --app and --database follow the command."""
 
     @functools.wraps(function)
-    def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        opening = click.get_current_context().ensure_object(Opening)
+    def opened(opening: Opening, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return function(opening.drive(), *args, **kwargs)
 
+    return with_opening(opened)
+
+
+def with_opening(function: Callable[Concatenate[Opening, P], R]) -> Callable[P, R]:
+    """Pass what the user said, for a command that may not need a Drive in its own process."""
+
+    @functools.wraps(function)
+    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        opening = click.get_current_context().ensure_object(Opening)
+        return function(opening, *args, **kwargs)
+
     # Without the environment, which would win over what was said before the command's name.
-    return _options(opened, app_variable=None)
+    return _options(told, app_variable=None)
 
 
 def _options(function: F, *, app_variable: str | None) -> F:

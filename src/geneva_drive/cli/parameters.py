@@ -90,6 +90,20 @@ def names(text: str) -> tuple[str, ...]:
     return listed
 
 
+def queues(text: str) -> dict[str, int | None]:
+    """Read `mail:2,default`: queues, some of them with how many steps to run at once."""
+    parsed: dict[str, int | None] = {}
+    for listed in names(text):
+        name, colon, cap = listed.rpartition(":")
+        if not colon:
+            parsed[listed] = None
+        elif name and cap.isdecimal() and int(cap) > 0:
+            parsed[name] = int(cap)
+        else:
+            raise ValueError(f"{listed!r} is neither a queue nor a queue with a number: mail:2")
+    return parsed
+
+
 def _complete_id(
     context: click.Context,
     parameter: click.Parameter,  # noqa: ARG001 - Click's signature

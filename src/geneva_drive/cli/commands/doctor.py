@@ -7,12 +7,13 @@ from dataclasses import asdict
 import click
 from rich.text import Text
 
-from geneva_drive.cli.checks import Check, Finding, examine
+from geneva_drive.cli.checks import examine
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import make_console, make_table, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.drive import Drive
+from geneva_drive.storage.health.checks import Check, Finding
 
 _STYLES = {Finding.OK: "green", Finding.REMINDER: "yellow", Finding.PROBLEM: "bold red"}
 

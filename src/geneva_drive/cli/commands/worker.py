@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
 
 import click
 
+from geneva_drive.cli.lifeline import hold
 from geneva_drive.cli.logging_setup import log_to_stderr
-from geneva_drive.cli.opening import Opening, with_drive
-from geneva_drive.cli.parameters import names, reading
+from geneva_drive.cli.opening import Opening, with_opening
+from geneva_drive.cli.parameters import queues as parse_queues
+from geneva_drive.cli.parameters import reading
 from geneva_drive.cli.stopping import PoliteStop
+from geneva_drive.cli.supervising import Supervisor
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import InvalidInput
@@ -38,9 +40,9 @@ class NothingToServe(InvalidInput):
 @click.command("worker")
 @click.option(
     "--queues",
-    metavar="A,B",
-    callback=reading(names),
-    help="Only steps on these queues. [default: all]",
+    metavar="A,B:N",
+    callback=reading(parse_queues),
+    help="Only steps on these queues; B:N runs at most N of B at once. [default: all]",
 )
 @click.option(
     "--concurrency",
@@ -49,39 +51,94 @@ class NothingToServe(InvalidInput):
     show_default=True,
     help="How many steps to run at once.",
 )
-@with_drive
-def command(drive: Drive, queues: tuple[str, ...] | None, concurrency: int) -> None:
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many worker processes, each with that many; one that dies is replaced.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The least that is logged; info tells every change of state.",
+)
+@click.option("--lifeline", type=int, hidden=True, help="Given by the supervisor.")
+@with_opening
+def command(
+    opening: Opening,
+    queues: dict[str, int | None] | None,
+    concurrency: int,
+    processes: int,
+    log_level: str,
+    lifeline: int | None,
+) -> None:
     """Run the steps of the app's workflow classes until SIGTERM or Ctrl-C.
 
     The first signal lets running steps end (the setting drain_timeout says how long), the second
     ends at once. What did not end is taken over by another worker.
     """
-    log_to_stderr()
+    if processes > 1 and lifeline is None:
+        _supervise(processes, log_level)
+        return
+    drive = opening.drive()
+    log_to_stderr(log_level, names_process=lifeline is not None)
     worker = drive.worker(queues=queues, concurrency=concurrency)
-    types = worker.identity.served_types()
-    if not types:
-        raise NothingToServe(click.get_current_context().ensure_object(Opening).app)
-    stop = PoliteStop(worker.request_stop, _notice(drive))
+    if not worker.identity.served_types():
+        raise NothingToServe(opening.app)
+    click.echo(_start_line(drive, worker, concurrency))
+    _work(drive, worker, lifeline)
+
+
+def _supervise(processes: int, log_level: str) -> None:
+    # The supervisor does not import the app: each worker process does so for itself.
+    log_to_stderr(log_level, names_process=True)
+    click.echo(f"Supervisor {os.getpid()} starts {processes} worker processes.")
+    sys.stdout.flush()
+    code = Supervisor(_own_command(), processes).run()
+    logger.info("Supervisor %s stopped", os.getpid())
+    click.get_current_context().exit(code)
+
+
+def _work(drive: Drive, worker: Worker, lifeline: int | None) -> None:
+    stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
     stop.install()
-    click.echo(_start_line(drive, worker, types, concurrency))
+    if lifeline is not None:
+        hold(lifeline, on_loss=lambda: _stop_alone(stop))
     worker.run()
     if worker.needs_recycling and not stop.was_requested:
         _start_anew(drive)
     logger.info("Worker %s stopped", worker.identity.name)
 
 
-def _start_line(drive: Drive, worker: Worker, types: Sequence[str], concurrency: int) -> str:
-    queues = worker.identity.queues
-    served = "all queues" if queues is None else f"queues {', '.join(sorted(queues))}"
-    return (
-        f"Worker {worker.identity.name} on {drive.database_url}: {served}, "
-        f"{concurrency} at once, serves {', '.join(types)}."
+def _make_stop(drive: Drive, worker: Worker, *, is_supervised: bool) -> PoliteStop:
+    grace = f"running steps have {describe(drive.settings.drain_timeout)} to end."
+    notice = (
+        f"Worker {worker.identity.name} is stopping: {grace}"
+        if is_supervised
+        else f"Stopping: {grace} A second signal ends at once."
     )
+    return PoliteStop(worker.request_stop, notice, is_supervised=is_supervised)
 
 
-def _notice(drive: Drive) -> str:
-    grace = describe(drive.settings.drain_timeout)
-    return f"Stopping: running steps have {grace} to end. A second signal ends at once."
+def _stop_alone(stop: PoliteStop) -> None:
+    logger.warning("The supervisor is gone; the worker stops")
+    stop.request()
+
+
+def _start_line(drive: Drive, worker: Worker, concurrency: int) -> str:
+    identity = worker.identity
+    named = [
+        f"{name} (at most {identity.caps[name]})" if name in identity.caps else name
+        for name in sorted(identity.queues or ())
+    ]
+    return (
+        f"Worker {identity.name} on {drive.database_url}: "
+        f"{'queues ' + ', '.join(named) if named else 'all queues'}, "
+        f"{concurrency} at once, serves {', '.join(identity.served_types())}."
+    )
 
 
 def _start_anew(drive: Drive) -> None:
@@ -90,4 +147,9 @@ def _start_anew(drive: Drive) -> None:
     drive.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    command = _own_command()
+    os.execv(command[0], command)
+
+
+def _own_command() -> list[str]:
+    return [sys.executable, *sys.orig_argv[1:]]

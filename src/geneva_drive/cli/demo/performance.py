@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -17,6 +12,7 @@ import geneva_drive as gd
 from geneva_drive.cli.demo import report, story, view
 from geneva_drive.cli.demo.crew import Crew
 from geneva_drive.cli.demo.stage import DemoFailed, Stage
+from geneva_drive.cli.stopping import interrupted_by_signals
 from geneva_drive.errors import GenevaDriveError
 
 _INTERRUPTED = 130
@@ -34,7 +30,7 @@ _SETTINGS = {
 
 def perform(console: Console) -> int:
     try:
-        with _ended_by_signals(), tempfile.TemporaryDirectory(prefix="geneva-demo-") as folder:
+        with interrupted_by_signals(), tempfile.TemporaryDirectory(prefix="geneva-demo-") as folder:
             return _perform(console, Path(folder))
     except KeyboardInterrupt:
         console.print("Interrupted. The workers are ended, and the demo's database is gone.")
@@ -70,19 +66,3 @@ def _print_tail(console: Console, crew: Crew) -> None:
         console.print("The last lines of the workers' log:")
     for line in lines:
         console.print(Text(f"  {line}"), soft_wrap=True)
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Clean up as after Ctrl-C when the terminal is closed, or somebody ends the process."""
-
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - signal's shape
-        raise KeyboardInterrupt
-
-    wanted = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    former = {number: signal.signal(number, interrupt) for number in wanted}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)

@@ -113,7 +113,3 @@ class Dialect:
     ) -> dict[Key, Completed]:
         """Write plain completions the fast way; what is not written goes the general way."""
         return {}
-
-    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:  # noqa: ARG002 - the dialects look
-        """Report settings of the database that matter to us, for `geneva doctor`."""
-        return []

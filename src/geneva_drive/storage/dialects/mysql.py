@@ -80,10 +80,6 @@ class MySQL(Dialect):
     ) -> dict[Key, Completed]:
         return completing_mysql.complete(connection, tables, batch)
 
-    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
-        durable = connection.scalar(text("SELECT @@innodb_flush_log_at_trx_commit"))
-        return [(durable == 1, f"innodb_flush_log_at_trx_commit is {durable}")]
-
 
 # On checkout, not on connect: a user's engine may have made connections before us.
 def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature

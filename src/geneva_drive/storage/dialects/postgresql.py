@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.storage.claims import Claim, Taken
@@ -73,14 +73,6 @@ class PostgreSQL(Dialect):
         self, connection: Connection, tables: Tables, batch: Batch
     ) -> dict[Key, Completed]:
         return completing_postgresql.complete(connection, tables, batch)
-
-    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
-        level = connection.scalar(text("SHOW default_transaction_isolation"))
-        durable = connection.scalar(text("SHOW synchronous_commit"))
-        return [
-            (level == "read committed", f"default isolation is {level!r}"),
-            (durable != "off", f"synchronous_commit is {durable!r}"),
-        ]
 
 
 def _sqlstate(error: DBAPIError) -> str | None:

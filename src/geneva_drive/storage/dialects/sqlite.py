@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, event, func, text
+from sqlalchemy import Connection, Engine, Select, event, func
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -122,10 +122,6 @@ class SQLite(Dialect):
         self, connection: Connection, tables: Tables, batch: Batch
     ) -> dict[Key, Completed]:
         return completing_sqlite.complete(connection, tables, batch)
-
-    def explain_state(self, connection: Connection) -> list[tuple[bool, str]]:
-        mode = connection.scalar(text("PRAGMA journal_mode"))
-        return [(mode == "wal", f"journal mode is {mode!r}")]
 
 
 def _begin_ours(connection: Connection) -> None:

@@ -1,0 +1,137 @@
+"""The four measurements, on one worker in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from geneva_drive.cli.bench.figures import Figures, Wanted, nearest_rank
+from geneva_drive.cli.bench.ground import PREFIX
+from geneva_drive.cli.bench.workflows import Measured, Meter, make_class
+from geneva_drive.drive.drive import Drive
+from geneva_drive.durations import describe
+from geneva_drive.errors import GenevaDriveError
+from geneva_drive.storage.health.commits import BareCommits
+
+Tell = Callable[[str, int, int], None]  # what is measured, how much of it is done, of how much
+
+_PATIENCE = timedelta(seconds=60)
+_GROUP = 100  # workflows created in one transaction
+_LOOK_SECONDS = 0.02
+_LOOK_CLOSELY_SECONDS = 0.001
+
+
+class Standstill(GenevaDriveError):
+    """Nothing moves any more, and waiting longer would not help."""
+
+    def __init__(self, what: str, ran: int, total: int, patience: timedelta) -> None:
+        super().__init__(
+            f"The bench came to a standstill at {what}: {ran:,} of {total:,} steps ran, and for "
+            f"{describe(patience)} nothing happened. `geneva doctor` tells what is amiss."
+        )
+
+
+def measure(drive: Drive, wanted: Wanted, tell: Tell, patience: timedelta = _PATIENCE) -> Figures:
+    """Measure on a Drive whose tables are empty; call within `registry.isolated()`."""
+    bare_commit = _bare_commit(drive, wanted.commits, tell)
+    with drive.worker(concurrency=wanted.concurrency):
+        course = _Course(drive, tell, patience)
+        starts = course.starts(wanted.starts)
+        chain_step = course.chain_step(wanted.chain)
+        throughput = course.throughput(wanted)
+    return Figures(
+        bare_commit=bare_commit,
+        start_p50=nearest_rank(starts, 50),
+        start_p99=nearest_rank(starts, 99),
+        chain_step=chain_step,
+        throughput=throughput,
+        wanted=wanted,
+    )
+
+
+def _bare_commit(drive: Drive, count: int, tell: Tell) -> timedelta:
+    commits = BareCommits(drive.engine, f"{PREFIX}commits")
+    taken = []
+    for span in commits.time(count):
+        taken.append(span)
+        tell("bare commits", len(taken), count)
+    return nearest_rank(taken, 50)
+
+
+class _Course:
+    """One worker's way through the measurements."""
+
+    def __init__(self, drive: Drive, tell: Tell, patience: timedelta) -> None:
+        self._drive = drive
+        self._tell = tell
+        self._patience = patience
+        self._meter = Meter()
+
+    def starts(self, count: int) -> list[timedelta]:
+        """Start workflows one by one, each when the worker has nothing else to do."""
+        workflow_class = make_class("start", 1, self._meter)
+        taken = []
+        for number in range(count):
+            before = time.perf_counter()
+            self._drive.workflows(workflow_class).create()
+            self._await("starts", workflow_class, 1, told=False)
+            taken.append(timedelta(seconds=self._meter.moments[0] - before))
+            self._meter.moments.clear()
+            self._tell("starts", number + 1, count)
+        return taken
+
+    def chain_step(self, count: int) -> timedelta:
+        """Run one workflow of many steps; the time from each to the next is what a step costs."""
+        workflow_class = make_class("chain", count, self._meter)
+        self._drive.workflows(workflow_class).create()
+        self._await("one long chain", workflow_class, count)
+        first, last = self._meter.moments[0], self._meter.moments[-1]
+        self._meter.moments.clear()
+        return timedelta(seconds=(last - first) / (count - 1))
+
+    def throughput(self, wanted: Wanted) -> timedelta:
+        workflow_class = make_class("many", wanted.steps, self._meter)
+        before = time.perf_counter()
+        for start in range(0, wanted.workflows, _GROUP):
+            self._create(workflow_class, min(_GROUP, wanted.workflows - start))
+        self._await("many workflows", workflow_class, wanted.workflows * wanted.steps)
+        return timedelta(seconds=time.perf_counter() - before)
+
+    def _create(self, workflow_class: Measured, count: int) -> None:
+        workflows = self._drive.workflows(workflow_class)
+
+        def create(connection: Connection) -> None:
+            for _ in range(count):
+                workflows.create(session=connection)
+
+        self._drive.store.write(create)
+        self._drive.wake_workers()
+
+    def _await(
+        self, what: str, workflow_class: Measured, step_count: int, *, told: bool = True
+    ) -> None:
+        """Return when every step ran and every workflow of the class has ended."""
+        for ran in self._watch(what, step_count):
+            if told:
+                self._tell(what, ran, step_count)
+        ongoing = self._drive.workflows(workflow_class).ongoing()
+        give_up_at = time.monotonic() + self._patience.total_seconds()
+        while ongoing.count():
+            if time.monotonic() > give_up_at:
+                raise Standstill(what, step_count, step_count, self._patience)
+            time.sleep(_LOOK_CLOSELY_SECONDS)
+
+    def _watch(self, what: str, step_count: int) -> Iterator[int]:
+        """Give how many steps ran, again and again until all did."""
+        seen, seen_at = 0, time.monotonic()
+        while (ran := len(self._meter.moments)) < step_count:
+            if ran > seen:
+                seen, seen_at = ran, time.monotonic()
+            elif time.monotonic() - seen_at > self._patience.total_seconds():
+                raise Standstill(what, ran, step_count, self._patience)
+            yield ran
+            time.sleep(_LOOK_SECONDS)
+        yield step_count

@@ -1,0 +1,99 @@
+"""`geneva bench`: measure what the configured database will give."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from rich.text import Text
+
+from geneva_drive.cli.bench.figures import Figures, Wanted
+from geneva_drive.cli.bench.ground import PREFIX, own_tables
+from geneva_drive.cli.bench.measuring import measure
+from geneva_drive.cli.bench.server import server_name
+from geneva_drive.cli.bench.showing import advice, figures_table, progress
+from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.output import make_console, plain, print_json
+from geneva_drive.cli.parameters import json_option
+from geneva_drive.cli.stopping import interrupted_by_signals
+from geneva_drive.definition import registry
+from geneva_drive.drive.drive import Drive
+
+_COUNT = click.IntRange(min=1)
+_KEPT = {True: "kept", False: "dropped"}
+
+
+@click.command("bench")
+@click.option(
+    "--workflows", type=_COUNT, default=1000, show_default=True, help="How many workflows to run."
+)
+@click.option("--steps", type=_COUNT, default=10, show_default=True, help="Steps of each workflow.")
+@click.option(
+    "--concurrency", type=_COUNT, default=8, show_default=True, help="How many steps run at once."
+)
+@click.option("--keep", is_flag=True, help=f"Leave the tables, {PREFIX}*, to be looked at.")
+@click.option("--force", is_flag=True, help="Drop such tables first, of a run that was killed.")
+@json_option
+@with_drive
+def command(
+    drive: Drive,
+    workflows: int,
+    steps: int,
+    concurrency: int,
+    keep: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Measure how fast workflows run on your own database.
+
+    Works in tables of its own, geneva_bench_*, which are dropped at the end, and runs one worker
+    in this process. Your tables are not touched, but the database is busy meanwhile.
+    """
+    wanted = Wanted(workflows=workflows, steps=steps, concurrency=concurrency)
+    try:
+        figures = _measure(drive, wanted, keep=keep, force=force, is_shown=not as_json)
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted. The tables {PREFIX}* are {_KEPT[keep]}.", err=True)
+        raise click.Abort from None
+    if as_json:
+        server = {"database": drive.database_url, "server": server_name(drive.engine)}
+        print_json({**server, **figures.body()})
+        return
+    _print(drive, figures)
+    if keep:
+        click.echo(f"\nThe tables are kept: GENEVA_TABLE_PREFIX={PREFIX} geneva list")
+
+
+def _measure(drive: Drive, wanted: Wanted, *, keep: bool, force: bool, is_shown: bool) -> Figures:
+    with (
+        interrupted_by_signals(),
+        own_tables(drive, force=force, keep=keep) as bench,
+        registry.isolated(),
+        _quiet(),
+        progress(make_console(), is_shown=is_shown) as tell,
+    ):
+        return measure(bench, wanted, tell)
+
+
+def _print(drive: Drive, figures: Figures) -> None:
+    console = make_console()
+    where = plain(drive.database_url)
+    console.print(Text.assemble((server_name(drive.engine), "bold"), " at ", where), soft_wrap=True)
+    console.print()
+    console.print(figures_table(figures))
+    console.print()
+    console.print(plain(advice(figures)))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep a log line per state change out of the measurement, and off the screen."""
+    ours = logging.getLogger("geneva_drive")
+    former = ours.level
+    ours.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        ours.setLevel(former)

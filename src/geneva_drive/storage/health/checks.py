@@ -1,0 +1,47 @@
+"""What a look at the database comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+
+class Finding(StrEnum):
+    """What a check came to."""
+
+    OK = "ok"
+    REMINDER = "reminder"  # somebody should know, and it may well be wanted
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at, and the way out if it is not as it should be."""
+
+    name: str
+    finding: Finding
+    found: str
+    way_out: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """From where on something is worth mentioning."""
+
+    old_transaction: timedelta = timedelta(minutes=5)
+    dead_rows: int = 10_000
+    history_length: int = 100_000
+    clock_skew: timedelta = timedelta(seconds=1)
+
+
+def ok(name: str, found: str) -> Check:
+    return Check(name=name, finding=Finding.OK, found=found)
+
+
+def reminder(name: str, found: str, way_out: str) -> Check:
+    return Check(name=name, finding=Finding.REMINDER, found=found, way_out=way_out)
+
+
+def problem(name: str, found: str, way_out: str) -> Check:
+    return Check(name=name, finding=Finding.PROBLEM, found=found, way_out=way_out)

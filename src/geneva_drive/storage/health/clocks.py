@@ -1,0 +1,40 @@
+"""Whether this process and the database agree what time it is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import Connection, select, type_coerce
+
+from geneva_drive.clock import Clock
+from geneva_drive.durations import describe
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.health.checks import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.types import Moment
+
+_NAME = "clock"
+
+
+def clock_skew(
+    connection: Connection,
+    dialect: Dialect,
+    clock: Clock,
+    lease: timedelta,
+    thresholds: Thresholds,
+) -> Check:
+    """Compare the clocks: waits are measured by the processes', leases by the database's."""
+    asked_at = clock.now()
+    there = connection.scalar(select(type_coerce(dialect.now(), Moment)))
+    # The database looked at its clock about halfway between question and answer.
+    here = asked_at + (clock.now() - asked_at) / 2
+    assert there is not None, "a clock always answers"
+    skew = here - there
+    if abs(skew) <= thresholds.clock_skew:
+        return ok(_NAME, "This process and the database agree what time it is.")
+    span = describe(timedelta(seconds=round(abs(skew).total_seconds())))
+    found = (
+        f"This process is {span} {'ahead of' if skew > timedelta() else 'behind'} the database. "
+        f"Waits are measured by the one, leases by the other."
+    )
+    way_out = "Let NTP (chrony, systemd-timesyncd) keep the clocks of both machines."
+    return (problem if abs(skew) > lease / 2 else reminder)(_NAME, found, way_out)

@@ -1,0 +1,45 @@
+"""Indexes that our statements rely on, and that somebody dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect
+from sqlalchemy.engine import Inspector
+from sqlalchemy.schema import AddConstraint, CreateIndex
+
+from geneva_drive.storage.health.checks import Check, ok, problem
+from geneva_drive.storage.tables import Tables
+
+
+def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
+    """Compare what the tables declare with what the database has, by name."""
+    inspector = inspect(connection)
+    is_whole = True
+    for table in tables.metadata.sorted_tables:
+        present = _present(inspector, table)
+        for declared in _declared(table):
+            if declared.name not in present:
+                is_whole = False
+                yield problem(
+                    "indexes",
+                    f"{declared.name} is missing on {table.name}.",
+                    f"Create it: {_ddl(declared, connection)};",
+                )
+    if is_whole:
+        yield ok("indexes", "All are there.")
+
+
+def _declared(table: Table) -> list[Index | UniqueConstraint]:
+    constraints = [c for c in table.constraints if isinstance(c, UniqueConstraint)]
+    return sorted([*table.indexes, *constraints], key=lambda each: str(each.name))
+
+
+def _present(inspector: Inspector, table: Table) -> set[str | None]:
+    found = [*inspector.get_indexes(table.name), *inspector.get_unique_constraints(table.name)]
+    return {each["name"] for each in found}
+
+
+def _ddl(declared: Index | UniqueConstraint, connection: Connection) -> str:
+    ddl = CreateIndex(declared) if isinstance(declared, Index) else AddConstraint(declared)
+    return " ".join(str(ddl.compile(dialect=connection.dialect)).split())

@@ -1,0 +1,65 @@
+"""What slows MySQL and MariaDB down, or makes them forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from sqlalchemy import Connection, text
+
+from geneva_drive.durations import describe
+from geneva_drive.storage.health.checks import Check, Thresholds, ok, problem, reminder
+
+# Their moments are of the server's own time zone, whatever the session's is.
+_OLD_TRANSACTIONS = text("""
+    SELECT trx_mysql_thread_id AS id, trx_query AS query, TIMESTAMPDIFF(
+        SECOND, trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) AS age
+    FROM information_schema.innodb_trx
+    WHERE trx_mysql_thread_id <> CONNECTION_ID()
+    HAVING age >= :age
+    ORDER BY age DESC, id
+""")
+_HISTORY = text(
+    "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
+)
+
+
+def durability(connection: Connection) -> Iterator[Check]:
+    flush = connection.scalar(text("SELECT @@innodb_flush_log_at_trx_commit"))
+    words = f"innodb_flush_log_at_trx_commit is {flush}"
+    if flush == 1:
+        yield ok("durability", f"{words}.")
+        return
+    yield problem(
+        "durability",
+        f"{words}: what was committed last may be lost with the server.",
+        "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration.",
+    )
+
+
+def old_snapshots(connection: Connection, thresholds: Thresholds) -> Iterator[Check]:
+    patience = thresholds.old_transaction
+    rows = connection.execute(_OLD_TRANSACTIONS, {"age": patience.total_seconds()}).all()
+    for row in rows:
+        age = describe(timedelta(seconds=row.age))
+        found = (
+            f"Connection {row.id} has a transaction open for {age}, "
+            f"{'running a statement' if row.query else 'doing nothing'}. Old versions of rows are "
+            f"kept for it, which every claim has to pass."
+        )
+        judge = reminder if row.query else problem
+        yield judge("old snapshots", found, f"End it in its program, or: KILL {row.id};")
+    if not rows:
+        yield ok("old snapshots", f"No transaction is older than {describe(patience)}.")
+
+
+def history(connection: Connection, thresholds: Thresholds) -> Iterator[Check]:
+    length = int(connection.scalar(_HISTORY) or 0)
+    if length < thresholds.history_length:
+        yield ok("history", f"{length:,} changes wait to be purged.")
+        return
+    yield reminder(
+        "history",
+        f"{length:,} changes wait to be purged, and every claim has to pass those of its rows.",
+        "End old transactions; SHOW ENGINE INNODB STATUS shows them, and how the purge goes on.",
+    )

@@ -1,0 +1,164 @@
+"""What slows PostgreSQL down, or makes it forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, text
+
+from geneva_drive.durations import describe
+from geneva_drive.storage.health.checks import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.tables import Tables
+
+_SNAPSHOTS = "old snapshots"
+_HELD = "What others delete or change meanwhile cannot be cleaned up."
+_PILE_UP = "dead rows pile up, and every claim has to pass them."
+
+_AUTOVACUUM = text("""
+    SELECT quote_ident(relname) FROM pg_class
+    WHERE oid = ANY(CAST(CAST(:names AS text[]) AS regclass[]))
+      AND reloptions && ARRAY['autovacuum_enabled=false', 'autovacuum_enabled=off']
+    ORDER BY relname
+""")
+_DEAD_ROWS = text("""
+    SELECT quote_ident(relname) AS name, n_dead_tup AS dead, n_live_tup AS live
+    FROM pg_stat_user_tables
+    WHERE relid = ANY(CAST(CAST(:names AS text[]) AS regclass[]))
+      AND n_dead_tup >= :dead AND n_dead_tup > n_live_tup
+    ORDER BY relname
+""")
+_OLD_TRANSACTIONS = text("""
+    SELECT pid, usename, application_name, state,
+           extract(epoch FROM clock_timestamp() - xact_start) AS age
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND backend_type = 'client backend'
+      AND xact_start <= clock_timestamp() - make_interval(secs => :age)
+    ORDER BY xact_start, pid
+""")
+_HIDDEN = text("""
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND query = '<insufficient privilege>'
+""")
+_PREPARED = text("""
+    SELECT quote_literal(gid) AS gid, extract(epoch FROM clock_timestamp() - prepared) AS age
+    FROM pg_prepared_xacts
+    WHERE database = current_database()
+      AND prepared <= clock_timestamp() - make_interval(secs => :age)
+    ORDER BY prepared
+""")
+_SLOTS = text("""
+    SELECT slot_name FROM pg_replication_slots
+    WHERE xmin IS NOT NULL AND NOT active
+    ORDER BY slot_name
+""")
+
+
+def durability(connection: Connection) -> Iterator[Check]:
+    value = connection.scalar(text("SHOW synchronous_commit"))
+    if value != "off":
+        yield ok("durability", f"synchronous_commit is {value!r}.")
+        return
+    yield problem(
+        "durability",
+        "synchronous_commit is 'off': what was committed last may be lost with the server.",
+        "SET synchronous_commit = on for this database, user or server, wherever it was set off.",
+    )
+
+
+def autovacuum(connection: Connection, tables: Tables) -> Iterator[Check]:
+    is_on = connection.scalar(text("SHOW autovacuum")) == "on"
+    names = connection.scalars(_AUTOVACUUM, {"names": _names(tables)}).all()
+    if not is_on:
+        yield reminder(
+            "autovacuum",
+            f"It is off on the server: {_PILE_UP}",
+            "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf();",
+        )
+    for name in names:
+        yield reminder(
+            "autovacuum",
+            f"It is off for {name}: {_PILE_UP}",
+            f"ALTER TABLE {name} RESET (autovacuum_enabled);",
+        )
+    if is_on and not names:
+        yield ok("autovacuum", "It is on.")
+
+
+def dead_rows(connection: Connection, tables: Tables, thresholds: Thresholds) -> Iterator[Check]:
+    wanted = {"names": _names(tables), "dead": thresholds.dead_rows}
+    rows = connection.execute(_DEAD_ROWS, wanted).all()
+    for row in rows:
+        yield reminder(
+            "dead rows",
+            f"{row.name} has {row.dead:,} dead rows beside {row.live:,} living ones.",
+            f"VACUUM (ANALYZE) {row.name}; if they stay, see old snapshots and autovacuum here.",
+        )
+    if not rows:
+        most = thresholds.dead_rows
+        yield ok("dead rows", f"In no table do {most:,} or more outnumber the living ones.")
+
+
+def old_snapshots(connection: Connection, thresholds: Thresholds) -> Iterator[Check]:
+    patience = thresholds.old_transaction
+    age = {"age": patience.total_seconds()}
+    checks = [
+        *(_transaction(row) for row in connection.execute(_OLD_TRANSACTIONS, age)),
+        *(_prepared(row) for row in connection.execute(_PREPARED, age)),
+        *(_slot(name) for name in connection.scalars(_SLOTS)),
+        *_hidden(connection.scalar(_HIDDEN) or 0),
+    ]
+    yield from checks
+    if not checks:
+        yield ok(_SNAPSHOTS, f"No transaction is older than {describe(patience)}.")
+
+
+def _transaction(row: Row[Any]) -> Check:
+    program = f"{row.usename}, {row.application_name}" if row.application_name else row.usename
+    found = (
+        f"Process {row.pid} ({program}) has a transaction open for {_age(row)}, {row.state}. "
+        f"{_HELD}"
+    )
+    way_out = f"End it in its program, or: SELECT pg_terminate_backend({row.pid});"
+    if row.state == "active":  # a long report, say, which ends by itself
+        return reminder(_SNAPSHOTS, found, way_out)
+    return problem(
+        _SNAPSHOTS, found, f"{way_out} The setting idle_in_transaction_session_timeout does so."
+    )
+
+
+def _prepared(row: Row[Any]) -> Check:
+    return problem(
+        _SNAPSHOTS,
+        f"Transaction {row.gid} was prepared {_age(row)} ago and not ended. {_HELD}",
+        f"COMMIT PREPARED {row.gid}; or ROLLBACK PREPARED {row.gid};",
+    )
+
+
+def _slot(name: str) -> Check:
+    return problem(
+        _SNAPSHOTS,
+        f"Nobody uses the replication slot {name!r}, which keeps a snapshot. {_HELD}",
+        f"Start its standby again, or: SELECT pg_drop_replication_slot('{name}');",
+    )
+
+
+def _hidden(count: int) -> Iterator[Check]:
+    if count:
+        yield reminder(
+            _SNAPSHOTS,
+            f"{count:,} {'session' if count == 1 else 'sessions'} of other users cannot be looked "
+            f"at.",
+            "GRANT pg_read_all_stats TO the user that you ask with.",
+        )
+
+
+def _age(row: Row[Any]) -> str:
+    return describe(timedelta(seconds=float(row.age)))
+
+
+def _names(tables: Tables) -> list[str]:
+    # Quoted, or the server would look for a name in small letters.
+    return [f'"{table.name}"' for table in tables.metadata.sorted_tables]

@@ -1,0 +1,22 @@
+"""What slows SQLite down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, text
+
+from geneva_drive.storage.health.checks import Check, ok, problem
+
+
+def journal(connection: Connection) -> Iterator[Check]:
+    mode = connection.scalar(text("PRAGMA journal_mode"))
+    if mode == "wal":
+        yield ok("journal", "Its mode is 'wal'.")
+        return
+    yield problem(
+        "journal",
+        f"Its mode is {mode!r}, not 'wal': readers and the writer wait for one another.",
+        "Start the processes anew; each asks for it as it connects. A network file system cannot "
+        "have it: keep the file on a local disk.",
+    )

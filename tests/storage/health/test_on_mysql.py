@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, event, make_url, text
+
+import geneva_drive as gd
+from geneva_drive.storage.health.checks import ok, problem, reminder
+from tests.scenarios.processes import wait_until
+from tests.storage.conftest import OpenDrive
+from tests.storage.health.findings import findings
+
+pytestmark = pytest.mark.parametrize("database", ["mysql"], indirect=True)
+
+_HELD = "Old versions of rows are kept for it, which every claim has to pass."
+_NOT_ALLOWED = (
+    "It could not be looked at: Access denied; you need (at least one of) the PROCESS "
+    "privilege(s) for this operation."
+)
+_ASK = "Ask as a user who may; on MySQL it takes GRANT PROCESS ON *.*."
+
+
+def _open_snapshot(connection: Connection) -> int:
+    """Begin a transaction with a snapshot; give the connection's id."""
+    number: int = connection.execute(text("SELECT CONNECTION_ID()")).scalar_one()
+    connection.execute(text("SELECT count(*) FROM geneva_drive_workflows"))
+    return number
+
+
+def test_an_old_transaction_that_does_nothing_is_a_problem(geneva: gd.Drive) -> None:
+    with geneva.engine.connect() as connection:
+        number = _open_snapshot(connection)
+
+        checks = findings(geneva, "old snapshots", old_transaction=timedelta())
+
+    [check] = [check for check in checks if f"Connection {number} " in check.found]
+    anonymous = re.sub(r"open for \w+( ms)?,", "open for X,", check.found)
+    assert replace(check, found=anonymous) == problem(
+        "old snapshots",
+        f"Connection {number} has a transaction open for X, doing nothing. {_HELD}",
+        f"End it in its program, or: KILL {number};",
+    )
+
+
+def test_an_old_transaction_that_runs_a_statement_is_a_reminder(geneva: gd.Drive) -> None:
+    with (
+        ThreadPoolExecutor() as pool,
+        geneva.engine.connect() as connection,
+        geneva.engine.connect() as holder,
+    ):
+        holder.execute(text("SELECT GET_LOCK('geneva_doctor', 0)"))
+        number = _open_snapshot(connection)
+        statement = text("SELECT GET_LOCK('geneva_doctor', 60)")
+        running = pool.submit(connection.execute, statement)
+        wait_until(lambda: _is_running(geneva, number), "the statement")
+
+        checks = findings(geneva, "old snapshots", old_transaction=timedelta())
+        holder.execute(text("SELECT RELEASE_LOCK('geneva_doctor')"))
+        running.result(60)
+        connection.execute(text("SELECT RELEASE_LOCK('geneva_doctor')"))
+
+    [check] = [check for check in checks if f"Connection {number} " in check.found]
+    anonymous = re.sub(r"open for \w+( ms)?,", "open for X,", check.found)
+    assert replace(check, found=anonymous) == reminder(
+        "old snapshots",
+        f"Connection {number} has a transaction open for X, running a statement. {_HELD}",
+        f"End it in its program, or: KILL {number};",
+    )
+
+
+def _is_running(drive: gd.Drive, number: int) -> bool:
+    query = text("SELECT trx_query FROM information_schema.innodb_trx WHERE trx_mysql_thread_id=:n")
+    with drive.engine.connect() as connection:
+        return connection.scalar(query, {"n": number}) is not None
+
+
+def test_young_transactions_are_no_matter(geneva: gd.Drive) -> None:
+    with geneva.engine.connect() as connection:
+        _open_snapshot(connection)
+
+        checks = findings(geneva, "old snapshots", old_transaction=timedelta(days=365))
+
+    assert checks == [ok("old snapshots", "No transaction is older than 365d.")]
+
+
+def test_a_long_history_is_a_reminder(geneva: gd.Drive) -> None:
+    [long] = findings(geneva, "history", history_length=0)
+    [short] = findings(geneva, "history", history_length=10**12)
+
+    anonymous = re.sub(r"^[\d,]+", "N", long.found)
+    assert replace(long, found=anonymous) == reminder(
+        "history",
+        "N changes wait to be purged, and every claim has to pass those of its rows.",
+        "End old transactions; SHOW ENGINE INNODB STATUS shows them, and how the purge goes on.",
+    )
+    anonymous = re.sub(r"^[\d,]+", "N", short.found)
+    assert replace(short, found=anonymous) == ok("history", "N changes wait to be purged.")
+
+
+def test_a_commit_that_is_not_flushed_is_a_problem(
+    geneva_database_url: str, open_engine: Callable[..., Engine], open_drive: OpenDrive
+) -> None:
+    engine = open_engine(geneva_database_url)
+
+    # The setting is the whole server's, which is not ours to change: its answer is.
+    @event.listens_for(engine, "before_cursor_execute", retval=True)
+    def answer(
+        connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any
+    ) -> tuple[str, Any]:
+        return statement.replace("@@innodb_flush_log_at_trx_commit", "2"), parameters
+
+    assert findings(open_drive(engine), "durability") == [
+        problem(
+            "durability",
+            "innodb_flush_log_at_trx_commit is 2: what was committed last may be lost with the "
+            "server.",
+            "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration.",
+        )
+    ]
+
+
+@pytest.fixture
+def stranger(geneva: gd.Drive, geneva_database_url: str, worker_id: str) -> Iterator[str]:
+    """The URL for a user who may read our tables and nothing else."""
+    url = make_url(geneva_database_url)
+    name = f"geneva_stranger_{worker_id}"
+    with geneva.engine.begin() as connection:
+        connection.execute(text(f"DROP USER IF EXISTS {name}@'%'"))
+        connection.execute(text(f"CREATE USER {name}@'%' IDENTIFIED BY 'secret'"))
+        connection.execute(text(f"GRANT SELECT ON {url.database}.* TO {name}@'%'"))
+    yield url.set(username=name, password="secret").render_as_string(hide_password=False)
+    with geneva.engine.begin() as connection:
+        connection.execute(text(f"DROP USER {name}@'%'"))
+
+
+def test_a_user_without_rights_gets_reminders(stranger: str, open_drive: OpenDrive) -> None:
+    drive = open_drive(stranger)
+
+    assert findings(drive, "old snapshots") == [reminder("old snapshots", _NOT_ALLOWED, _ASK)]
+    assert findings(drive, "history") == [reminder("history", _NOT_ALLOWED, _ASK)]
