@@ -12,6 +12,23 @@ from geneva_drive.storage.tables import Tables
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
+_WORKFLOW = {"type": "Signup", "state": "ready", "created_at": NOW, "updated_at": NOW}
+_EXECUTION = {
+    "type": "Signup",
+    "signature": "s",
+    "step_name": "greet",
+    "node_id": "greet",
+    "slot": "chain",
+    "attempt_number": 1,
+    "state": "scheduled",
+    "queue": "default",
+    "priority": 0,
+    "claimable": False,
+    "recoveries": 0,
+    "scheduled_for": NOW,
+    "created_at": NOW,
+}
+
 
 def missing(column: str) -> str:
     """Match what the databases say of a column that must not be NULL."""
@@ -31,31 +48,34 @@ class Rows:
         return cls(drive.engine, drive.store.tables)
 
     def workflow(self, **changes: Any) -> Any:
-        values = {"type": "Signup", "state": "ready", "created_at": NOW, "updated_at": NOW}
-        return self.insert(self.tables.workflows, **(values | changes))
+        return self.insert(self.tables.workflows, **(_WORKFLOW | changes))
 
     def execution(self, workflow_id: Any, **changes: Any) -> Any:
-        values = {
-            "workflow_id": workflow_id,
-            "type": "Signup",
-            "signature": "s",
-            "step_name": "greet",
-            "node_id": "greet",
-            "slot": "chain",
-            "attempt_number": 1,
-            "state": "scheduled",
-            "queue": "default",
-            "priority": 0,
-            "claimable": False,
-            "recoveries": 0,
-            "scheduled_for": NOW,
-            "created_at": NOW,
-        }
+        values = _EXECUTION | {"workflow_id": workflow_id}
         return self.insert(self.tables.step_executions, **(values | changes))
 
     def due(self, **changes: Any) -> Any:
         """Insert a claimable execution of a workflow of its own."""
         return self.execution(self.workflow(), **({"claimable": True} | changes))
+
+    def crowd(self, doublings: int, **changes: Any) -> int:
+        """Insert 2 ** doublings claimable executions, older than all that have ids above zero."""
+        workflow = _WORKFLOW | {"id": -1}
+        execution = _EXECUTION | {"id": -1, "workflow_id": -1, "claimable": True} | changes
+        with self.engine.begin() as connection:
+            for table, row in (
+                (self.tables.workflows, workflow),
+                (self.tables.step_executions, execution),
+            ):
+                connection.execute(insert(table), row)
+                for doubling in range(doublings):
+                    copied = [
+                        column - 2**doubling if column.name in ("id", "workflow_id") else column
+                        for column in (table.c[name] for name in row)
+                    ]
+                    rows = select(*copied).where(table.c.id < 0)
+                    connection.execute(insert(table).from_select(list(row), rows))
+        return 2**doublings
 
     def dead_letter(self, workflow_id: Any, **changes: Any) -> Any:
         values = {"workflow_id": workflow_id, "reason": "manual", "state": "pending"}

@@ -411,7 +411,7 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     assert [execution.id for execution, _ in taken] == [due[1], due[0], due[2]]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 3, 4, 9])
 def test_an_upgrade_that_died_half_way_is_done_again(
     count: int, empty_database_url: str, another_database_url: str, open_drive: OpenDrive
 ) -> None:

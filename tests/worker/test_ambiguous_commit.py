@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table
 
 import geneva_drive as gd
 from tests.worker.conftest import MakeDrive, effects_of
-from tests.worker.faults import CommitFault, kill_from_outside, lose_answer, lose_commit
+from tests.worker.faults import (
+    CommitFault,
+    Strike,
+    kill_from_outside,
+    lose_answer,
+    lose_commit,
+)
 from tests.worker.watching import rows_of, wait_until
 
 BOTH_DONE = [("work", "completed", "success"), ("rest", "completed", "success")]
@@ -18,6 +25,36 @@ BOTH_DONE = [("work", "completed", "success"), ("rest", "completed", "success")]
 def _run_to_the_end(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> None:
     with drive.worker(concurrency=2):
         wait_until(lambda: workflow.reload().state == "finished", "the workflow is finished")
+
+
+@pytest.mark.parametrize(
+    ("strike", "expected"),
+    [(lose_answer, ("work", "completed", "success")), (lose_commit, ("work", "in_progress", None))],
+)
+def test_a_lost_answer_leaves_the_commit_carried_out_and_a_lost_commit_does_not(
+    geneva: gd.Drive, make_drive: MakeDrive, strike: Strike, expected: tuple[str, str, str | None]
+) -> None:
+    drive = make_drive(heartbeat_interval="5m", lease="10m")
+    seen: list[Any] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+
+    def strike_and_look(connection: Connection, carry_out: Callable[[], object]) -> None:
+        try:
+            strike(connection, carry_out)
+        finally:
+            seen.extend(rows_of(task))
+
+    CommitFault(drive.engine, writes="completed", strike=strike_and_look)
+
+    _run_to_the_end(drive, task)
+
+    assert seen == [expected]
+    assert rows_of(task) == [("work", "completed", "success")]
 
 
 def test_a_commit_whose_answer_is_lost_is_recorded_once_and_its_chain_adopted(
@@ -119,7 +156,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_without_being_counted(
 
 @pytest.mark.parametrize("strike", [lose_answer, lose_commit])
 def test_the_effects_of_a_transaction_are_there_once(
-    geneva: gd.Drive, make_drive: MakeDrive, effects: Table, strike: Any
+    geneva: gd.Drive, make_drive: MakeDrive, effects: Table, strike: Strike
 ) -> None:
     drive = make_drive(heartbeat_interval=0.1)
 

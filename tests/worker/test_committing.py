@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -14,27 +14,29 @@ from geneva_drive.engine.executor import Claimed
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
-from geneva_drive.worker.flights import Flight
+from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import CommitFault, deadlock, outage
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
 
 
-def _nobody(_: Flight) -> None:
-    raise AssertionError("nothing follows, so nothing is handed over")
-
-
 class _Group:
     """Outcomes that gather behind one whose transaction is held up."""
 
-    def __init__(self, drive: gd.Drive) -> None:
+    def __init__(self, drive: gd.Drive, *, may_chain: bool = False) -> None:
         self._drive = drive
+        self._may_chain = may_chain
         self._identity = Identity()
+        self._flights = Flights()
+        self.handed_over: list[Flight] = []
+        self.kept: list[Flight | None] = []  # what each thread was given to go on with
         self._committer = Committer(
-            drive.environment, self._identity, land=self._land, hand_over=_nobody
+            drive.environment,
+            self._identity,
+            land=self._flights.replace,
+            hand_over=self.handed_over.append,
         )
-        self._landed = threading.Semaphore(0)
         self.commits: list[str] = []
 
     def claim(self) -> list[Claimed]:
@@ -42,7 +44,7 @@ class _Group:
 
     def commit(self, claimed: list[Claimed]) -> None:
         """Submit all; the first is held up until the others wait behind it."""
-        first, *others = (Flight(one) for one in claimed)
+        first, *others = self._flights.add(claimed)
         with self._held_up() as (reached, release):
             leading = threading.Thread(target=self._submit, args=(first,))
             leading.start()
@@ -50,9 +52,11 @@ class _Group:
             for each in others:
                 self._submit(each)
             release.set()
-            for _ in claimed:
-                assert self._landed.acquire(timeout=TIME_LIMIT)
             leading.join(TIME_LIMIT)
+            assert not leading.is_alive()
+
+    def in_hand(self) -> list[Claimed]:
+        return [flight.claimed for flight in self._flights.all()]
 
     @contextmanager
     def _held_up(self) -> Iterator[tuple[threading.Event, threading.Event]]:
@@ -68,12 +72,9 @@ class _Group:
         event.remove(self._drive.engine, "commit", hold)
 
     def _submit(self, flight: Flight) -> None:
-        self._committer.submit(Pending(flight, Returned(), may_chain=False))
-
-    def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
-        for _ in landed:
-            self._landed.release()
-        return []
+        self.kept.append(
+            self._committer.submit(Pending(flight, Returned(), may_chain=self._may_chain))
+        )
 
 
 def test_what_ends_during_a_commit_goes_together_in_the_next_one(geneva: gd.Drive) -> None:
@@ -89,6 +90,50 @@ def test_what_ends_during_a_commit_goes_together_in_the_next_one(geneva: gd.Driv
 
     assert [rows_of(task) for task in tasks] == [[("work", "completed", "success")]] * 6
     assert group.commits == ["commit", "commit"]
+    assert group.in_hand() == []
+
+
+def test_the_thread_that_commits_goes_on_with_one_flight_and_hands_the_others_over(
+    geneva: gd.Drive,
+) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+        @gd.step
+        def rest(self) -> None: ...
+
+    tasks = [Task.create() for _ in range(4)]
+    group = _Group(geneva, may_chain=True)
+
+    group.commit(group.claim())
+
+    *waited, own = group.kept
+    assert waited == [None] * 3
+    assert own is not None
+    going_on = [flight.claimed for flight in (*group.handed_over, own)]
+    assert [one.workflow.id for one in going_on] == [task.id for task in tasks]
+    assert {one.execution.step_name for one in going_on} == {"rest"}
+    assert group.in_hand() == going_on
+
+
+def test_a_lone_outcome_is_followed_on_the_same_thread(geneva: gd.Drive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+        @gd.step
+        def rest(self) -> None: ...
+
+    task = Task.create()
+    group = _Group(geneva, may_chain=True)
+
+    group.commit(group.claim())
+
+    [own] = group.kept
+    assert own is not None
+    assert (own.claimed.workflow.id, own.claimed.execution.step_name) == (task.id, "rest")
+    assert group.handed_over == []
 
 
 def test_outcomes_are_kept_until_the_database_is_back(

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.storage import dialects
+from geneva_drive.storage import dialects, forking
 
 _DRIVERS = {
     "postgres": "postgresql+psycopg",
@@ -40,7 +40,7 @@ def make_engine(url: str | URL) -> Engine:
         refuse_async(parsed.get_dialect())
         # As many connections as threads need them at once: a limit would let the steps of a busy
         # worker, each with a transaction of its own, keep its heartbeat from being heard.
-        return create_engine(
+        engine = create_engine(
             parsed,
             poolclass=QueuePool,
             max_overflow=-1,
@@ -55,6 +55,8 @@ def make_engine(url: str | URL) -> Engine:
             f"The driver {error.name!r} for this database is not installed. "
             f"Run: pip install {package}."
         ) from error
+    forking.begin_anew_in_children(engine)
+    return engine
 
 
 def _patience(url: URL) -> dict[str, int]:

@@ -32,6 +32,7 @@ class KeptConnections:
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: list[tuple[Connection, float]] = []
+        self._parents: list[tuple[Connection, float]] = []
         self._owner = os.getpid()
 
     @contextmanager
@@ -57,8 +58,9 @@ class KeptConnections:
     def _take(self) -> Connection | None:
         with self._lock:
             if self._owner != os.getpid():
-                # A forked child must not talk on its parent's connections, nor end them.
-                self._kept, self._owner = [], os.getpid()
+                # A forked child must not talk on its parent's connections, nor end them: they are
+                # held on to, as collecting one would send a ROLLBACK on it.
+                self._parents, self._kept, self._owner = self._kept, [], os.getpid()
             if not self._kept:
                 return None
             connection, used_at = self._kept.pop()

@@ -18,7 +18,7 @@ from geneva_drive.storage.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.tables import MYSQL_NAMES, Tables
 
 Lock = Callable[[Select[Any]], Select[Any]]
 
@@ -29,8 +29,7 @@ def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Se
     if not ids:
         return []
     statements = _statements_for(tables)
-    free = set(connection.scalars(lock(statements.free), {"ids": ids}))
-    taken = [key for key in ids if key in free][: wish.limit]
+    taken = _lock_free(connection, lock(statements.free), ids, wish.limit)
     if not taken:
         return []
     connection.execute(
@@ -43,6 +42,19 @@ def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Se
         },
     )
     return _read(connection, statements, taken)
+
+
+def _lock_free(
+    connection: Connection, free: Select[Any], ids: Sequence[Key], limit: int
+) -> list[Key]:
+    """Lock no more than is taken: whoever claims at the same moment takes the next ones."""
+    taken: list[Key] = []
+    while ids and len(taken) < limit:
+        wanted = limit - len(taken)
+        tried, ids = ids[:wanted], ids[wanted:]
+        found = set(connection.scalars(free, {"ids": tried}))
+        taken += [key for key in tried if key in found]
+    return taken
 
 
 def top_priority(
@@ -109,6 +121,9 @@ class _Statements:
         executions, workflows = tables.step_executions, tables.workflows
         listed = executions.c.id.in_(bindparam("ids", expanding=True))
         self.free: Select[Any] = select(executions.c.id).where(listed, executions.c.claimable)
+        for name in MYSQL_NAMES:
+            # It would choose the index of what is claimable, and lock everything there is in it.
+            self.free = self.free.with_hint(executions, "FORCE INDEX (PRIMARY)", name)
         self.take = (
             update(executions)
             .where(listed)

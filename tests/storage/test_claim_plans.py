@@ -1,0 +1,100 @@
+"""What nobody asked for costs a claim nothing: each database finds a lane's head by its index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, text
+
+import geneva_drive as gd
+from geneva_drive.storage.claims import Claim
+from tests.storage.rows import NOW, Rows
+
+TABLE = "geneva_drive_step_executions"
+ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE", "mysql": f"ANALYZE TABLE {TABLE}"}
+# Reading all there is, or sorting it, in the words of each database.
+PASSES_OVER_MANY = re.compile(rf"Seq Scan|Bitmap|SCAN {TABLE}|TEMP B-TREE|filesort")
+QUEUES = pytest.mark.parametrize("queues", [None, ["mail", "print"]], ids=["all", "some"])
+
+
+@pytest.fixture
+def crowd(geneva: gd.Drive, rows: Rows, database: str) -> list[Any]:
+    """Thousands of due executions of a class nobody serves, before a few that are served."""
+    assert rows.crowd(doublings=14, type="Unserved", priority=9) == 16_384
+    served = [rows.due(type=name, queue="mail") for name in "ABAB"]
+    with geneva.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(ANALYZE[database]))
+    return served
+
+
+def wish(queues: list[str] | None = None) -> Claim:
+    return Claim(
+        worker_id="w", claim_token="t", types=["A", "B"], queues=queues, limit=3, now=NOW
+    )
+
+
+def claim(drive: gd.Drive, wanted: Claim) -> list[Any]:
+    store = drive.store
+    taken = store.write_at_once(lambda connection: store.executions.claim(connection, wanted))
+    return [execution.id for execution, _ in taken]
+
+
+@contextmanager
+def noted(engine: Engine) -> Iterator[list[tuple[str, Any]]]:
+    """Note the statements that are sent, with their parameters."""
+    statements: list[tuple[str, Any]] = []
+
+    def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
+        statements.append((statement, parameters))
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield statements
+    event.remove(engine, "before_cursor_execute", note)
+
+
+def plan(drive: gd.Drive, statement: str, parameters: Any) -> str:
+    word = "EXPLAIN QUERY PLAN" if drive.engine.dialect.name == "sqlite" else "EXPLAIN"
+    with drive.engine.connect() as connection:
+        found = connection.exec_driver_sql(f"{word} {statement}", parameters)
+        return "\n".join(str(tuple(row)) for row in found)
+
+
+@QUEUES
+def test_a_crowd_that_nobody_serves_changes_nothing_about_a_claim(
+    geneva: gd.Drive, crowd: list[Any], queues: list[str] | None
+) -> None:
+    claims = [claim(geneva, wish(queues)) for _ in range(3)]
+
+    assert claims == [crowd[:3], crowd[3:], []]
+
+
+@QUEUES
+def test_the_head_of_each_lane_is_read_from_its_index(
+    geneva: gd.Drive, crowd: list[Any], queues: list[str] | None
+) -> None:
+    with noted(geneva.engine) as statements:
+        claim(geneva, wish(queues))
+    looks = [each for each in statements if each[0].split()[0] in ("SELECT", "WITH")]
+
+    heads, *others = (plan(geneva, *look) for look in looks)
+
+    index = f"{TABLE}_claim" if queues is None else f"{TABLE}_claim_queue"
+    assert re.search(rf"\b{index}\b", heads)
+    assert not [each for each in (heads, *others) if PASSES_OVER_MANY.search(each)]
+
+
+def test_the_question_for_more_urgent_work_is_answered_from_the_index(
+    geneva: gd.Drive, crowd: list[Any]
+) -> None:
+    with noted(geneva.engine) as statements, geneva.store.reading() as connection:
+        geneva.store.executions.top_priority(connection, ["A", "B"], None)
+    [look] = [each for each in statements if "priority" in each[0]]
+
+    found = plan(geneva, *look)
+
+    assert f"{TABLE}_claim" in found
+    assert not PASSES_OVER_MANY.search(found)

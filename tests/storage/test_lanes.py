@@ -1,0 +1,141 @@
+"""Lanes take turns: no class, and no queue, keeps another waiting by being many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import geneva_drive as gd
+from geneva_drive.storage.claims import Claim, Taken
+from tests.storage.rows import NOW, Rows
+
+
+def claim(
+    drive: gd.Drive,
+    *types: str,
+    limit: int,
+    queues: Sequence[str] | None = None,
+    token: str = "t",
+) -> Sequence[Taken]:
+    store = drive.store
+    wish = Claim(
+        worker_id="w", claim_token=token, types=types, queues=queues, limit=limit, now=NOW
+    )
+    return store.write_at_once(lambda connection: store.executions.claim(connection, wish))
+
+
+def ids(taken: Sequence[Taken]) -> list[Any]:
+    return [execution.id for execution, _ in taken]
+
+
+def test_two_classes_take_turns_and_within_a_class_the_oldest_comes_first(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    mails = [rows.due(type="Mail") for _ in range(6)]
+    bills = [rows.due(type="Bill") for _ in range(6)]
+
+    claims = [ids(claim(geneva, "Bill", "Mail", limit=4)) for _ in range(3)]
+
+    assert claims == [
+        [mails[0], bills[0], mails[1], bills[1]],
+        [mails[2], bills[2], mails[3], bills[3]],
+        [mails[4], bills[4], mails[5], bills[5]],
+    ]
+
+
+def test_a_class_with_nothing_due_leaves_its_turns_to_others(geneva: gd.Drive, rows: Rows) -> None:
+    mails = [rows.due(type="Mail") for _ in range(4)]
+    bill = rows.due(type="Bill")
+
+    claimed = claim(geneva, "Bill", "Idle", "Mail", limit=9)
+
+    assert ids(claimed) == [mails[0], bill, *mails[1:]]
+
+
+def test_what_is_urgent_comes_before_anybodys_turn(geneva: gd.Drive, rows: Rows) -> None:
+    calm = [rows.due(type="Bill"), rows.due(type="Bill")]
+    urgent = [rows.due(type="Mail", priority=5) for _ in range(3)]
+    usual = rows.due(type="Mail")
+
+    claimed = claim(geneva, "Bill", "Mail", limit=9)
+
+    assert ids(claimed) == [*urgent, *calm, usual]
+
+
+def test_the_queues_that_a_worker_serves_take_turns(geneva: gd.Drive, rows: Rows) -> None:
+    slow = [rows.due(queue="slow") for _ in range(4)]
+    fast = [rows.due(queue="fast") for _ in range(4)]
+    rows.due(queue="elsewhere")
+
+    claims = [ids(claim(geneva, "Signup", queues=["fast", "slow"], limit=4)) for _ in range(3)]
+
+    assert claims == [
+        [slow[0], fast[0], slow[1], fast[1]],
+        [slow[2], fast[2], slow[3], fast[3]],
+        [],
+    ]
+
+
+def test_for_a_worker_of_all_queues_a_class_is_one_lane(geneva: gd.Drive, rows: Rows) -> None:
+    made = [rows.due(queue=queue) for queue in ("slow", "slow", "fast", "fast")]
+
+    claimed = claim(geneva, "Signup", limit=3)
+
+    assert ids(claimed) == made[:3]
+
+
+def test_a_claim_gives_executions_and_workflows_as_they_are_stored(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    workflow_id = rows.workflow(context='{"n": 1}', hero_type="Pilot", hero_id="ada")
+    rows.execution(workflow_id, claimable=True, failures='{"p": 2}', recoveries=1)
+
+    [(execution, workflow)] = claim(geneva, "Signup", limit=1)
+
+    store = geneva.store
+    with store.reading() as connection:
+        assert execution == store.executions.get(connection, execution.id)
+        assert workflow == store.workflows.get(connection, workflow_id)
+    assert (execution.workflow_id, workflow.hero_id) == (workflow_id, "ada")
+
+
+def test_a_worker_that_serves_nothing_claims_nothing(geneva: gd.Drive, rows: Rows) -> None:
+    rows.due()
+
+    assert claim(geneva, limit=5) == []
+    assert claim(geneva, "Signup", queues=[], limit=5) == []
+
+
+def test_what_another_is_taking_right_now_is_passed_over(
+    server_database: str, geneva: gd.Drive, rows: Rows
+) -> None:
+    made = [rows.due(type=name) for _ in range(4) for name in ("Mail", "Bill")]
+    wish = Claim(
+        worker_id="v", claim_token="u", types=["Bill", "Mail"], queues=None, limit=3, now=NOW
+    )
+
+    with geneva.engine.begin() as other:
+        first = geneva.store.executions.claim(other, wish)
+        second = claim(geneva, "Bill", "Mail", limit=3)
+
+    assert ids(first) == made[:3]
+    assert sorted(ids(second)) == sorted([made[3], made[4], made[5]])
+
+
+def test_two_who_claim_at_the_same_moment_both_get_their_share(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    made = [rows.due(type=name) for _ in range(10) for name in ("Mail", "Bill")]
+    start = threading.Barrier(2, timeout=30)
+
+    def claim_once(token: str) -> list[Any]:
+        start.wait()
+        return ids(claim(geneva, "Bill", "Mail", limit=6, token=token))
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(claim_once, ["t1", "t2"])
+
+    assert (len(first), len(second)) == (6, 6)
+    assert sorted(first + second) == made[:12]
