@@ -26,6 +26,7 @@ def facts(services: set[str]) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
         "processor_count": os.cpu_count(),
+        "load_average_before": os.getloadavg()[0],
         "libraries": {name: version(name) for name in OURS},
         "peers": _peers(),
         "servers": {

@@ -85,11 +85,12 @@ def _colour(name: str) -> str:
 
 
 def _caption(results: Results) -> str:
-    servers = results.facts.get("servers", {})
-    database = servers.get("postgresql", {}).get("server_version", "").split(" ")[0]
+    server = results.facts.get("servers", {}).get("postgresql", {})
+    version = server.get("server_version", "?").split(" ")[0]
     return (
         f"Medians of {results.facts['rounds']} round(s), {results.started_at[:10]}, "
         f"{results.facts['processor_count']} cores, Python {results.facts['python']}, "
-        f"PostgreSQL {database} with durable defaults.\n"
-        "* Celery records no step in a database: what a crash leaves of a chain is lost."
+        f"PostgreSQL {version} (fsync {server.get('fsync', '?')}, "
+        f"synchronous_commit {server.get('synchronous_commit', '?')}).\n"
+        "* Celery records no step in a database; its broker holds the messages of a chain."
     )

@@ -43,9 +43,9 @@ def prepared(system: System) -> Iterator[tuple[str, dict[str, str]]]:
             if system.has_tables:
                 run(f"{system.name} prepare", system.command("prepare"), environment)
             yield url, environment
+        finally:
             if not system.has_tables:
                 run(f"{system.name} clean_up", system.command("clean_up"), environment)
-        finally:
             shutil.rmtree(Path(marks).parent)
 
 

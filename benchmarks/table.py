@@ -22,6 +22,7 @@ ORDER = [
     *FLOORS,
 ]
 PEER_IS_BETTER = "PEER IS BETTER"
+BUSY_LOAD = 0.5
 LATER = "comes with resumable steps"
 
 
@@ -37,7 +38,19 @@ def render(results: Results) -> RenderableType:
         f"Medians of {results.facts.get('rounds', '?')} round(s), {results.scale}: figure, "
         f"how many times better {targets.OURS} is, remark"
     )
-    return Group(heading, *_figures(results, medians), _verdicts(results, medians))
+    return Group(heading, _busy(results), *_figures(results, medians), _verdicts(results, medians))
+
+
+def _busy(results: Results) -> Text:
+    """Warn where other work ran beside the run: its figures are then too low."""
+    load = results.facts.get("load_average_before", 0.0)
+    if load <= BUSY_LOAD:
+        return Text()
+    return Text(
+        f"OTHER WORK RAN ON THIS MACHINE (load average {load:.1f} before the run): "
+        "figures and ratios are not to be trusted.",
+        style="bold yellow",
+    )
 
 
 def rows(measure: Measure, medians: Medians) -> Iterator[tuple[str, str, str, str]]:

@@ -74,6 +74,8 @@ def work() -> None:
             "worker",
             "--pool=prefork",
             "--concurrency=1",
+            # Two workers of one name would fight over their control queue.
+            f"--hostname=bench-{os.getpid()}@%h",
             "--loglevel=WARNING",
             "--without-gossip",
             "--without-mingle",
@@ -83,8 +85,14 @@ def work() -> None:
 
 
 def clean_up() -> None:
+    queue = app.conf.task_default_queue
     with app.connection() as connection:
-        connection.default_channel.queue_delete(app.conf.task_default_queue)
+        connection.default_channel.queue_delete(queue)
+        if connection.transport.driver_type == "redis":
+            # What it notes about a queue outlives the queue.
+            client = connection.default_channel.client
+            for key in client.scan_iter(f"*{queue}*"):
+                client.delete(key)
 
 
 if __name__ == "__main__":
