@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check fix clean .venv
+.PHONY: help demo test quick check fix bench clean .venv
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
@@ -30,8 +30,11 @@ fix: .venv/.dev  ## Format the code and apply the linter's safe fixes
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
+bench: .venv/.bench benchmarks/.venv/.peers  ## Compare with the peers, side by side; QUICK=1 in under three minutes
+	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(BENCH)
+
 clean:  ## Remove the virtual environment, caches and build products
-	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov
+	@rm -rf .venv benchmarks/.venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov
 	@find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv: .venv/.dev
@@ -45,6 +48,18 @@ clean:  ## Remove the virtual environment, caches and build products
 .venv/.package: pyproject.toml | .venv/bin/python
 	@echo "Installing geneva-drive into .venv (some seconds) ..."
 	@$(PIP) --editable .
+	@touch $@
+
+.venv/.bench: pyproject.toml benchmarks/requirements.txt | .venv/bin/python
+	@echo "Installing geneva-drive with its database drivers and a plotting library into .venv ..."
+	@$(PIP) --editable '.[postgres,mysql]' --requirement benchmarks/requirements.txt
+	@touch $@
+
+# The peers have an environment of their own: their dependencies are not ours.
+benchmarks/.venv/.peers: benchmarks/peers.txt | .venv/bin/python
+	@echo "Installing the peers into benchmarks/.venv (some seconds) ..."
+	@$(BIN)/python -m venv --clear benchmarks/.venv
+	@benchmarks/.venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check --requirement benchmarks/peers.txt
 	@touch $@
 
 .venv/bin/python:

@@ -1,0 +1,99 @@
+"""Celery: a chain of tasks through a broker; no step is recorded in a database."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery, chain, signals
+
+from benchmarks.drivers.driver import Finished, obey, play, say
+from benchmarks.drivers.marks import Marks, mark_begun, mark_ended
+from benchmarks.drivers.postgresql import URL_VARIABLE
+
+app = Celery("bench", broker=os.environ[URL_VARIABLE])
+app.conf.update(
+    task_ignore_result=True,
+    task_default_queue=os.environ["GENEVA_BENCH_QUEUE"],
+    worker_prefetch_multiplier=64,
+    worker_redirect_stdouts=False,
+)
+
+
+@app.task
+def first_step(marked: bool) -> None:
+    if marked:
+        mark_begun()
+
+
+@app.task
+def next_step() -> None: ...
+
+
+@app.task
+def last_step() -> None:
+    mark_ended()
+
+
+@app.task
+def only_step(marked: bool) -> None:
+    first_step(marked)
+    last_step()
+
+
+class CeleryDriver:
+    """Sends chains; the last body of each says that it ran, as nothing else remembers it."""
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+        self._sent_count = 0
+
+    def start(self, steps: int, *, marked: bool) -> None:
+        self._sent_count += 1
+        if steps == 1:
+            only_step.delay(marked)
+            return
+        between = [next_step.si() for _ in range(steps - 2)]
+        chain(first_step.si(marked), *between, last_step.si()).apply_async()
+
+    def is_busy(self) -> bool:
+        self._marks.take_in()
+        return self._marks.ended_count < self._sent_count
+
+    def finished(self) -> Finished:
+        return Finished(count=self._marks.ended_count, last_at=self._marks.last_ended_at)
+
+
+@signals.worker_ready.connect  # type: ignore[untyped-decorator]
+def say_ready(**_: object) -> None:
+    say("ready")
+
+
+def work() -> None:
+    app.worker_main(
+        [
+            "worker",
+            "--pool=prefork",
+            "--concurrency=1",
+            # Two workers of one name would fight over their control queue.
+            f"--hostname=bench-{os.getpid()}@%h",
+            "--loglevel=WARNING",
+            "--without-gossip",
+            "--without-mingle",
+            "--without-heartbeat",
+        ]
+    )
+
+
+def clean_up() -> None:
+    queue = app.conf.task_default_queue
+    with app.connection() as connection:
+        connection.default_channel.queue_delete(queue)
+        if connection.transport.driver_type == "redis":
+            # What it notes about a queue outlives the queue.
+            client = connection.default_channel.client
+            for key in client.scan_iter(f"*{queue}*"):
+                client.delete(key)
+
+
+if __name__ == "__main__":
+    play({"work": work, "obey": lambda: obey(CeleryDriver), "clean_up": clean_up})

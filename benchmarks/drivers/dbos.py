@@ -1,0 +1,93 @@
+"""DBOS: workflows on a database-backed queue."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from dbos import DBOS, DBOSClient, DBOSConfig
+
+from benchmarks.drivers.driver import Finished, obey, play, say
+from benchmarks.drivers.marks import Marks, mark_begun
+from benchmarks.drivers.postgresql import URL_VARIABLE, Progress
+
+QUEUE = "bench"
+VERSION = "bench"
+WORKER_CONCURRENCY = 16
+POLLING_INTERVAL = 0.01
+
+
+@DBOS.step()
+def first_step(marked: bool) -> None:
+    if marked:
+        mark_begun()
+
+
+@DBOS.step()
+def next_step() -> None: ...
+
+
+@DBOS.workflow()
+def run_steps(steps: int, marked: bool) -> None:
+    first_step(marked)
+    for _ in range(steps - 1):
+        next_step()
+
+
+class DBOSDriver:
+    """Starts workflows through the client of another process than the worker's."""
+
+    def __init__(self, _: Marks) -> None:
+        self._client = DBOSClient(system_database_url=os.environ[URL_VARIABLE])
+        self._progress = Progress(
+            unfinished="SELECT 1 FROM dbos.workflow_status WHERE status IN ('ENQUEUED', 'PENDING')",
+            finished="SELECT count(*), max(updated_at) / 1000.0 FROM dbos.workflow_status "
+            "WHERE status = 'SUCCESS'",
+        )
+
+    def start(self, steps: int, *, marked: bool) -> None:
+        self._client.enqueue(
+            {"workflow_name": run_steps.__qualname__, "queue_name": QUEUE, "app_version": VERSION},
+            steps,
+            marked,
+        )
+
+    def is_busy(self) -> bool:
+        return self._progress.is_busy()
+
+    def finished(self) -> Finished:
+        return self._progress.finished()
+
+
+def launch() -> None:
+    config: DBOSConfig = {
+        "name": "bench",
+        "system_database_url": os.environ[URL_VARIABLE],
+        "application_version": VERSION,
+        "executor_id": str(os.getpid()),
+        "log_level": "WARNING",
+    }
+    DBOS(config=config)
+    DBOS.launch()
+    DBOS.register_queue(
+        QUEUE, worker_concurrency=WORKER_CONCURRENCY, polling_interval_sec=POLLING_INTERVAL
+    )
+
+
+def prepare() -> None:
+    launch()
+    DBOS.destroy()
+
+
+def work() -> None:
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    launch()
+    say("ready")
+    stopping.wait()
+    DBOS.destroy()
+
+
+if __name__ == "__main__":
+    play({"prepare": prepare, "work": work, "obey": lambda: obey(DBOSDriver)})

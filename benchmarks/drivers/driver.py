@@ -1,0 +1,127 @@
+"""What every system can do for the benchmark, and the client process that asks it to."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from benchmarks.drivers.marks import Marks
+
+POLL_INTERVAL = 0.02
+TIME_LIMIT = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How many workflows have finished, and when the last of them did."""
+
+    count: int
+    last_at: float
+
+
+class Driver(Protocol):
+    """One system, as the client sees it."""
+
+    def start(self, steps: int, *, marked: bool) -> None:
+        """Start one workflow by the public API; it is durable when this returns."""
+
+    def is_busy(self) -> bool:
+        """Say whether any workflow is unfinished, by a cheap question."""
+
+    def finished(self) -> Finished:
+        """Count what has finished."""
+
+
+class Client:
+    """Starts workflows, waits for them and reads the clock."""
+
+    def __init__(self, driver: Driver, marks: Marks) -> None:
+        self._driver = driver
+        self._marks = marks
+        self._started_count = 0
+
+    def load(self, workflows: int, steps: int, enqueuers: int = 1) -> dict[str, float]:
+        """Start many workflows, one call each, and wait until the last has finished."""
+        began_at = time.time()
+        with ThreadPoolExecutor(enqueuers) as pool:
+            calls = [pool.submit(self._driver.start, steps, marked=False) for _ in range(workflows)]
+            for call in calls:
+                call.result()
+        enqueued_at = time.time()
+        self._started_count += workflows
+        finished_at = self._wait_until_idle()
+        return {"began_at": began_at, "enqueued_at": enqueued_at, "finished_at": finished_at}
+
+    def chain(self, steps: int) -> dict[str, float]:
+        """Run one workflow, and give when its first body began and when it had finished."""
+        self._driver.start(steps, marked=True)
+        self._started_count += 1
+        begun_at = self._marks.wait_for_begun()
+        return {"begun_at": begun_at, "finished_at": self._wait_until_idle()}
+
+    def latencies(self, samples: int) -> list[float]:
+        """Start single steps on an idle worker; give the seconds from the call to the body."""
+        return [self._latency() for _ in range(samples)]
+
+    def _latency(self) -> float:
+        # Spread over the worker's polling rhythm, or every sample would meet it at one phase.
+        time.sleep(random.uniform(0.02, 0.06))
+        called_at = time.time()
+        self._driver.start(1, marked=True)
+        self._started_count += 1
+        begun_at = self._marks.wait_for_begun()
+        self._wait_until_idle()
+        return begun_at - called_at
+
+    def _wait_until_idle(self) -> float:
+        deadline = time.monotonic() + TIME_LIMIT
+        pause = threading.Event()
+        while self._driver.is_busy():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"Workflows were unfinished after {TIME_LIMIT:.0f} s.")
+            pause.wait(POLL_INTERVAL)
+        finished = self._driver.finished()
+        if finished.count != self._started_count:
+            raise RuntimeError(
+                f"{self._started_count} workflows were started and {finished.count} finished."
+            )
+        return finished.last_at
+
+
+def obey(open_driver: Callable[[Marks], Driver]) -> None:
+    """Do what each line on the input says, and answer each with a line."""
+    with Marks() as marks:
+        client = Client(open_driver(marks), marks)
+        say("ready")
+        for line in sys.stdin:
+            command = json.loads(line)
+            say(_answer(client, command.pop("do"), command))
+
+
+def _answer(client: Client, name: str, arguments: dict[str, Any]) -> Any:
+    match name:
+        case "load":
+            return client.load(**arguments)
+        case "chain":
+            return client.chain(**arguments)
+        case "latencies":
+            return client.latencies(**arguments)
+        case _:
+            raise ValueError(f"There is no command {name!r}.")
+
+
+def say(answer: Any) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def play(roles: dict[str, Callable[[], None]]) -> None:
+    """Run the role that the command line names."""
+    roles[sys.argv[1]]()

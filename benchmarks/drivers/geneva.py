@@ -1,0 +1,68 @@
+"""GenevaDrive: workflow classes, created by the public API and run by `geneva worker`."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC
+
+from sqlalchemy import URL, DateTime, String, column, create_engine, func, make_url, select
+from sqlalchemy import table as table_of
+
+import geneva_drive as gd
+from benchmarks.drivers.driver import Finished, obey, play
+from benchmarks.drivers.geneva_app import HundredSteps, OneStep, TenSteps
+from benchmarks.drivers.marks import Marks
+
+CLASSES: dict[int, type[gd.Workflow]] = {1: OneStep, 10: TenSteps, 100: HundredSteps}
+DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "sqlite": "sqlite"}
+
+workflows = table_of(
+    "geneva_drive_workflows",
+    column("state", String),
+    column("type", String),
+    column("finished_at", DateTime(timezone=True)),
+)
+
+
+class GenevaDriver:
+    """Creates workflows; asks the database past the library, as it does with every system."""
+
+    def __init__(self, _: Marks) -> None:
+        url = make_url(os.environ["GENEVA_DATABASE_URL"])
+        self._drive = gd.Drive(url)
+        engine = create_engine(with_driver(url))
+        self._connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        ours = workflows.c.type.in_([each.__name__ for each in CLASSES.values()])
+        self._unfinished = select(
+            select(1).select_from(workflows).where(workflows.c.state == "ready", ours).exists()
+        )
+        self._finished = select(func.count(), func.max(workflows.c.finished_at)).where(
+            workflows.c.state == "finished", ours
+        )
+
+    def start(self, steps: int, *, marked: bool) -> None:  # noqa: ARG002 - the class says it
+        CLASSES[steps].using(self._drive).create()
+
+    def is_busy(self) -> bool:
+        return bool(self._connection.scalar(self._unfinished))
+
+    def finished(self) -> Finished:
+        count, last_at = self._connection.execute(self._finished).one()
+        if last_at is None:
+            return Finished(count=count, last_at=0.0)
+        aware = last_at if last_at.tzinfo else last_at.replace(tzinfo=UTC)
+        return Finished(count=count, last_at=aware.timestamp())
+
+
+def with_driver(url: str | URL) -> URL:
+    """Name the driver that the library itself takes."""
+    parsed = make_url(url)
+    return parsed.set(drivername=DRIVERS[parsed.get_backend_name()])
+
+
+def prepare() -> None:
+    gd.Drive(os.environ["GENEVA_DATABASE_URL"]).migrate()
+
+
+if __name__ == "__main__":
+    play({"prepare": prepare, "obey": lambda: obey(GenevaDriver)})

@@ -1,0 +1,50 @@
+"""What is measured: the words, the units, and which way is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure that a workload gives for a system."""
+
+    id: str
+    title: str
+    unit: str
+    higher_is_better: bool = False
+
+    @property
+    def workload(self) -> str:
+        return self.id.partition(".")[0]
+
+    def is_better(self, figure: float, other: float) -> bool:
+        return figure > other if self.higher_is_better else figure < other
+
+    def advantage(self, ours: float, other: float) -> float:
+        """How many times better ours is: 2.0 is twice as good, 0.5 half as good."""
+        better, worse = (ours, other) if self.higher_is_better else (other, ours)
+        return better / worse if worse else float("inf")
+
+
+ALL = (
+    Measure("W1.one", "10-step workflows, one worker process", "steps/s", True),
+    Measure("W1.two", "10-step workflows, two worker processes", "steps/s", True),
+    Measure("W1.enqueue", "Enqueuing them, one call at a time", "workflows/s", True),
+    Measure("W2.step", "One workflow of 100 steps", "ms/step"),
+    Measure("W3.p50", "Start to first step, idle worker, median", "ms"),
+    Measure("W3.p99", "Start to first step, idle worker, 99th percentile", "ms"),
+    Measure("W4.empty", "10-step workflows, empty tables", "steps/s", True),
+    Measure("W4.sleepers", "... beside workflows scheduled for later", "steps/s", True),
+    Measure("W4.unserved", "... behind due executions nobody serves", "steps/s", True),
+    Measure("W5.import", "Importing the package", "ms"),
+    Measure("W5.memory", "Idle worker, resident memory", "MiB"),
+    Measure("W5.cpu", "Idle worker, share of a core", "%"),
+    Measure("W6.checkpoints", "Durable checkpoints", "commits/s", True),
+    Measure("F.one", "Rows inserted, one per commit", "rows/s", True),
+    Measure("F.hundred", "Rows inserted, 100 per commit", "rows/s", True),
+    Measure("F.thousand", "Rows inserted, 1,000 per commit", "rows/s", True),
+)
+
+BY_ID = {measure.id: measure for measure in ALL}
+WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "F")

@@ -1,0 +1,80 @@
+"""A run: rounds of trials, with a display of where it stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks import machine, places, systems
+from benchmarks.results import Failure, Results, Sample
+from benchmarks.trials import Trial, Wish, plan
+
+
+def run(wish: Wish, rounds: int, console: Console) -> Results:
+    """Do every trial in every round; a system that fails does not end the run."""
+    results = Results(scale=wish.scale.name, started_at=datetime.now(UTC).isoformat())
+    trials = _possible(plan(wish), results, console)
+    results.facts = machine.facts({trial.service for trial in trials})
+    results.facts["sizes"] = {
+        name: getattr(wish.scale, name) for name in wish.scale.__dataclass_fields__
+    }
+    results.facts["rounds"] = rounds
+    results.facts["enqueuers"] = wish.enqueuers
+    with _progress(console) as progress:
+        task = progress.add_task("", total=rounds * len(trials))
+        for number in range(1, rounds + 1):
+            for trial in trials:
+                about = f"round {number}: {trial.system}, {trial.title}"
+                progress.update(task, description=about)
+                began = time.monotonic()
+                _try(trial, number, results, console)
+                results.seconds[about] = round(time.monotonic() - began, 1)
+                progress.advance(task)
+    return results
+
+
+def _try(trial: Trial, number: int, results: Results, console: Console) -> None:
+    try:
+        for measure, value in trial.run():
+            results.samples.append(Sample(number, trial.system, measure, value))
+    except Exception as error:  # noqa: BLE001 - whatever ails one system, the others go on
+        message = f"{type(error).__name__}: {error}"
+        failure = Failure(number, trial.system, trial.workloads, message)
+        results.failures.append(failure)
+        console.print(
+            f"FAILED: {trial.system}, {trial.title}: {message}", style="red", markup=False
+        )
+
+
+def _possible(trials: Sequence[Trial], results: Results, console: Console) -> list[Trial]:
+    """Leave out what needs a service that does not answer, and say so."""
+    reasons = {
+        trial.service: places.why_missing(trial.service)
+        for trial in trials
+        if trial.service != "sqlite"
+    }
+    peers = {system.name for system in systems.ALL if not system.is_ours}
+    for trial in trials:
+        reason = reasons.get(trial.service)
+        if reason is None and trial.system in peers and not systems.PEERS_PYTHON.exists():
+            reason = "the peers are not installed: make bench does it"
+        if reason is not None:
+            results.left_out[trial.system] = reason
+    for system, reason in results.left_out.items():
+        console.print(f"LEFT OUT: {system}: {reason}", style="bold yellow", markup=False)
+    return [trial for trial in trials if trial.system not in results.left_out]
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        MofNCompleteColumn(),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=console,
+        transient=True,
+    )

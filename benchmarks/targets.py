@@ -1,0 +1,116 @@
+"""The targets: what a run must show, as ratios and bounds of its medians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.results import Medians
+
+OURS = "geneva-postgresql"
+DURABLE_PEERS = ("dbos", "absurd", "procrastinate")
+DATABASES = ("postgresql", "mariadb", "sqlite")
+
+Value = Callable[[Medians], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound on one value; the value is None where the run did not measure what it needs."""
+
+    workload: str
+    text: str
+    bound: float
+    is_floor: bool
+    value: Value
+
+    def is_met_by(self, value: float) -> bool:
+        return value >= self.bound if self.is_floor else value <= self.bound
+
+    @property
+    def needed(self) -> str:
+        return f"{'≥' if self.is_floor else '≤'} {self.bound:,g}"
+
+
+def _figure(measure: str, system: str = OURS) -> Value:
+    return lambda medians: medians.get((measure, system))
+
+
+def _ratio(upper: tuple[str, str], lower: tuple[str, str]) -> Value:
+    def value(medians: Medians) -> float | None:
+        if upper not in medians or lower not in medians:
+            return None
+        return medians[upper] / medians[lower]
+
+    return value
+
+
+def _against_fastest_durable_peer(medians: Medians) -> float | None:
+    peers = [medians[key] for peer in DURABLE_PEERS if (key := ("W1.one", peer)) in medians]
+    ours = medians.get(("W1.one", OURS))
+    return None if ours is None or not peers else ours / max(peers)
+
+
+def _at_least(workload: str, text: str, bound: float, value: Value) -> Target:
+    return Target(workload, text, bound, True, value)
+
+
+def _at_most(workload: str, text: str, bound: float, value: Value) -> Target:
+    return Target(workload, text, bound, False, value)
+
+
+def _backlog(database: str) -> list[Target]:
+    system = f"geneva-{database}"
+    empty = ("W4.empty", system)
+    return [
+        _at_least(
+            "W4",
+            f"{database}, beside sleepers / empty",
+            0.9,
+            _ratio(("W4.sleepers", system), empty),
+        ),
+        _at_least(
+            "W4",
+            f"{database}, behind unserved / empty",
+            0.9,
+            _ratio(("W4.unserved", system), empty),
+        ),
+    ]
+
+
+ALL = (
+    _at_least("W1", "ours / DBOS", 15, _ratio(("W1.one", OURS), ("W1.one", "dbos"))),
+    _at_least("W1", "ours / fastest durable peer", 6, _against_fastest_durable_peer),
+    _at_least("W1", "ours, steps/s (aim)", 10_000, _figure("W1.one")),
+    _at_least(
+        "W1", "SQLite / PostgreSQL", 1, _ratio(("W1.one", "geneva-sqlite"), ("W1.one", OURS))
+    ),
+    _at_most(
+        "W2",
+        "ours / bare fused statement",
+        1.5,
+        _ratio(("W2.step", OURS), ("W2.step", "floor-postgresql")),
+    ),
+    _at_most("W3", "p50, ms", 2, _figure("W3.p50")),
+    _at_most("W3", "p99, ms", 6, _figure("W3.p99")),
+    *(target for database in DATABASES for target in _backlog(database)),
+    _at_most(
+        "W5",
+        "import / import sqlalchemy",
+        1.5,
+        _ratio(("W5.import", OURS), ("W5.import", "sqlalchemy")),
+    ),
+    _at_most("W5", "idle worker, MiB", 70, _figure("W5.memory")),
+    _at_most("W5", "idle worker, % of a core", 1, _figure("W5.cpu")),
+    *(
+        _at_least(
+            "W6",
+            f"{database}, ours / bare commits",
+            0.7,
+            _ratio(
+                ("W6.checkpoints", f"geneva-{database}"), ("W6.checkpoints", f"floor-{database}")
+            ),
+        )
+        for database in DATABASES
+    ),
+)

@@ -1,0 +1,112 @@
+"""W4: a load beside a standing backlog, which is cloned by SQL from one real workflow."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from statistics import median
+
+from sqlalchemy import Connection, Engine, TextClause, create_engine, inspect, text
+
+import geneva_drive as gd
+from benchmarks.drivers.geneva import with_driver
+from benchmarks.drivers.geneva_app import Sleeping
+from benchmarks.session import prepared, working
+from benchmarks.systems import System
+from benchmarks.workloads import throughput
+
+WORKFLOWS = "geneva_drive_workflows"
+EXECUTIONS = "geneva_drive_step_executions"
+CHUNK = 50_000
+LATER = timedelta(days=30)
+
+
+class ServedByNobody(gd.Workflow):
+    """A class that no worker of the benchmark imports."""
+
+    @gd.step
+    def wait_for_ever(self) -> None: ...
+
+
+def stand_sleepers(url: str, count: int) -> None:
+    """Let as many workflows stand in the tables that are scheduled for much later."""
+    drive = gd.Drive(url)
+    template = Sleeping.using(drive).create(wait=LATER)
+    _clone(url, template.id, count)
+    drive.close()
+
+
+def stand_unserved(url: str, count: int) -> None:
+    """Let as many executions be due that no worker can take, older than any other."""
+    drive = gd.Drive(url)
+    template = ServedByNobody.using(drive).create()
+    _clone(url, template.id, count)
+    drive.close()
+
+
+def measure(system: System, backlog: str, size: int, load: tuple[int, int]) -> float:
+    """Give steps per second beside a backlog of a kind and size; `load`: workflows, how often."""
+    workflows, loads = load
+    with prepared(system) as (url, environment):
+        if size:
+            {"sleepers": stand_sleepers, "unserved": stand_unserved}[backlog](url, size)
+        with working(system, url, environment, processes=1) as session:
+            return median(throughput.measure(session, workflows, 1)["steps"] for _ in range(loads))
+
+
+def _clone(url: str, template_id: object, count: int) -> None:
+    engine = create_engine(with_driver(url))
+    columns = {table: _columns(engine, table) for table in (WORKFLOWS, EXECUTIONS)}
+    with engine.connect() as connection:
+        _allow_long_series(connection)
+        for first in range(1, count + 1, CHUNK):
+            span = range(first, min(first + CHUNK, count + 1))
+            for table, key in ((WORKFLOWS, "id"), (EXECUTIONS, "workflow_id")):
+                connection.execute(_cloning(table, columns[table], key, span), {"id": template_id})
+            connection.commit()
+    _settle(engine)
+    engine.dispose()
+
+
+def _columns(engine: Engine, table: str) -> list[str]:
+    """The columns to copy: not the keys, and not what the database computes."""
+    return [
+        column["name"]
+        for column in inspect(engine).get_columns(table)
+        if column["name"] not in ("id", "workflow_id") and "computed" not in column
+    ]
+
+
+def _cloning(table: str, columns: list[str], key: str, span: range) -> TextClause:
+    """Copy one workflow's row, or its execution's, once for each number of a span."""
+    copied = ", ".join(columns)
+    return text(
+        f"INSERT INTO {table} ({key}, {copied}) "
+        "WITH RECURSIVE series (n) AS "
+        f"(SELECT {span[0]} UNION ALL SELECT n + 1 FROM series WHERE n < {span[-1]}) "
+        f"SELECT {key} + n, {copied} FROM {table}, series WHERE {key} = :id"
+    )
+
+
+def _allow_long_series(connection: Connection) -> None:
+    if connection.dialect.name in ("mysql", "mariadb"):
+        setting = (
+            "max_recursive_iterations"
+            if getattr(connection.dialect, "is_mariadb", False)
+            else "cte_max_recursion_depth"
+        )
+        connection.execute(text(f"SET SESSION {setting} = {CHUNK * 2}"))
+
+
+def _settle(engine: Engine) -> None:
+    """Tell the database what it now holds."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(
+                text(
+                    f"SELECT setval(pg_get_serial_sequence('{WORKFLOWS}', 'id'), max(id)) "
+                    f"FROM {WORKFLOWS}"
+                )
+            )
+        for table in (WORKFLOWS, EXECUTIONS):
+            verb = "ANALYZE" if engine.dialect.name in ("postgresql", "sqlite") else "ANALYZE TABLE"
+            connection.execute(text(f"{verb} {table}"))

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from benchmarks import targets
+from benchmarks.targets import Target
+
+
+def target(text: str) -> Target:
+    return next(each for each in targets.ALL if each.text == text)
+
+
+def test_ours_is_held_against_the_fastest_durable_peer_and_not_against_a_broker() -> None:
+    medians = {
+        ("W1.one", "geneva-postgresql"): 4_200.0,
+        ("W1.one", "dbos"): 300.0,
+        ("W1.one", "absurd"): 700.0,
+        ("W1.one", "celery-redis"): 5_000.0,
+    }
+
+    assert target("ours / fastest durable peer").value(medians) == 6.0
+
+
+def test_a_target_has_no_value_where_a_part_of_it_was_not_measured() -> None:
+    assert target("ours / DBOS").value({("W1.one", "geneva-postgresql"): 1.0}) is None
+
+
+def test_a_lower_bound_is_met_at_the_bound_and_missed_below() -> None:
+    bound = target("ours / DBOS")
+
+    assert (bound.needed, bound.is_met_by(15.0), bound.is_met_by(14.9)) == ("≥ 15", True, False)
+
+
+def test_an_upper_bound_is_met_at_the_bound_and_missed_above() -> None:
+    bound = target("ours / bare fused statement")
+
+    assert (bound.needed, bound.is_met_by(1.5), bound.is_met_by(1.6)) == ("≤ 1.5", True, False)
