@@ -75,7 +75,7 @@ class Rows:
                     ]
                     rows = select(*copied).where(table.c.id < 0)
                     connection.execute(insert(table).from_select(list(row), rows))
-        return 2**doublings
+        return int(2**doublings)
 
     def dead_letter(self, workflow_id: Any, **changes: Any) -> Any:
         values = {"workflow_id": workflow_id, "reason": "manual", "state": "pending"}
