@@ -58,7 +58,7 @@ class Rows:
         """Insert a claimable execution of a workflow of its own."""
         return self.execution(self.workflow(), **({"claimable": True} | changes))
 
-    def crowd(self, doublings: int, **changes: Any) -> int:
+    def crowd(self, doublings: int, **changes: Any) -> None:
         """Insert 2 ** doublings claimable executions, older than all that have ids above zero."""
         workflow = _WORKFLOW | {"id": -1}
         execution = _EXECUTION | {"id": -1, "workflow_id": -1, "claimable": True} | changes
@@ -75,7 +75,6 @@ class Rows:
                     ]
                     rows = select(*copied).where(table.c.id < 0)
                     connection.execute(insert(table).from_select(list(row), rows))
-        return int(2**doublings)
 
     def dead_letter(self, workflow_id: Any, **changes: Any) -> Any:
         values = {"workflow_id": workflow_id, "reason": "manual", "state": "pending"}

@@ -24,7 +24,7 @@ QUEUES = pytest.mark.parametrize("queues", [None, ["mail", "print"]], ids=["all"
 @pytest.fixture
 def crowd(geneva: gd.Drive, rows: Rows, database: str) -> list[Any]:
     """Thousands of due executions of a class nobody serves, before a few that are served."""
-    assert rows.crowd(doublings=14, type="Unserved", priority=9) == 16_384
+    rows.crowd(doublings=14, type="Unserved", priority=9)
     served = [rows.due(type=name, queue="mail") for name in "ABAB"]
     with geneva.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text(ANALYZE[database]))
@@ -32,9 +32,7 @@ def crowd(geneva: gd.Drive, rows: Rows, database: str) -> list[Any]:
 
 
 def wish(queues: list[str] | None = None) -> Claim:
-    return Claim(
-        worker_id="w", claim_token="t", types=["A", "B"], queues=queues, limit=3, now=NOW
-    )
+    return Claim(worker_id="w", claim_token="t", types=["A", "B"], queues=queues, limit=3, now=NOW)
 
 
 def claim(drive: gd.Drive, wanted: Claim) -> list[Any]:

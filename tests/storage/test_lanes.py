@@ -20,9 +20,7 @@ def claim(
     token: str = "t",
 ) -> Sequence[Taken]:
     store = drive.store
-    wish = Claim(
-        worker_id="w", claim_token=token, types=types, queues=queues, limit=limit, now=NOW
-    )
+    wish = Claim(worker_id="w", claim_token=token, types=types, queues=queues, limit=limit, now=NOW)
     return store.write_at_once(lambda connection: store.executions.claim(connection, wish))
 
 

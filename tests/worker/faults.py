@@ -12,9 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
 
-_MOVES = re.compile(
-    r"UPDATE [\"`]?geneva_drive_step_executions\b.*?\bSET\s+(e\.)?state", re.DOTALL
-)
+_MOVES = re.compile(r"UPDATE [\"`]?geneva_drive_step_executions\b.*?\bSET\s+(e\.)?state", re.DOTALL)
 _NO_ANSWER: dict[str, tuple[Any, ...]] = {
     "sqlite": ("unable to open database file",),
     "postgresql": ("connection refused",),
