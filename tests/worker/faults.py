@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
 
-_MOVES = re.compile(r"UPDATE geneva_drive_step_executions\b( e)?\s+SET state")
+_MOVES = re.compile(r"UPDATE geneva_drive_step_executions\b[^=]*( = [^=]*)?\bSET (e\.)?state")
 _NO_ANSWER: dict[str, tuple[Any, ...]] = {
     "sqlite": ("unable to open database file",),
     "postgresql": ("connection refused",),

@@ -18,7 +18,9 @@ from geneva_drive.storage.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.tables import MYSQL_NAMES, Tables
+
+_BY_KEY = "FORCE INDEX (PRIMARY)"
 
 Lock = Callable[[Select[Any]], Select[Any]]
 
@@ -29,8 +31,7 @@ def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Se
     if not ids:
         return []
     statements = _statements_for(tables)
-    free = set(connection.scalars(lock(statements.free), {"ids": ids}))
-    taken = [key for key in ids if key in free][: wish.limit]
+    taken = _lock(connection, lock(statements.free), ids, wish.limit)
     if not taken:
         return []
     connection.execute(
@@ -43,6 +44,18 @@ def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Se
         },
     )
     return _read(connection, statements, taken)
+
+
+def _lock(connection: Connection, free: Select[Any], ids: Sequence[Key], limit: int) -> list[Key]:
+    """Lock the first that nobody else is taking, and no more than are wanted."""
+    locked: list[Key] = []
+    begin = 0
+    while begin < len(ids) and len(locked) < limit:
+        candidates = ids[begin : begin + limit - len(locked)]
+        begin += len(candidates)
+        found = set(connection.scalars(free, {"ids": candidates}))
+        locked += [key for key in candidates if key in found]
+    return locked
 
 
 def top_priority(
@@ -108,18 +121,20 @@ class _Statements:
     def __init__(self, tables: Tables) -> None:
         executions, workflows = tables.step_executions, tables.workflows
         listed = executions.c.id.in_(bindparam("ids", expanding=True))
-        self.free: Select[Any] = select(executions.c.id).where(listed, executions.c.claimable)
-        self.take = (
-            update(executions)
-            .where(listed)
-            .values(
-                state=StepState.IN_PROGRESS,
-                claimable=False,
-                wakes_at=None,
-                worker_id=bindparam("claimed_by"),
-                claim_token=bindparam("under_token"),
-                started_at=bindparam("now"),
-            )
+        free: Select[Any] = select(executions.c.id).where(listed, executions.c.claimable)
+        take = update(executions).where(listed)
+        for name in MYSQL_NAMES:
+            # By another index, which it prefers for few rows, it would lock all that are due.
+            free = free.with_hint(executions, _BY_KEY, name)
+            take = take.with_hint(_BY_KEY, dialect_name=name)
+        self.free = free
+        self.take = take.values(
+            state=StepState.IN_PROGRESS,
+            claimable=False,
+            wakes_at=None,
+            worker_id=bindparam("claimed_by"),
+            claim_token=bindparam("under_token"),
+            started_at=bindparam("now"),
         )
         self.read = (
             select(

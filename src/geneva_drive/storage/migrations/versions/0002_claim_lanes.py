@@ -27,3 +27,22 @@ def upgrade() -> None:
             postgresql_where=claimable,
             sqlite_where=claimable,
         )
+    if is_mysql:
+        _replace_indexes_of_mysql(plan.prefix)
+
+
+def _replace_indexes_of_mysql(prefix: str) -> None:
+    """Order what is unique so that inserting locks no neighbour, and look up what is held."""
+    for table, name, columns in (
+        ("workflows", "one_ongoing", "type, hero_type, hero_id, ongoing DESC"),
+        ("step_executions", "one_active", "workflow_id, slot, active DESC"),
+        ("dead_letters", "one_pending", "workflow_id, pending DESC"),
+    ):
+        # In one statement: nothing gets in between that the index would refuse.
+        op.execute(
+            f"ALTER TABLE {prefix}{table} DROP INDEX {prefix}{table}_{name}, "
+            f"ADD UNIQUE INDEX {prefix}{table}_{name} ({columns})"
+        )
+    held = f"{prefix}step_executions_held"
+    op.drop_index(held, f"{prefix}step_executions")
+    op.create_index(held, f"{prefix}step_executions", ["claim_token", "worker_id"])
