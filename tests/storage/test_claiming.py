@@ -137,6 +137,21 @@ def test_rows_that_another_transaction_has_locked_are_passed_over(
     assert ids(claim(geneva)) == [locked]
 
 
+def test_a_claim_locks_no_more_than_it_takes(geneva: gd.Drive, rows: Rows, database: str) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite has no row locks.")
+    made = [rows.due() for _ in range(6)]
+    store = geneva.store
+
+    with geneva.engine.connect() as connection:
+        taken = store.executions.claim(connection, wish(limit=2))
+        by_others = claim(geneva, wish(token="t2"))
+        connection.commit()
+
+    assert [execution.id for execution, _ in taken] == made[:2]
+    assert ids(by_others) == made[2:]
+
+
 def test_two_threads_claim_everything_once(geneva: gd.Drive, rows: Rows) -> None:
     made = [rows.due() for _ in range(60)]
     start = threading.Barrier(2, timeout=30)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 import geneva_drive as gd
 from geneva_drive.engine import commit, completing
@@ -223,3 +226,52 @@ def test_a_workflow_that_was_touched_meanwhile_goes_the_general_way(
     written = fast(geneva, [ending(claimed, Returned())], None)
 
     assert written == [None]
+
+
+def test_groups_of_neighbouring_workflows_do_not_deadlock(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]], database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite has one writer.")
+    for _ in range(8):
+        parcels.create()
+    claimed = claim_due(geneva.environment, WORKER, limit=8)
+    endings = [ending(one, Returned(), may_chain=True) for one in claimed]
+    store, now = geneva.store, geneva.clock.now()
+    both_have_ended_theirs = threading.Barrier(2, timeout=30)
+
+    def meet(_: Any, __: Any, statement: str, *___: Any) -> None:
+        if statement.lstrip().startswith("INSERT"):
+            both_have_ended_theirs.wait()
+
+    def write(half: Sequence[Ending]) -> int:
+        with store.transaction() as connection:
+            return len(completing.complete(connection, store, half, now, chaining()))
+
+    event.listen(geneva.engine, "before_cursor_execute", meet)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            written = list(pool.map(write, [endings[::2], endings[1::2]]))
+    finally:
+        event.remove(geneva.engine, "before_cursor_execute", meet)
+
+    assert written == [4, 4]
+
+
+def test_what_follows_is_found_on_a_server_that_does_not_tell_new_ids(
+    geneva: gd.Drive,
+    parcels: type[gd.Workflow[Any]],
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if database != "mysql":
+        pytest.skip("The other servers tell them.")
+    created = [parcels.create() for _ in range(3)]
+    claimed = claim_due(geneva.environment, WORKER, limit=3)
+    # MySQL has no INSERT ... RETURNING; MariaDB has.
+    monkeypatch.setattr(geneva.engine.dialect, "insert_returning", False)
+
+    written = fast(geneva, [ending(one, Returned(), may_chain=True) for one in claimed], chaining())
+
+    chained = [one.chained.id for one in written if one is not None and one.chained is not None]
+    assert chained == [parcel.step_executions[-1].id for parcel in created]

@@ -119,10 +119,10 @@ class Tables:
                 )
             ]
         holds = f"CASE WHEN {where} THEN 1 END"
-        return [
-            Column(marker, SmallInteger, Computed(holds, persisted=True)),
-            Index(full_name, *columns, marker, unique=True),
-        ]
+        marked: Column[int] = Column(marker, SmallInteger, Computed(holds, persisted=True))
+        # Falling, so that a row's unmarked predecessors come after it: whoever inserts where a
+        # marked one has just been, locks what comes next. That must not be another's row.
+        return [marked, Index(full_name, *columns, marked.desc(), unique=True)]
 
     def _index_where(self, name: str, *columns: Any, where: ColumnElement[bool]) -> Index:
         """Index the rows for which `where` holds; MySQL indexes all rows."""
@@ -269,6 +269,7 @@ class Tables:
             # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
             self._index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
         self._index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
+        # Where all rows are indexed, the token comes first: what is over has none.
         held = [c.worker_id] if self.has_partial_indexes else [c.claim_token, c.worker_id]
         self._index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
 

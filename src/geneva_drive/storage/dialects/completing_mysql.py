@@ -124,12 +124,13 @@ class _Writer:
         if not followed:
             return written
         is_claimed = self._claims(followed)
-        ids = self._insert(
-            [
-                (one.workflow.id, attempts[one.execution.id] + 1, self._form(one, claims))
-                for one, claims in zip(followed, is_claimed, strict=True)
-            ]
-        )
+        forms: dict[tuple[Any, ...], str] = {}
+        rows = []
+        for one, claims in zip(followed, is_claimed, strict=True):
+            alike = _alike(one, claims)
+            form = forms.get(alike) or forms.setdefault(alike, self._form(one, claims))
+            rows.append((one.workflow.id, attempts[one.execution.id] + 1, form))
+        ids = self._insert(rows)
         for one, claims in zip(followed, is_claimed, strict=True):
             written[one.execution.id] = Completed(
                 following_id=ids[self._key(one.workflow.id)],
@@ -246,6 +247,20 @@ class _Writer:
 
     def _key(self, key: Key) -> Any:
         return key.hex if self._is_uuid else key
+
+
+def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
+    """Give what `_form` looks at."""
+    f = one.following or {}
+    return (
+        one.workflow.type,
+        f["signature"],
+        f["step_name"],
+        f["queue"],
+        f["priority"],
+        f["scheduled_for"],
+        claims,
+    )
 
 
 class _Values:

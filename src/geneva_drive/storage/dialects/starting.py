@@ -114,14 +114,20 @@ def without_returning(
     connection: Connection, tables: Tables, workflow: Row, execution: Row | None
 ) -> Started | None:
     """Start it on MySQL, where a refused statement leaves its transaction as it was."""
+    insert_workflow, insert_execution = _plain_inserts_for(tables)
     try:
-        key = _insert(connection, tables, insert(tables.workflows), workflow)
+        key = _insert(connection, tables, insert_workflow, workflow)
     except IntegrityError:
         return None
     if execution is None:
         return key, None
-    first = {**execution, "workflow_id": key}
-    return key, _insert(connection, tables, insert(tables.step_executions), first)
+    return key, _insert(connection, tables, insert_execution, {**execution, "workflow_id": key})
+
+
+@lru_cache(maxsize=8)
+def _plain_inserts_for(tables: Tables) -> tuple[Insert, Insert]:
+    # Inline: the driver tells the key, and SQLAlchemy takes longer to find it out.
+    return insert(tables.workflows).inline(), insert(tables.step_executions).inline()
 
 
 def _insert(connection: Connection, tables: Tables, statement: Insert, values: Row) -> Key:
