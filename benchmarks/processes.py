@@ -16,7 +16,7 @@ from typing import IO, Any
 
 ROOT = Path(__file__).parents[1]
 TIME_LIMIT = 900.0
-STOP_LIMIT = 10.0
+STOP_LIMIT = 3.0
 _SHOWN_LINES = 12
 
 
