@@ -23,6 +23,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.errors import PermanentError, RetryableError
+from geneva_drive.limit import Limit
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import StepChanged, WorkflowChanged
 
@@ -32,6 +33,7 @@ __all__ = [
     "Drive",
     "ExceptionPolicy",
     "HeroRef",
+    "Limit",
     "Outcome",
     "PermanentError",
     "Retry",

@@ -87,7 +87,7 @@ def test_the_drive_that_app_names_is_used(geneva: gd.Drive, run: Run, write_app:
     result = run("migrate", "--app", f"{app}:drive")
     sys.modules[app].drive.close()
 
-    assert result.stdout == "sqlite:///other.db is migrated now: revision 0001.\n"
+    assert result.stdout == "sqlite:///other.db is migrated now: revision 0002.\n"
 
 
 def test_database_replaces_the_one_of_the_app_and_keeps_its_settings(
@@ -108,7 +108,7 @@ def test_database_is_taken_from_the_environment(
 
     result = run("migrate")
 
-    assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} is migrated now: revision 0001.\n"
+    assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} is migrated now: revision 0002.\n"
 
 
 @pytest.mark.parametrize(

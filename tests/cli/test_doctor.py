@@ -77,7 +77,7 @@ def test_the_way_out_stands_below_what_was_found(
         Check                     Found
         ────────────────────────────────────────────────────────────
         database        ok        sqlite:///shop.db answers.
-        tables          ok        They are at revision 0001, as this
+        tables          ok        They are at revision 0002, as this
                                   version needs them.
         server setting  ok        journal mode is 'wal'.
         workers         reminder  None is alive, and 0 workflows are

@@ -18,7 +18,7 @@ def test_migrate_creates_the_tables_and_says_so(empty_database_url: str, run: Ru
     url = _shown(empty_database_url)
     assert (result.exit_code, result.stdout) == (
         0,
-        f"{url} is migrated now: revision 0001.\n",
+        f"{url} is migrated now: revision 0002.\n",
     )
     assert gd.current_drive().workflows(gd.Workflow).query().count() == 0
 
@@ -28,7 +28,7 @@ def test_migrating_again_changes_nothing_and_says_so(geneva: gd.Drive, run: Run)
 
     assert (result.exit_code, result.stdout) == (
         0,
-        f"{geneva.database_url} is up to date: revision 0001.\n",
+        f"{geneva.database_url} is up to date: revision 0002.\n",
     )
 
 
@@ -38,7 +38,7 @@ def test_migrate_as_json_gives_both_revisions(empty_database_url: str, run: Run)
     assert json.loads(result.stdout) == {
         "database": _shown(empty_database_url),
         "from": None,
-        "to": "0001",
+        "to": "0002",
     }
 
 

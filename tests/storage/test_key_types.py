@@ -96,7 +96,7 @@ def test_tables_without_a_key_or_with_two_columns_do_not_count(
 def test_the_choice_of_the_first_migration_stands(uuid_drive: gd.Drive) -> None:
     create_tables(uuid_drive, a="INTEGER", b="INTEGER", c="INTEGER")
 
-    assert uuid_drive.migrate() == ("0001", "0001")
+    assert uuid_drive.migrate() == ("0002", "0002")
 
     assert uuid_drive.store.key_type is KeyType.UUID
 

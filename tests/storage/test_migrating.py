@@ -24,6 +24,8 @@ from tests.storage.schema import describe
 TABLES = [
     "geneva_drive_audit_entries",
     "geneva_drive_dead_letters",
+    "geneva_drive_limit_slots",
+    "geneva_drive_limits",
     "geneva_drive_schema_version",
     "geneva_drive_step_executions",
     "geneva_drive_workers",
@@ -57,7 +59,7 @@ def set_revision(drive: gd.Drive, revision: str) -> None:
 def test_an_empty_database_gets_the_tables(empty_database_url: str, open_drive: OpenDrive) -> None:
     drive = open_drive(empty_database_url)
 
-    assert drive.migrate() == (None, "0001")
+    assert drive.migrate() == (None, "0002")
 
     assert sorted(inspect(drive.engine).get_table_names()) == TABLES
 
@@ -67,7 +69,7 @@ def test_migrating_again_changes_nothing(empty_database_url: str, open_drive: Op
     drive.migrate()
     before = describe(drive.engine)
 
-    assert drive.migrate() == ("0001", "0001")
+    assert drive.migrate() == ("0002", "0002")
 
     assert describe(drive.engine) == before
     assert drive.migration_sql() == ""
@@ -114,7 +116,7 @@ def test_the_printed_migration_makes_the_same_tables(
     migrated.migrate()
 
     assert describe(by_hand) == describe(migrated.engine)
-    assert open_drive(another_database_url).migrate() == ("0001", "0001")
+    assert open_drive(another_database_url).migrate() == ("0002", "0002")
 
 
 def test_printing_the_migration_does_nothing(
@@ -157,7 +159,7 @@ def test_of_two_threads_that_migrate_at_once_one_does_and_both_succeed(
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(migrate, drives))
 
-    assert sorted(results, key=str) == [("0001", "0001"), (None, "0001")]
+    assert sorted(results, key=str) == [("0002", "0002"), (None, "0002")]
     assert sorted(inspect(drives[0].engine).get_table_names()) == TABLES
 
 
@@ -174,7 +176,7 @@ def test_two_databases_are_migrated_at_once_by_two_threads(
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(migrate, drives))
 
-    assert results == [(None, "0001"), (None, "0001")]
+    assert results == [(None, "0002"), (None, "0002")]
     assert describe(drives[0].engine) == describe(drives[1].engine)
 
 
@@ -204,7 +206,7 @@ def test_of_two_processes_that_migrate_at_once_one_does_and_both_succeed(
         process.stdin.flush()
     answers = [process.communicate(timeout=60) for process in processes]
 
-    assert sorted(answers) == [("('0001', '0001')\n", ""), ("(None, '0001')\n", "")]
+    assert sorted(answers) == [("('0002', '0002')\n", ""), ("(None, '0002')\n", "")]
     assert sorted(inspect(open_drive(empty_database_url).engine).get_table_names()) == TABLES
 
 
@@ -231,7 +233,7 @@ def test_a_migration_that_waits_too_long_for_another_says_so(
         f"Wait for it, or end it, and run `geneva migrate` again."
     )
     other.engine.dispose()
-    assert drive.migrate() == (None, "0001")
+    assert drive.migrate() == (None, "0002")
 
 
 def test_a_migration_of_a_busy_sqlite_file_says_so(
@@ -275,8 +277,8 @@ def test_a_database_of_an_older_revision_is_not_migrated(
 ) -> None:
     drive = open_drive(empty_database_url)
     drive.migrate()
-    monkeypatch.setattr("geneva_drive.storage.revisions.REVISIONS", ("0001", "0002"))
-    monkeypatch.setattr("geneva_drive.storage.revisions.HEAD", "0002")
+    monkeypatch.setattr("geneva_drive.storage.revisions.REVISIONS", ("0001", "0002", "0003"))
+    monkeypatch.setattr("geneva_drive.storage.revisions.HEAD", "0003")
 
     with pytest.raises(gd.errors.NotMigrated) as refusal:
         gd.Workflow.using(drive).query().count()
@@ -324,6 +326,8 @@ def test_tables_live_under_a_prefix_of_ones_own(
     assert sorted(inspect(drive.engine).get_table_names()) == [
         f"{prefix}audit_entries",
         f"{prefix}dead_letters",
+        f"{prefix}limit_slots",
+        f"{prefix}limits",
         f"{prefix}schema_version",
         f"{prefix}step_executions",
         f"{prefix}workers",
@@ -366,7 +370,7 @@ def test_a_migration_that_died_half_way_is_done_again(
     whole.migrate()
     half_migrate(drive, count)
 
-    assert drive.migrate() == (None, "0001")
+    assert drive.migrate() == (None, "0002")
 
     assert describe(drive.engine) == describe(whole.engine)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -52,6 +52,11 @@ class Chaining:
     claim_token: str
     types: Sequence[str]
     queues: frozenset[str] | None
+    limited_queues: Collection[str] = ()
+
+    def may_take(self, new: NewExecution) -> bool:
+        """Say whether a new execution may run without a slot of a limit."""
+        return not new.is_limited and new.queue not in self.limited_queues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +145,7 @@ class _Gate:
             and new.stop is None
             and new.scheduled_for <= now
             and (queues is None or new.queue in queues)
+            and self.chaining.may_take(new)
             and (self.top_priority is None or new.priority >= self.top_priority)
         )
 

@@ -42,7 +42,9 @@ def complete(
     canceled. The general path looks at it under the lock.
     """
     decided = {ending.execution_id: _decide(ending, now) for ending in endings}
-    completions = [_completion(ending, decided[ending.execution_id], now) for ending in endings]
+    completions = [
+        _completion(ending, decided[ending.execution_id], chaining, now) for ending in endings
+    ]
     batch = Batch(completions=completions, claimant=_claimant(chaining), now=now)
     written = store.database.dialect.complete(connection, store.tables, batch)
     return {
@@ -64,15 +66,21 @@ def _decide(ending: Ending, now: datetime) -> Change:
     return decide(ending.definition, workflow, execution, ending.outcome, now)
 
 
-def _completion(ending: Ending, change: Change, now: datetime) -> Completion:
+def _completion(
+    ending: Ending, change: Change, chaining: Chaining | None, now: datetime
+) -> Completion:
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
     following = None
     if change.schedule:
         # The attempt's number is found by the statement itself.
         following = new_execution_values(workflow, change.schedule[0], 1, now)
+    may_claim = ending.may_chain and chaining is not None and bool(change.schedule)
     return Completion(
-        workflow=workflow, execution=execution, following=following, may_claim=ending.may_chain
+        workflow=workflow,
+        execution=execution,
+        following=following,
+        may_claim=may_claim and chaining.may_take(change.schedule[0]),  # type: ignore[union-attr]
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from geneva_drive import serialization
+from geneva_drive.limit import Limit
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 
 Key = Any  # an int or a UUID, by the database's key type
@@ -66,6 +67,7 @@ class ExecutionRecord:
     queue: str
     priority: int
     claimable: bool
+    limit_key: str | None
     stop: Request | None
     worker_id: str | None
     claim_token: str | None
@@ -104,6 +106,32 @@ class AuditRecord:
     actor: str | None
     reason: str | None
     at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRecord:
+    """A row of `limits`, with the bounds that its last asker had."""
+
+    limit_key: str
+    concurrency: int | None
+    rate: str | None
+    last_number: int
+    used_at: datetime | None
+    wakes_at: datetime | None
+
+    @property
+    def limit(self) -> Limit:
+        return Limit(self.limit_key, self.concurrency, self.rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitUse:
+    """How much of a limit is taken, and how many wait for it."""
+
+    limit: Limit
+    running: int
+    started: int
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,6 +93,7 @@ class Committer:
             claim_token=token,
             types=self._identity.served_types(),
             queues=self._identity.queues,
+            limited_queues=self._environment.settings.queue_limits,
         )
         endings = [ending(p.claimed, p.outcome, may_chain=p.may_chain) for p in group]
         rest = _FIRST_REST

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from geneva_drive.engine import recovery
+from geneva_drive.engine import limiting, recovery
 from geneva_drive.engine.environment import Environment
 
 _BATCH = 1000
 
 
 def wake_due(environment: Environment) -> int:
-    """Make executions claimable whose time has come, in batches; count them."""
+    """Make executions claimable whose time or turn has come, in batches; count them."""
     store, now = environment.store, environment.clock.now()
     total = 0
     while True:
         woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
         total += woken
         if woken < _BATCH:
-            return total
+            return total + limiting.wake(environment)
 
 
 def housekeep(environment: Environment) -> int:

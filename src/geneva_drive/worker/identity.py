@@ -30,6 +30,9 @@ class Identity:
     queues: frozenset[str] | None = None
     tokens: Tokens = field(default_factory=Tokens)
 
+    def served_queues(self) -> Sequence[str] | None:
+        return None if self.queues is None else sorted(self.queues)
+
     def served_types(self) -> Sequence[str]:
         return sorted(signatures())
 

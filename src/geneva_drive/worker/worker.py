@@ -14,7 +14,7 @@ from typing import Self
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from geneva_drive.engine import performing, recovery
+from geneva_drive.engine import limiting, performing, recovery
 from geneva_drive.engine.commit import Applied, Chaining
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.environment import Environment
@@ -75,6 +75,7 @@ class Worker:
             Periodic("heartbeat", settings.heartbeat_interval, self._heartbeat.beat),
             Periodic("recovery", settings.heartbeat_interval, self._take_back),
         ]
+        self._freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # limits with room again
         self._started = False
         self._wakes_sleepers_at = time.monotonic()
         self.needs_recycling = False  # too many threads hang in bodies past their timeout
@@ -183,12 +184,13 @@ class Worker:
         return 0.0 if took else self._until_next(rest)
 
     def _claim(self) -> int:
+        # Before anything else: what lands while it looks around may leave something due behind.
+        nothing_runs = not self._flights.ids()
         self._wake_sleepers()
+        self._wake_parked()
         free = self._flights.free
         if free < 1:
             return 0
-        # Before the claim: what lands while it looks around may have left something due behind.
-        nothing_runs = not self._flights.ids()
         took = self._take(free)
         if took < free and wake_due(self._environment):
             took += self._take(free - took)
@@ -211,11 +213,24 @@ class Worker:
             wake_due(self._environment)
             self._wakes_sleepers_at = now + self._environment.settings.poll_interval.total_seconds()
 
+    def _wake_parked(self) -> None:
+        """Let those ask again who wait for what has landed here."""
+        freed: set[str] = set()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                freed.add(self._freed.get_nowait())
+        if freed:
+            limiting.wake(self._environment, freed, self.identity.served_queues())
+
     def _until_next(self, rest: float) -> float:
         """Rest no longer than to the moment at which the next sleeper wakes."""
         store = self._environment.store
         with store.reading() as connection:
-            wakes_at = store.executions.next_wake(connection)
+            moments = (
+                store.executions.next_wake(connection),
+                store.limits.next_wake(connection),
+            )
+        wakes_at = min((moment for moment in moments if moment is not None), default=None)
         if wakes_at is None:
             return rest
         until = (wakes_at - self._environment.clock.now()) / timedelta(seconds=1)
@@ -280,6 +295,7 @@ class Worker:
             claim_token=token,
             types=self.identity.served_types(),
             queues=self.identity.queues,
+            limited_queues=self._environment.settings.queue_limits,
         )
 
     def _commit(self, flight: Flight, outcome: StepOutcome) -> None:
@@ -293,6 +309,12 @@ class Worker:
         )
 
     def _land(self, flight: Flight, following: Claimed | None) -> None:
+        # Before it is out of the flights: an idle worker stops once it holds nothing.
+        freed = performing.freed_by(flight.run, flight.claimed)
+        for key in freed:
+            self._freed.put(key)
+        if freed:
+            self._bell.set()
         next_flight = self._flights.replace(flight, following)
         if next_flight is None:
             self._bell.set()
