@@ -117,12 +117,12 @@ def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Refu
         return None
     refused = limiting.admit(environment, claimed, run.wanted)
     if refused is not None:
-        run.wanted = ()
+        run.wanted = (refused.by,)
     return refused
 
 
 def freed_by(run: Run | None, claimed: Claimed) -> set[str]:
-    """Name the limits that have room again when an execution has ended, or did without its turn."""
+    """Name the limits to look at when an execution has ended, was parked, or let its turn go by."""
     keys = {one.key for one in run.wanted} if run else set()
     waited_for = claimed.execution.limit_key
     return keys if waited_for is None else keys | {waited_for}

@@ -70,12 +70,7 @@ class Limits:
     def running(self, connection: Connection, limit_key: str, *, counts_starts: bool) -> int:
         """Count the slots that are taken; those that are no more are let go in passing."""
         c = self._slots.c
-        held = self._slots.outerjoin(self._executions, self._holds())
-        found = connection.execute(
-            select(c.number, self._executions.c.id)
-            .select_from(held)
-            .where(c.limit_key == limit_key, c.claim_token.is_not(None))
-        ).all()
+        found = self._held(connection, limit_key)
         over = [number for number, holder in found if holder is None]
         if over:
             mine = and_(c.limit_key == limit_key, c.number.in_(over))
@@ -85,6 +80,19 @@ class Limits:
                 else delete(self._slots).where(mine)
             )
         return len(found) - len(over)
+
+    def count_running(self, connection: Connection, limit_key: str) -> int:
+        return sum(holder is not None for _, holder in self._held(connection, limit_key))
+
+    def _held(self, connection: Connection, limit_key: str) -> list[tuple[int, Key | None]]:
+        """Give the slots with a token, each with the execution that holds it, or None."""
+        c = self._slots.c
+        query = (
+            select(c.number, self._executions.c.id)
+            .select_from(self._slots.outerjoin(self._executions, self._holds()))
+            .where(c.limit_key == limit_key, c.claim_token.is_not(None))
+        )
+        return [(row[0], row[1]) for row in connection.execute(query)]
 
     def _holds(self) -> ColumnElement[bool]:
         """Join a slot with the execution that holds it."""

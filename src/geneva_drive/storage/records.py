@@ -92,6 +92,11 @@ class ExecutionRecord:
         return cls(**values)
 
     @property
+    def is_parked(self) -> bool:
+        """Say whether it waits for a slot of a limit."""
+        return self.state is StepState.SCHEDULED and not self.claimable and bool(self.limit_key)
+
+    @property
     def failure_counts(self) -> dict[str, int]:
         """Count the consecutive failures under each exception policy."""
         counts: dict[str, int] = serialization.load(self.failures) or {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geneva_drive.engine import limiting, recovery
+from geneva_drive.engine import recovery, unparking
 from geneva_drive.engine.environment import Environment
 
 _BATCH = 1000
@@ -16,7 +16,7 @@ def wake_due(environment: Environment) -> int:
         woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
         total += woken
         if woken < _BATCH:
-            return total + limiting.wake(environment)
+            return total + unparking.wake(environment)
 
 
 def housekeep(environment: Environment) -> int:

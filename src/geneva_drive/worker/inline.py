@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geneva_drive.engine import limiting, performing, probes
+from geneva_drive.engine import performing, probes, unparking
 from geneva_drive.engine.committing import announce, commit_endings
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed
@@ -53,7 +53,7 @@ def _perform(environment: Environment, claimed: Claimed, *, ignores_limits: bool
         _commit(environment, claimed, performed)
     freed = performing.freed_by(run, claimed)
     if freed:
-        limiting.wake(environment, freed)
+        unparking.wake(environment, freed)
     return not isinstance(performed, Committed) or performed.has_run
 
 

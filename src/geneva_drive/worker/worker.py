@@ -14,7 +14,7 @@ from typing import Self
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from geneva_drive.engine import limiting, performing, recovery
+from geneva_drive.engine import performing, recovery, unparking
 from geneva_drive.engine.commit import Applied, Chaining
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.environment import Environment
@@ -220,7 +220,7 @@ class Worker:
             while True:
                 freed.add(self._freed.get_nowait())
         if freed:
-            limiting.wake(self._environment, freed, self.identity.served_queues())
+            unparking.wake(self._environment, freed, self.identity.served_queues())
 
     def _until_next(self, rest: float) -> float:
         """Rest no longer than to the moment at which the next sleeper wakes."""
