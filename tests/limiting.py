@@ -70,6 +70,13 @@ def parked(drive: gd.Drive) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in connection.execute(query.order_by(c.id))]
 
 
+def claimable(drive: gd.Drive) -> list[str]:
+    """List the queues of what could be claimed now."""
+    c = drive.store.tables.step_executions.c
+    with drive.store.reading() as connection:
+        return list(connection.scalars(select(c.queue).where(c.claimable).order_by(c.queue)))
+
+
 def slots(drive: gd.Drive) -> list[str]:
     """List the keys of all slots that are remembered."""
     c = drive.store.tables.limit_slots.c

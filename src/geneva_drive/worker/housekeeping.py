@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from geneva_drive.engine import recovery, unparking
 from geneva_drive.engine.environment import Environment
 
 _BATCH = 1000
 
 
-def wake_due(environment: Environment) -> int:
+def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> int:
     """Make executions claimable whose time or turn has come, in batches; count them."""
     store, now = environment.store, environment.clock.now()
     total = 0
@@ -16,7 +18,7 @@ def wake_due(environment: Environment) -> int:
         woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
         total += woken
         if woken < _BATCH:
-            return total + unparking.wake(environment)
+            return total + unparking.wake(environment, queues=queues)
 
 
 def housekeep(environment: Environment) -> int:

@@ -192,7 +192,7 @@ class Worker:
         if free < 1:
             return 0
         took = self._take(free)
-        if took < free and wake_due(self._environment):
+        if took < free and wake_due(self._environment, self.identity.served_queues()):
             took += self._take(free - took)
         if not took and nothing_runs and self._stops_when_idle:
             self._idle.set()
@@ -210,7 +210,7 @@ class Worker:
         """Make due sleepers claimable now and then, however much else there is to claim."""
         now = time.monotonic()
         if now >= self._wakes_sleepers_at:
-            wake_due(self._environment)
+            wake_due(self._environment, self.identity.served_queues())
             self._wakes_sleepers_at = now + self._environment.settings.poll_interval.total_seconds()
 
     def _wake_parked(self) -> None:
