@@ -277,7 +277,7 @@ class TestQueues:
         assert (parked(drive), slots(drive)) == ([("post", "queue:mail")], ["queue:mail"])
 
         letter.cancel(force=True)
-        unparking.wake(drive.environment, ["queue:mail"])
+        unparking.wake_for(drive.environment, ["queue:mail"])
         drain(drive)
 
         assert bill.reload().state == "finished"
@@ -420,7 +420,7 @@ def test_being_parked_counts_neither_as_attempt_nor_as_recovery_nor_as_failure(
 ) -> None:
     holder, waiter = parked_export(geneva)
     for _ in range(5):
-        unparking.wake(geneva.environment, ["test_limits.Export.write"])
+        unparking.wake_for(geneva.environment, ["test_limits.Export.write"])
         clock.advance(5)
         drain(geneva)
     holder.cancel(force=True)
@@ -472,11 +472,11 @@ def test_what_nobody_runs_does_not_stand_in_the_way_of_what_a_worker_serves(
     holder.cancel(force=True)
 
     # One slot: while the first that was let go has not been claimed, no other is.
-    woken = [unparking.wake(geneva.environment, ["crm"], ["here"]) for _ in range(2)]
+    woken = [unparking.wake_for(geneva.environment, ["crm"], ["here"]) for _ in range(2)]
 
     assert woken == [1, 0]
     assert claimable(geneva) == ["here"]
-    assert unparking.wake(geneva.environment, ["crm"], ["elsewhere"]) == 1
+    assert unparking.wake_for(geneva.environment, ["crm"], ["elsewhere"]) == 1
     assert claimable(geneva) == ["elsewhere", "here"]
 
 
@@ -484,7 +484,7 @@ def test_who_serves_nothing_that_waits_lets_the_others_go(geneva: gd.Drive) -> N
     holder, _ = parked_export(geneva)
     holder.cancel(force=True)
 
-    assert unparking.wake(geneva.environment, ["test_limits.Export.write"], ["elsewhere"]) == 1
+    assert unparking.wake_for(geneva.environment, ["test_limits.Export.write"], ["elsewhere"]) == 1
     assert parked(geneva) == []
 
 

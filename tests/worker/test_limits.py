@@ -78,11 +78,11 @@ def test_no_wake_up_is_lost_between_one_that_ends_and_one_that_is_refused(
         def turn(self) -> None:
             ran.append(self.id)
 
-    turns = [Turn.create().id for _ in range(60)]
+    turns = [Turn.create().id for _ in range(24)]
     # Both long enough asleep that only the ending of a step can let the next one go.
     one, other = make_drive(poll_interval="10m"), make_drive(poll_interval="10m")
     with one.worker(concurrency=4), other.worker(concurrency=4):
-        wait_until(lambda: Turn.finished().count() == 60, "all turns finished")
+        wait_until(lambda: Turn.finished().count() == 24, "all turns finished")
 
     assert sorted(ran) == turns
 
@@ -93,10 +93,10 @@ def test_steps_that_are_parked_together_all_run(geneva: gd.Drive, make_drive: Ma
         @gd.step(limit=gd.Limit(concurrency=2))
         def turn(self) -> None: ...
 
-    for _ in range(60):
+    for _ in range(24):
         Turn.create()
     with make_drive(poll_interval="10m").worker(concurrency=8):
-        wait_until(lambda: Turn.finished().count() == 60, "all turns finished")
+        wait_until(lambda: Turn.finished().count() == 24, "all turns finished")
 
     assert parked(geneva) == []
 
@@ -176,7 +176,7 @@ def test_what_waits_is_not_looked_at_when_there_is_nothing_to_let_go(
     before = len(watch.steps("in_progress"))
 
     for _ in range(3):
-        assert unparking.wake(geneva.environment, ["Load.load"]) == 0
+        assert unparking.wake_for(geneva.environment, ["Load.load"]) == 0
     geneva.worker().run_until_idle()
 
     assert len(watch.steps("in_progress")) == before

@@ -19,28 +19,35 @@ _MOST_KEYS = 100  # limits that one round looks at
 _MOST_WOKEN = 100  # executions that one look at a limit lets go
 
 
-def wake(
-    environment: Environment,
-    freed: Collection[str] = (),
-    queues: Sequence[str] | None = None,
-) -> int:
-    """Let those ask again who wait for a limit that has room; count them.
-
-    Looks at limits that are due for it, and at those in `freed`, of which the caller knows that a
-    slot was left. Who asks again is the most urgent and oldest, of what this process serves first.
-    """
+def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> int:
+    """Look at limits whose next look is due, and let those ask again for whom there is room."""
     store, now = environment.store, environment.clock.now()
-    keys = store.read(lambda connection: store.limits.awaited(connection, now, freed, _MOST_KEYS))
+    keys = store.read(lambda connection: store.limits.due(connection, now, _MOST_KEYS))
+    return _look(environment, keys, queues)
+
+
+def wake_for(
+    environment: Environment, freed: Collection[str], queues: Sequence[str] | None = None
+) -> int:
+    """Look at limits of which the caller left a slot, or found none; count who was let go."""
+    store = environment.store
+    keys = store.read(lambda connection: store.limits.awaited(connection, freed)) if freed else ()
+    return _look(environment, keys, queues)
+
+
+def _look(environment: Environment, keys: Collection[str], queues: Sequence[str] | None) -> int:
+    """Let go the most urgent and oldest that wait, of what this process serves first."""
     if not keys:
         return 0
+    store = environment.store
     types = [definition_of(known).type for known in registry.all_classes()]
     served = store.parking.is_served(types, queues)
 
     def let_go(connection: Connection) -> int:
         records = store.limits.lock(connection, keys).values()
-        moment = environment.clock.now()
+        now = environment.clock.now()
         return sum(
-            _let_go(connection, store, record, moment, served)
+            _let_go(connection, store, record, now, served)
             for record in records
             if record.wakes_at is not None
         )
@@ -57,7 +64,7 @@ def _let_go(
 ) -> int:
     key = record.limit_key
     room = measure(connection, store, record, record.limit, now, most=_MOST_WOKEN)
-    count = store.parking.let_go(connection, key, room.free, served)
+    count = store.parking.let_go(connection, key, room.free, served) if room.free else 0
     wakes_at = None
     if store.parking.any_waits(connection, key):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.

@@ -48,17 +48,17 @@ class Limits:
             update(self._table).where(self._table.c.limit_key == limit_key).values(**values)
         )
 
-    def awaited(
-        self, connection: Connection, now: datetime, freed: Collection[str], most: int
-    ) -> list[str]:
-        """List limits for which something waits: those due for a look, and of `freed` all."""
+    def due(self, connection: Connection, now: datetime, most: int) -> Sequence[str]:
+        """List limits that somebody has to look at by now, as something waits for them."""
         c = self._table.c
         due = select(c.limit_key).where(c.wakes_at.is_not(None), c.wakes_at <= now)
-        keys = set(connection.scalars(due.order_by(c.wakes_at).limit(most)))
-        if freed:
-            waits = select(c.limit_key).where(c.limit_key.in_(freed), c.wakes_at.is_not(None))
-            keys.update(connection.scalars(waits))
-        return sorted(keys)
+        return connection.scalars(due.order_by(c.wakes_at).limit(most)).all()
+
+    def awaited(self, connection: Connection, keys: Collection[str]) -> Sequence[str]:
+        """Give those of the limits for which something waits."""
+        c = self._table.c
+        waits = select(c.limit_key).where(c.limit_key.in_(keys), c.wakes_at.is_not(None))
+        return connection.scalars(waits).all()
 
     def next_wake(self, connection: Connection) -> datetime | None:
         wakes_at = self._table.c.wakes_at

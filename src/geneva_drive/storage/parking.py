@@ -54,8 +54,8 @@ class Parking:
         """
         c = self._table.c
         let_go = select(c.id).where(c.limit_key == limit_key, c.claimable, served).limit(most)
-        most -= len(connection.scalars(let_go).all()) if most else 0
-        if most < 1:
+        most -= len(connection.scalars(let_go).all())
+        if not most:
             return 0
         waiting = self._waiting(limit_key)
         count = self._first(connection, waiting.where(served), most)

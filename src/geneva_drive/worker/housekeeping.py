@@ -18,7 +18,7 @@ def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> i
         woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
         total += woken
         if woken < _BATCH:
-            return total + unparking.wake(environment, queues=queues)
+            return total + unparking.wake_due(environment, queues)
 
 
 def housekeep(environment: Environment) -> int:

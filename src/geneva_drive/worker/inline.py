@@ -51,9 +51,7 @@ def _perform(environment: Environment, claimed: Claimed, *, ignores_limits: bool
             announce(environment, [performed.applied])
     else:
         _commit(environment, claimed, performed)
-    freed = performing.freed_by(run, claimed)
-    if freed:
-        unparking.wake(environment, freed)
+    unparking.wake_for(environment, performing.freed_by(run, claimed))
     return not isinstance(performed, Committed) or performed.has_run
 
 

@@ -219,8 +219,7 @@ class Worker:
         with contextlib.suppress(queue.Empty):
             while True:
                 freed.add(self._freed.get_nowait())
-        if freed:
-            unparking.wake(self._environment, freed, self.identity.served_queues())
+        unparking.wake_for(self._environment, freed, self.identity.served_queues())
 
     def _until_next(self, rest: float) -> float:
         """Rest no longer than to the moment at which the next sleeper wakes."""
