@@ -37,13 +37,15 @@ class Gauge:
         self._lock = threading.Lock()
         self._inside = 0
         self._meeting = threading.Barrier(together, timeout=20)
+        self.opened = threading.Event()
         self.highest = 0
 
     def pass_through(self) -> None:
-        """Stay inside until as many as should fit are there together."""
+        """Stay inside until the gate is opened, and as many as fit are there together."""
         with self._lock:
             self._inside += 1
             self.highest = max(self.highest, self._inside)
+        assert self.opened.wait(20), "The gate was not opened in time."
         self._meeting.wait()
         with self._lock:
             self._inside -= 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.engine import unparking
@@ -58,6 +59,64 @@ def test_it_asks_again_when_the_slot_is_left(geneva: gd.Drive, clock: StillClock
     assert drain(geneva) == 2
     assert states(holder, waiter) == ["canceled", "finished"]
     assert history(waiter) == [("write", "completed", "success"), ("mail", "completed", "success")]
+
+
+def test_a_slot_that_is_left_while_another_is_being_refused_is_not_overlooked(
+    geneva: gd.Drive, clock: StillClock
+) -> None:
+    holder, waiter = Export.create(), Export.create()
+    occupy(geneva)
+
+    def leave(event: gd.StepChanged | gd.WorkflowChanged) -> None:
+        # Told between the commit that parked the waiter and the look that follows it.
+        if event.workflow_id == waiter.id and event.to_state == "scheduled":
+            holder.cancel(force=True)
+
+    unsubscribe = geneva.events.subscribe(leave)
+    drain(geneva)
+    unsubscribe()
+
+    assert states(holder, waiter) == ["canceled", "finished"]
+
+
+def test_what_has_its_slot_waits_for_no_limit_any_more(geneva: gd.Drive, clock: StillClock) -> None:
+    seen: list[Any] = []
+    table = geneva.store.tables.step_executions
+
+    class Load(gd.Workflow):
+        @gd.step(limit=gd.Limit(concurrency=1))
+        def load(self) -> None:
+            with geneva.store.reading() as connection:
+                mine = select(table.c.limit_key).where(table.c.workflow_id == self.id)
+                seen.append(connection.scalar(mine))
+
+    holder, _ = Load.create(), Load.create()
+    occupy(geneva)
+    drain(geneva)
+    holder.cancel(force=True)
+    clock.advance(5)
+    drain(geneva)
+
+    assert seen == [None]
+
+
+def test_a_turn_that_its_owner_does_not_take_goes_to_the_next_within_seconds(
+    geneva: gd.Drive, clock: StillClock
+) -> None:
+    class Mail(gd.Workflow):
+        @gd.step(limit=gd.Limit(rate="1/d"))
+        def send(self) -> None: ...
+
+    _, canceled, next_one = Mail.create(), Mail.create(), Mail.create()
+    drain(geneva)
+    clock.advance(86_400)
+    assert unparking.wake_due(geneva.environment) == 1
+    canceled.cancel()
+
+    clock.advance(5)
+    drain(geneva)
+
+    assert next_one.reload().state == "finished"
 
 
 def test_the_most_urgent_is_let_go_first_and_then_the_oldest(

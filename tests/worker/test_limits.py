@@ -16,21 +16,26 @@ from tests.limiting import Gauge, limits, occupy, parked
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import Watch, rows_of, wait, wait_until
 
+KEYS = pytest.mark.parametrize("key", [None, lambda self: "crm"], ids=["step", "callable"])
 
+
+@KEYS
 def test_two_workers_together_never_run_more_at_once_than_the_limit(
-    geneva: gd.Drive, make_drive: MakeDrive, watch: Watch
+    geneva: gd.Drive, make_drive: MakeDrive, key: Any
 ) -> None:
     gauge = Gauge(together=3)
 
     class Load(gd.Workflow):
-        @gd.step(limit=gd.Limit(concurrency=3))
+        @gd.step(limit=gd.Limit(key, concurrency=3))
         def load(self) -> None:
             gauge.pass_through()
 
-    for _ in range(18):
+    for _ in range(12):
         Load.create()
     with geneva.worker(concurrency=4), make_drive().worker(concurrency=4):
-        wait_until(lambda: Load.finished().count() == 18, "all loads finished")
+        wait_until(lambda: len(parked(geneva)) == 9, "all that find no slot are parked")
+        gauge.opened.set()
+        wait_until(lambda: Load.finished().count() == 12, "all loads finished")
 
     assert gauge.highest == 3
 
@@ -54,6 +59,8 @@ def test_a_queue_has_a_limit_over_two_workers(geneva: gd.Drive, make_drive: Make
         Load.create()
     one, other = make_drive(queue_limits=limit), make_drive(queue_limits=limit)
     with one.worker(concurrency=4), other.worker(concurrency=4):
+        wait_until(lambda: len(parked(geneva)) == 4, "all that find no slot are parked")
+        gauge.opened.set()
         wait_until(lambda: Load.finished().count() == 6, "all loads finished")
 
     assert gauge.highest == 2

@@ -80,7 +80,7 @@ def _ask(
         room = measure(connection, store, records[one.key], one.limit, now, most=1)
         if not room.free:
             applied = _park(connection, environment, claimed, one.key, now)
-            _note_waiting(connection, store, records[one.key], one, room)
+            _note_waiting(connection, store, one, room)
             return Refused(one, applied)
     for one in wanted:
         _take(connection, store, records[one.key], one.limit, claimed, now)
@@ -98,8 +98,6 @@ def _take(
     now: datetime,
 ) -> None:
     key, number, window = record.limit_key, record.last_number + 1, limit.window
-    # Clocks differ between machines: a start is never older than the one before it.
-    started_at = max(now, record.used_at or now)
     store.limits.take(
         connection,
         key,
@@ -107,15 +105,11 @@ def _take(
         execution_id=claimed.execution.id,
         # Whom no one counts while it runs needs no token to be found by.
         claim_token=None if limit.concurrency is None else claimed.claim_token,
-        started_at=started_at,
+        started_at=now,
     )
     bounds = store.limits.bounds(limit)
-    is_changed = bounds != store.limits.bounds(record.limit)
-    values = {**bounds, "last_number": number, "used_at": started_at}
-    if record.wakes_at is not None and is_changed:
-        values["wakes_at"] = now  # those who wait may have been told to wait for too long
-    store.limits.change(connection, key, **values)
-    if window is not None or is_changed:
+    store.limits.change(connection, key, **bounds, last_number=number, used_at=now)
+    if window is not None or bounds != store.limits.bounds(record.limit):
         counted = 0 if window is None else window.count
         store.limits.forget_starts(connection, key, up_to=number - counted)
 
@@ -136,15 +130,9 @@ def _park(
     return applied
 
 
-def _note_waiting(
-    connection: Connection, store: Store, record: LimitRecord, one: Wanted, room: Room
-) -> None:
+def _note_waiting(connection: Connection, store: Store, one: Wanted, room: Room) -> None:
     if one.alike is not None:
         # Each of them would be claimed only to be parked, and keep others waiting meanwhile.
         store.parking.park_alike(connection, one.key, one.alike, _REACH)
     bounds = store.limits.bounds(one.limit)
-    wakes_at = room.more_at
-    if record.wakes_at is not None and bounds == store.limits.bounds(record.limit):
-        # The earlier look stands, or those who keep asking would put it off for ever.
-        wakes_at = min(wakes_at, record.wakes_at)
-    store.limits.change(connection, one.key, **bounds, wakes_at=wakes_at)
+    store.limits.change(connection, one.key, **bounds, wakes_at=room.more_at)

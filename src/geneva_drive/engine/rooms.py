@@ -59,8 +59,9 @@ def _room_in_window(
 ) -> tuple[int, datetime]:
     """Look at the starts that the next ones must be a whole period behind.
 
-    Starts are numbered. The next one may be made a period after the one `count` numbers before it;
-    one that is missing was forgotten, as it was over.
+    Starts are numbered. The next one may be made a period after the one `count` numbers before it:
+    so of any span of that length no two starts are alike in their number modulo `count`. One that
+    is missing was forgotten, as it was over.
     """
     above = record.last_number - window.count
     starts = store.limits.starts(connection, record.limit_key, above=above, most=most)
