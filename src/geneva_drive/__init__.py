@@ -23,6 +23,7 @@ from geneva_drive.definition.policies import ExceptionPolicy, Retry
 from geneva_drive.definition.step import removed_step, step
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
+from geneva_drive.limit import Limit
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import StepChanged, WorkflowChanged
 
@@ -38,6 +39,7 @@ __all__ = [
     "Drive",
     "ExceptionPolicy",
     "HeroRef",
+    "Limit",
     "Outcome",
     "PermanentError",
     "Retry",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
+from geneva_drive import limit as limits
 from geneva_drive.clock import Clock, SystemClock
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
+from geneva_drive.limit import Limit
 
 DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
 
@@ -53,6 +56,39 @@ def _switch(value: object) -> bool:
     return answer
 
 
+def _queue_limits(value: object) -> Mapping[str, Limit]:
+    """Read limits by queue, or text such as "mail=5,bulk=100/m"; a queue may have two parts."""
+    given = _written_limits(value) if isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{value!r} is no dictionary of queues and their gd.Limit")  # noqa: TRY004 - one kind of error for callers
+    for queue, limit in given.items():
+        if not isinstance(queue, str) or not 0 < len(queue) <= limits.MAX_KEY_LENGTH:
+            raise ValueError(f"{queue!r} is not the name of a queue")
+        if not isinstance(limit, Limit):
+            raise ValueError(f"{queue}: {limit!r} is no gd.Limit")  # noqa: TRY004
+        if limit.key is not None:
+            raise ValueError(f"{queue}: the limit of a queue has no key, as the queue is its key")
+        try:
+            limits.check(limit)
+        except ValueError as error:
+            raise ValueError(f"{queue}: {error}") from None
+    return MappingProxyType(dict(given))
+
+
+def _written_limits(text: str) -> dict[str, Limit]:
+    found: dict[str, Limit] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        queue, _, bound = (word.strip() for word in part.partition("="))
+        known = found.get(queue, Limit())
+        if bound.isdecimal():
+            found[queue] = replace(known, concurrency=int(bound))
+        elif "/" in bound:
+            found[queue] = replace(known, rate=bound)
+        else:
+            raise ValueError(f"{part!r} is not written as queue=5 or queue=100/m")
+    return found
+
+
 def _as_is(value: object) -> Any:
     return value
 
@@ -69,6 +105,9 @@ class Settings:
         default=timedelta(seconds=30), metadata={"parse": parse_duration}
     )
     max_recoveries: int = field(default=3, metadata={"parse": _count})
+    queue_limits: Mapping[str, Limit] = field(
+        default_factory=lambda: MappingProxyType({}), metadata={"parse": _queue_limits}
+    )
     retention: timedelta | None = field(default=None, metadata={"parse": _optional_span})
     max_result_size: int = field(default=1_048_576, metadata={"parse": _count})
     max_payload_size: int = field(default=1_048_576, metadata={"parse": _count})

@@ -100,7 +100,7 @@ _ENDS = frozenset({StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, Ste
 STEP_MOVES: dict[StepState, frozenset[StepState]] = {
     StepState.PENDING: frozenset({StepState.SCHEDULED, StepState.SKIPPED, StepState.CANCELED}),
     StepState.SCHEDULED: frozenset({StepState.IN_PROGRESS, StepState.SKIPPED, StepState.CANCELED}),
-    # Back to scheduled: an older worker hands over a step that only newer code knows.
+    # Back to scheduled: only newer code knows the step, or a limit has no free slot for it.
     StepState.IN_PROGRESS: _ENDS | {StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING},
     StepState.SUSPENDED: frozenset({StepState.IN_PROGRESS, StepState.SKIPPED, StepState.CANCELED}),
     StepState.WAITING: frozenset(

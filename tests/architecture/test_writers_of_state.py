@@ -26,6 +26,8 @@ def test_only_storage_writes_rows() -> None:
         "storage/dialects/starting.py",
         "storage/executions.py",
         "storage/health/commits.py",
+        "storage/limits.py",
+        "storage/parking.py",
         "storage/workers.py",
         "storage/workflows.py",
     }

@@ -12,7 +12,7 @@ from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import options, refusal
 
 KNOWN = (
-    "after_step, before_step, keep_result, max_reattempts, on_exception, priority, queue, "
+    "after_step, before_step, keep_result, limit, max_reattempts, on_exception, priority, queue, "
     "renamed_from, retry, run_if, skip_if, terminal_action, timeout, transaction, wait"
 )
 
@@ -41,6 +41,7 @@ def test_every_option_may_be_given_as_none_or_its_default() -> None:
             after_step=None,
             queue=None,
             priority=None,
+            limit=None,
             transaction=False,
             keep_result=False,
             renamed_from=None,

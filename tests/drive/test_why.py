@@ -9,11 +9,13 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.testing import expire_leases, perform_next_step, speedrun
+from geneva_drive.engine import unparking
+from geneva_drive.testing import drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.identity import Identity
+from tests.limiting import occupy
 from tests.looking import last
 
 
@@ -188,4 +190,53 @@ def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) ->
     assert errand.reload().why() == (
         "Step 'run' was running on worker box:7, which is silent since 2000-01-01 00:00:00 UTC; "
         "the next worker to look takes it back."
+    )
+
+
+def test_a_step_that_waits_for_a_limit_tells_which_and_how_full_it_is(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    class Mail(gd.Workflow):
+        @gd.step(limit=gd.Limit(key="smtp", concurrency=1, rate="100/m"))
+        def send(self) -> None: ...
+
+    Mail.create()
+    occupy(geneva)
+    waiting = [Mail.create(), Mail.create()]
+    drain(geneva)
+
+    assert waiting[0].reload().why() == (
+        "Step 'send' is due and waits for the limit 'smtp' (1 at once, 100/m): 1 running, "
+        "1 started within 1m, 2 waiting."
+    )
+
+
+def test_a_step_that_waits_for_the_rate_of_its_queue_tells_how_many_started(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    drive = gd.Drive(geneva.engine, queue_limits={"mail": gd.Limit(rate="2/h")}, clock=clock)
+    workflows = [Delivery.using(drive).create() for _ in range(3)]
+    drain(drive)
+
+    assert workflows[2].reload().why() == (
+        "Step 'pack' is due and waits for the limit 'queue:mail' (2/h): 2 started within 1h, "
+        "1 waiting."
+    )
+
+
+def test_a_step_that_a_limit_has_let_go_waits_for_a_worker(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    class Mail(gd.Workflow):
+        @gd.step(limit=gd.Limit(key="smtp", concurrency=1))
+        def send(self) -> None: ...
+
+    holder, waiting = Mail.create(), Mail.create()
+    occupy(geneva)
+    drain(geneva)
+    holder.cancel(force=True)
+    unparking.wake_for(geneva.environment, ["smtp"])
+
+    assert waiting.reload().why() == (
+        "Step 'send' is due and waits for a free worker on queue 'default'."
     )

@@ -11,6 +11,7 @@ from geneva_drive.engine.outcome import (
     Finished,
     HandedOver,
     Lost,
+    Parked,
     Paused,
     Raised,
     Reaction,
@@ -198,6 +199,10 @@ PLAIN: dict[str, tuple[StepOutcome, Summary]] = {
         HandedOver(NOW + MINUTE),
         Summary(execution=(SCHEDULED, None), workflow=WorkflowState.READY, next_step="first"),
     ),
+    "parked": (
+        Parked("crm"),
+        Summary(execution=(SCHEDULED, None), workflow=WorkflowState.READY, next_step="first"),
+    ),
 }
 
 
@@ -250,6 +255,12 @@ PAUSED: dict[str, Summary] = {
     "timed out, reattempt": held("first", NONE, None, (FAILED, Outcome.TIMED_OUT)),
     "lost": held("first", NONE, None, (FAILED, Outcome.RECOVERED)),
     "handed over": Summary(
+        execution=(SCHEDULED, None),
+        workflow=WorkflowState.PAUSED,
+        next_step="first",
+        paused=("first", "asked for"),
+    ),
+    "parked": Summary(
         execution=(SCHEDULED, None),
         workflow=WorkflowState.PAUSED,
         next_step="first",
@@ -310,6 +321,7 @@ GIVEN_UP: dict[str, Summary] = {
     "timed out, reattempt": given_up("first", NONE, None, (FAILED, Outcome.TIMED_OUT)),
     "lost": given_up("first", NONE, None, (FAILED, Outcome.RECOVERED)),
     "handed over": stopped((CANCELED, Outcome.CANCELED_BY_OPERATOR)),
+    "parked": stopped((CANCELED, Outcome.CANCELED_BY_OPERATOR)),
 }
 
 
@@ -489,6 +501,25 @@ def test_an_execution_that_is_handed_over_while_canceled_does_not_wake(until: da
 
     [move] = change.executions
     assert (move.state, move.wakes_at, move.claimable) == (StepState.CANCELED, None, False)
+
+
+def test_an_execution_that_is_parked_waits_for_its_limit() -> None:
+    change = decide(DEFINITION, workflow(), execution(), Parked("crm"), NOW)
+
+    [move] = change.executions
+    assert (move.limit_key, move.wakes_at, move.claimable, move.stop) == ("crm", None, False, None)
+
+
+@pytest.mark.parametrize(
+    ("request_", "stop"), [(Request.PAUSE, Request.PAUSE), (Request.CANCEL, None)]
+)
+def test_an_execution_that_is_parked_when_a_request_takes_effect_waits_for_no_limit(
+    request_: Request, stop: Request | None
+) -> None:
+    change = decide(DEFINITION, workflow(requested=request_), execution(), Parked("crm"), NOW)
+
+    [move] = change.executions
+    assert (move.limit_key, move.claimable, move.stop) == (None, False, stop)
 
 
 def test_a_lost_execution_is_decided_without_its_class() -> None:

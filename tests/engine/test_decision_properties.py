@@ -14,6 +14,7 @@ from geneva_drive.engine.outcome import (
     Finished,
     HandedOver,
     Lost,
+    Parked,
     Paused,
     Raised,
     Reaction,
@@ -77,6 +78,7 @@ outcomes: st.SearchStrategy[StepOutcome] = st.one_of(
     st.builds(Raised, st.just(ERROR), reactions, st.booleans()),
     st.builds(Lost, st.just("Worker w was lost."), limits),
     st.builds(HandedOver, (spans | spans.map(neg)).map(lambda span: NOW + span)),
+    st.builds(Parked, st.text(min_size=1)),
 )
 workflows = st.builds(
     lambda requested, reason, queue, priority: workflow(

@@ -9,6 +9,7 @@ import pytest
 
 from geneva_drive.clock import ShiftedClock, SystemClock
 from geneva_drive.errors import InvalidInput
+from geneva_drive.limit import Limit
 from geneva_drive.settings import Settings, database_url_from_environment
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -23,6 +24,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert settings.poll_interval == timedelta(seconds=1)
     assert settings.drain_timeout == timedelta(seconds=30)
     assert settings.max_recoveries == 3
+    assert settings.queue_limits == {}
     assert settings.retention is None
     assert settings.max_result_size == 1_048_576
     assert settings.max_payload_size == 1_048_576
@@ -43,6 +45,12 @@ CASES: list[tuple[str, object, str, object]] = [
     ("poll_interval", 0.25, "250ms", timedelta(milliseconds=250)),
     ("drain_timeout", 0, "0", timedelta(0)),
     ("max_recoveries", 0, "0", 0),
+    (
+        "queue_limits",
+        {"mail": Limit(concurrency=5, rate="100/m"), "bulk": Limit(rate="5/2s")},
+        "mail=5, mail=100/m,bulk = 5/2s,",
+        {"mail": Limit(concurrency=5, rate="100/m"), "bulk": Limit(rate="5/2s")},
+    ),
     ("retention", "30d", "30d", timedelta(days=30)),
     ("max_result_size", 10, "10", 10),
     ("max_payload_size", 20, " 20 ", 20),
@@ -91,7 +99,8 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
     assert str(caught.value) == (
         "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
         "heartbeat_interval, lease, max_payload_size, max_recoveries, max_result_size, "
-        "notify, poll_interval, retention, session_factory, sqlite_durability, table_prefix."
+        "notify, poll_interval, queue_limits, retention, session_factory, sqlite_durability, "
+        "table_prefix."
     )
 
 
@@ -122,6 +131,24 @@ BAD: list[tuple[str, object, str]] = [
         "x" * 31,
         f"{'x' * 31!r} is not a table prefix: letters, digits, _, at most 30 long",
     ),
+    ("queue_limits", 5, "5 is no dictionary of queues and their gd.Limit"),
+    ("queue_limits", {"mail": 5}, "mail: 5 is no gd.Limit"),
+    ("queue_limits", {"": Limit(concurrency=5)}, "'' is not the name of a queue"),
+    ("queue_limits", {7: Limit(concurrency=5)}, "7 is not the name of a queue"),
+    ("queue_limits", {"mail": Limit()}, "mail: a gd.Limit needs concurrency, rate or both"),
+    (
+        "queue_limits",
+        {"mail": Limit(key="crm", concurrency=5)},
+        "mail: the limit of a queue has no key, as the queue is its key",
+    ),
+    (
+        "queue_limits",
+        "mail=0",
+        "mail: concurrency is a whole number from 1 up, not 0",
+    ),
+    ("queue_limits", "mail=many", "'mail=many' is not written as queue=5 or queue=100/m"),
+    ("queue_limits", "5", "'5' is not written as queue=5 or queue=100/m"),
+    ("queue_limits", "=5", "'' is not the name of a queue"),
     ("sqlite_durability", "off", "'off' is neither 'normal' nor 'full'"),
     ("notify", "maybe", "'maybe' is neither 'on' nor 'off'"),
 ]

@@ -27,6 +27,8 @@ from tests.storage.schema import describe
 TABLES = [
     "geneva_drive_audit_entries",
     "geneva_drive_dead_letters",
+    "geneva_drive_limit_slots",
+    "geneva_drive_limits",
     "geneva_drive_schema_version",
     "geneva_drive_step_executions",
     "geneva_drive_workers",
@@ -327,6 +329,8 @@ def test_tables_live_under_a_prefix_of_ones_own(
     assert sorted(inspect(drive.engine).get_table_names()) == [
         f"{prefix}audit_entries",
         f"{prefix}dead_letters",
+        f"{prefix}limit_slots",
+        f"{prefix}limits",
         f"{prefix}schema_version",
         f"{prefix}step_executions",
         f"{prefix}workers",

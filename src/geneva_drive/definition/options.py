@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from geneva_drive import limit as limits
 from geneva_drive.definition import policies, signatures, source
 from geneva_drive.definition.conditions import Condition, StepCondition, Test
 from geneva_drive.definition.policies import (
@@ -19,6 +20,7 @@ from geneva_drive.definition.policies import (
 )
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import StepConfigurationError
+from geneva_drive.limit import Limit
 
 if TYPE_CHECKING:
     from geneva_drive.definition.step import Step
@@ -41,6 +43,7 @@ class StepOptions(TypedDict, total=False):
     after_step: str | Step[Any, Any] | None
     queue: str | None
     priority: int | None
+    limit: Limit | None
     transaction: bool
     keep_result: bool
     renamed_from: str | None
@@ -58,6 +61,7 @@ class Options:
     after_step: object = None
     queue: str | None = None
     priority: int | None = None
+    limit: Limit | None = None
     transaction: bool = False
     keep_result: bool = False
     renamed_from: str | None = None
@@ -89,6 +93,7 @@ def _parse(given: Mapping[str, Any]) -> Options:
         after_step=given.get("after_step"),
         queue=queue(given.get("queue")),
         priority=priority(given.get("priority")),
+        limit=_limit(given.get("limit")),
         transaction=_flag(given, "transaction"),
         keep_result=_flag(given, "keep_result"),
         renamed_from=_former_name(given.get("renamed_from")),
@@ -116,6 +121,20 @@ def priority(value: object) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
         return value
     raise StepConfigurationError(f"A priority is a whole number of 32 bits, not {value!r}.")
+
+
+def _limit(value: object) -> Limit | None:
+    if value is None:
+        return None
+    if not isinstance(value, Limit):
+        raise StepConfigurationError(f"limit takes a gd.Limit, not {value!r}.")
+    try:
+        limits.check(value)
+    except ValueError as error:
+        raise StepConfigurationError(f"limit: {error}.") from None
+    if callable(value.key):
+        signatures.check_plain("limit: key", value.key, "self")
+    return value
 
 
 def _flag(given: Mapping[str, Any], option: str) -> bool:

@@ -18,13 +18,14 @@ from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.queries import ExecutionQuery
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waking import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.hints import Hints
-from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, LimitUse, WorkerRecord, WorkflowRecord
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
 from geneva_drive.worker.housekeeping import housekeep
@@ -180,7 +181,13 @@ class Drive:
         return WorkflowHandle(self, record, active)
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
-        return explain(record, tuple(active), self.workers, self.clock.now())
+        return explain(
+            record, tuple(active), self.workers, self.clock.now(), self._awaited_limit(active)
+        )
+
+    def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
+        parked = [e.limit_key for e in active if e.is_parked and e.limit_key is not None]
+        return unparking.use_of(self.environment, parked[0]) if parked else None
 
     def wake_workers(self) -> None:
         """Tell workers that there may be something to do."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from geneva_drive.durations import describe
 from geneva_drive.states import Request, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, LimitUse, WorkerRecord, WorkflowRecord
 
 
 def explain(
@@ -14,6 +14,7 @@ def explain(
     active: tuple[ExecutionRecord, ...],
     workers: list[WorkerRecord],
     now: datetime,
+    use: LimitUse | None = None,
 ) -> str:
     """Say where a workflow stands, and what would make it go on."""
     match workflow.state:
@@ -24,6 +25,8 @@ def explain(
         case WorkflowState.PAUSED:
             return _paused(workflow, active)
         case _:
+            if use is not None:
+                return _parked(active[0], use)
             return _ready(workflow, active, workers, now)
 
 
@@ -71,6 +74,17 @@ def _ready(
             f"{execution.queue!r}: start `geneva worker` with an app that imports the class."
         )
     return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}."
+
+
+def _parked(execution: ExecutionRecord, use: LimitUse) -> str:
+    limit, window = use.limit, use.limit.window
+    counts = [f"{use.running} running"] if limit.concurrency is not None else []
+    if window is not None:
+        counts.append(f"{use.started} started within {describe(window.period)}")
+    return (
+        f"Step {execution.step_name!r} is due and waits for the limit {limit.key!r} "
+        f"({limit.words}): {', '.join(counts)}, {use.waiting} waiting."
+    )
 
 
 def _serves(worker: WorkerRecord, execution: ExecutionRecord) -> bool:

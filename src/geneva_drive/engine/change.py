@@ -24,6 +24,7 @@ class ExecutionMove:
     result: str | None = None
     wakes_at: datetime | None = None  # of an execution that goes back to sleep
     claimable: bool = False
+    limit_key: str | None = None  # the limit that it waits for
     stop: Request | None = None
     resets_counts: bool = False  # an operator's command forgives earlier failures
 
@@ -42,6 +43,7 @@ class NewExecution:
     state: StepState = StepState.SCHEDULED
     outcome: Outcome | None = None
     stop: Request | None = None
+    is_limited: bool = False  # its step has a limit, whose slot it needs before it runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,7 @@ def scheduled(
         queue=record.queue or node.options.queue or definition.queue,
         priority=_first_given(record.priority, node.options.priority, definition.priority),
         scheduled_for=at,
+        is_limited=node.options.limit is not None,
     )
 
 

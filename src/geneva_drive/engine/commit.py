@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -52,6 +52,7 @@ class Chaining:
     claim_token: str
     types: Sequence[str]
     queues: frozenset[str] | None
+    limited_queues: Collection[str] = ()
 
     def admits(self, new: NewExecution, now: datetime) -> bool:
         """Say whether a new execution may be taken at all, however urgent others are."""
@@ -60,6 +61,9 @@ class Chaining:
             and new.stop is None
             and new.scheduled_for <= now
             and (self.queues is None or new.queue in self.queues)
+            # Whether there is a slot of its limit is known only when it asks for one.
+            and not new.is_limited
+            and new.queue not in self.limited_queues
         )
 
 

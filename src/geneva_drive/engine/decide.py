@@ -16,6 +16,7 @@ from geneva_drive.engine.outcome import (
     Finished,
     HandedOver,
     Lost,
+    Parked,
     Paused,
     Raised,
     Reattempted,
@@ -74,7 +75,7 @@ def ending_of(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | Non
             return _BY_EXCEPTION[action]
         case Lost():
             return Outcome.RECOVERED
-        case HandedOver():
+        case HandedOver() | Parked():
             return None
         case _:
             assert_never(outcome)
@@ -133,8 +134,8 @@ class _Case:
                 return self._fail(outcome)
             case Lost():
                 return self._recover(outcome)
-            case HandedOver(until):
-                return self._hand_over(until)
+            case HandedOver() | Parked():
+                return self._put_back(outcome)
             case _:
                 assert_never(outcome)
 
@@ -191,7 +192,10 @@ class _Case:
         self, end: ExecutionMove, wait: timedelta, failures: str | None, recoveries: int
     ) -> Change:
         following = replace(
-            again(self.execution, self.now + wait), failures=failures, recoveries=recoveries
+            again(self.execution, self.now + wait),
+            failures=failures,
+            recoveries=recoveries,
+            is_limited=self._is_limited(),
         )
         return Change(
             record=self.workflow,
@@ -203,6 +207,11 @@ class _Case:
             executions=(end,),
             schedule=(following,),
         )
+
+    def _is_limited(self) -> bool:
+        definition = self._given_definition
+        node = definition.get(self.execution.step_name) if definition else None
+        return node is not None and node.options.limit is not None
 
     def _fail(self, raised: Raised) -> Change:
         action, ran_out = _settle(raised, self.execution)
@@ -247,13 +256,15 @@ class _Case:
             end, timedelta(0), self.execution.failures, self.execution.recoveries + counted
         )
 
-    def _hand_over(self, until: datetime) -> Change:
-        is_due = until <= self.now
+    def _put_back(self, outcome: HandedOver | Parked) -> Change:
+        until = outcome.until if isinstance(outcome, HandedOver) else None
+        is_due = until is not None and until <= self.now
         back = ExecutionMove(
             record=self.execution,
             state=StepState.SCHEDULED,
             claimable=is_due,
             wakes_at=None if is_due else until,
+            limit_key=outcome.limit_key if isinstance(outcome, Parked) else None,
         )
         return Change(
             record=self.workflow,
@@ -289,7 +300,7 @@ def _pause(change: Change) -> Change:
             paused_step_name=change.workflow.next_step_name,
         ),
         executions=tuple(
-            replace(move, claimable=False, wakes_at=None, stop=Request.PAUSE)
+            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
             if move.state is StepState.SCHEDULED
             else move
             for move in change.executions
@@ -313,6 +324,7 @@ def _cancel(change: Change) -> Change:
                 outcome=Outcome.CANCELED_BY_OPERATOR,
                 claimable=False,
                 wakes_at=None,
+                limit_key=None,
             )
             if move.state is StepState.SCHEDULED
             else move

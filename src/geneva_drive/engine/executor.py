@@ -36,6 +36,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.engine.reacting import of_signal, react
 from geneva_drive.engine.run_context import RunContext
+from geneva_drive.engine.wanting import Wanted, wanted_by
 from geneva_drive.errors import HeroGone, StepTimedOut, StepVanished
 from geneva_drive.states import Outcome
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
@@ -87,6 +88,7 @@ class Run:
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
         self._started = time.monotonic()
+        self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
 
     @property
     def node(self) -> Node | None:
@@ -103,7 +105,10 @@ class Run:
         if self._node.is_removed:
             return Skipped(Outcome.SKIPPED_BY_REMOVAL)
         try:
-            return self._check_conditions(self._node)
+            ended = self._check_conditions(self._node)
+            if ended is None:
+                self.wanted = self._want_slots(self._node)
+            return ended  # noqa: TRY300 - as part of what user code may spoil
         except FlowControl as signal:
             return of_signal(signal)
         except (KeyboardInterrupt, SystemExit) as interrupt:
@@ -180,6 +185,15 @@ class Run:
         if condition is not None and condition.skips(self._instance):
             return Skipped(Outcome.SKIPPED_BY_CONDITION)
         return None
+
+    def _want_slots(self, node: Node) -> tuple[Wanted, ...]:
+        return wanted_by(
+            self._claimed.execution,
+            self._definition,
+            node,
+            self._instance,
+            self._environment.settings,
+        )
 
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
         returned = node.function(self._instance, *arguments)

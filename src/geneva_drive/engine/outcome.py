@@ -106,6 +106,22 @@ class HandedOver:
     until: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A limit has no free slot for it: it waits for one, and nothing of its body has run."""
+
+    limit_key: str
+
+
 StepOutcome = (
-    Returned | Skipped | Finished | Reattempted | Canceled | Paused | Raised | Lost | HandedOver
+    Returned
+    | Skipped
+    | Finished
+    | Reattempted
+    | Canceled
+    | Paused
+    | Raised
+    | Lost
+    | HandedOver
+    | Parked
 )

@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import commit
+from geneva_drive.engine import commit, limiting
 from geneva_drive.engine.commit import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed, Failed, Run, unserved
+from geneva_drive.engine.limiting import Refused
 from geneva_drive.engine.outcome import (
     ErrorDetails,
     Finished,
@@ -45,9 +46,10 @@ class Concluded:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What came of it was committed with the body's own work."""
+    """What came of it was committed: with the body's own work, or before the body could run."""
 
     applied: Applied | None
+    has_run: bool = True
 
 
 class BodyTransactionLost(StorageError):
@@ -67,7 +69,12 @@ class _RollBack(Exception):
 
 
 def perform(
-    run: Run | None, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: Run | None,
+    environment: Environment,
+    claimed: Claimed,
+    may_chain: MayChain,
+    *,
+    ignores_limits: bool = False,
 ) -> Concluded | Committed:
     """Run a claimed execution to its outcome; no lock is held while user code runs."""
     if run is None:
@@ -76,11 +83,32 @@ def perform(
         ended = run.prepare()
         if ended is not None:
             return Concluded(ended)
+        if ignores_limits:
+            run.wanted = ()
+        refused = _ask_for_slots(run, environment, claimed)
+        if refused is not None:
+            return Committed(refused.applied, has_run=False)
         if run.needs_transaction:
             return _perform_in_transaction(run, environment, claimed, may_chain)
         return Concluded(run.conclude(run.run_body()))
     finally:
         run.close()
+
+
+def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Refused | None:
+    if not run.wanted and claimed.execution.limit_key is None:
+        return None
+    refused = limiting.admit(environment, claimed, run.wanted)
+    if refused is not None:
+        run.wanted = (refused.by,)
+    return refused
+
+
+def freed_by(run: Run | None, claimed: Claimed) -> set[str]:
+    """Name the limits to look at when an execution has ended, was parked, or let its turn go by."""
+    keys = {one.key for one in run.wanted} if run else set()
+    waited_for = claimed.execution.limit_key
+    return keys if waited_for is None else keys | {waited_for}
 
 
 def start(environment: Environment, claimed: Claimed) -> Run | None:

@@ -19,6 +19,7 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
         "outcome": move.outcome,
         "claimable": move.claimable,
         "wakes_at": move.wakes_at,
+        "limit_key": move.limit_key,
         "stop": move.stop,
     }
     if move.state in _ENDS:
@@ -56,7 +57,7 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
     started = [
         move.record.started_at
         for move in change.executions
-        # What goes back to be claimed by others was not begun.
+        # What goes back has not begun, although it was claimed.
         if move.record.started_at and move.state is not StepState.SCHEDULED
     ]
     if record.started_at is None and started:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from geneva_drive import serialization
+from geneva_drive.limit import Limit
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 
 Key = Any  # an int or a UUID, by the database's key type
@@ -75,6 +76,7 @@ class ExecutionRecord:
     queue: str
     priority: int
     claimable: bool
+    limit_key: str | None
     stop: Request | None
     worker_id: str | None
     claim_token: str | None
@@ -104,6 +106,11 @@ class ExecutionRecord:
         return cls.read(row[name] for name in EXECUTION_COLUMNS)
 
     @property
+    def is_parked(self) -> bool:
+        """Say whether it waits for a slot of a limit."""
+        return self.state is StepState.SCHEDULED and not self.claimable and bool(self.limit_key)
+
+    @property
     def failure_counts(self) -> dict[str, int]:
         """Count the consecutive failures under each exception policy."""
         counts: dict[str, int] = serialization.load(self.failures) or {}
@@ -121,6 +128,32 @@ class AuditRecord:
     actor: str | None
     reason: str | None
     at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRecord:
+    """A row of `limits`, with the bounds that its last asker had."""
+
+    limit_key: str
+    concurrency: int | None
+    rate: str | None
+    last_number: int
+    used_at: datetime | None
+    wakes_at: datetime | None
+
+    @property
+    def limit(self) -> Limit:
+        return Limit(self.limit_key, self.concurrency, self.rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitUse:
+    """How much of a limit is taken, and how many wait for it."""
+
+    limit: Limit
+    running: int
+    started: int
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from geneva_drive.storage.database import Database
 from geneva_drive.storage.dead_letters import DeadLetters
 from geneva_drive.storage.executions import Executions
 from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.limits import Limits
+from geneva_drive.storage.parking import Parking
 from geneva_drive.storage.tables import Tables
 from geneva_drive.storage.workers import Workers
 from geneva_drive.storage.workflows import Workflows
@@ -27,6 +29,8 @@ class Store:
         self.audit_entries = AuditEntries(tables)
         self.dead_letters = DeadLetters(tables)
         self.workers = Workers(tables, database.dialect)
+        self.limits = Limits(tables, database.dialect)
+        self.parking = Parking(tables, database.dialect)
         self.write = database.write
         self.write_at_once = database.write_at_once
         self.read = database.read

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -39,6 +40,9 @@ from geneva_drive.storage.types import Moment, big_integer_key, long_text, name_
 # generated column is NULL for the rows that the index should leave out.
 MYSQL_NAMES = ("mysql", "mariadb")
 
+# A step's own key is made of two names.
+LIMIT_KEY_LENGTH = 400
+
 # Rows of the queue are rewritten as they move on: room on the page keeps the rewrite beside the
 # original, and early vacuuming keeps the queue's index short.
 HOT_TABLE = {
@@ -62,6 +66,8 @@ class Tables:
         self.audit_entries = self._audit_entries()
         self.dead_letters = self._dead_letters()
         self.workers = self._workers()
+        self.limits = self._limits()
+        self.limit_slots = self._limit_slots()
 
     def quoted(self, table: Table) -> str:
         """Write a name into a statement for PostgreSQL or SQLite: a prefix may be in capitals."""
@@ -253,6 +259,12 @@ class Tables:
                 marker="active",
                 where=f"state IN ({active})",
             ),
+            Column("limit_key", name_type(LIMIT_KEY_LENGTH)),
+            CheckConstraint(
+                "limit_key IS NULL OR (state IN ('in_progress', 'scheduled', 'suspended') "
+                "AND wakes_at IS NULL)",
+                name=f"{self.prefix}step_executions_limit_is_ahead",
+            ),
             postgresql_with=HOT_TABLE,
         )
         self._step_execution_indexes(table)
@@ -272,6 +284,13 @@ class Tables:
         # Where all rows are indexed, the token comes first: what is over has none.
         held = [c.worker_id] if self.has_partial_indexes else [c.claim_token, c.worker_id]
         self._index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
+        self._index_where(
+            "step_executions_parked",
+            c.limit_key,
+            c.priority.desc(),
+            c.id,
+            where=c.limit_key.is_not(None),
+        )
 
     def _audit_entries(self) -> Table:
         return self._table(
@@ -320,3 +339,32 @@ class Tables:
             Column("heartbeat_at", Moment, nullable=False),
             Column("stopped_at", Moment),
         )
+
+    def _limits(self) -> Table:
+        table = self._table(
+            "limits",
+            Column("limit_key", name_type(LIMIT_KEY_LENGTH), primary_key=True),
+            Column("concurrency", Integer),
+            Column("rate", name_type(40)),
+            Column("last_number", BigInteger, nullable=False),
+            Column("used_at", Moment),
+            Column("wakes_at", Moment),
+        )
+        wakes_at = table.c.wakes_at
+        self._index_where("limits_timer", wakes_at, where=wakes_at.is_not(None))
+        return table
+
+    def _limit_slots(self) -> Table:
+        key_type = uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
+        of_limit = ForeignKey(f"{self.prefix}limits.limit_key", ondelete="CASCADE")
+        table = self._table(
+            "limit_slots",
+            Column("limit_key", name_type(LIMIT_KEY_LENGTH), of_limit, primary_key=True),
+            Column("number", BigInteger, primary_key=True, autoincrement=False),
+            Column("execution_id", key_type, nullable=False),
+            Column("claim_token", name_type(32)),
+            Column("started_at", Moment, nullable=False),
+        )
+        token = table.c.claim_token
+        self._index_where("limit_slots_held", table.c.limit_key, token, where=token.is_not(None))
+        return table

@@ -119,7 +119,7 @@ class Committer:
     def _commit(self, group: Sequence[Pending], token: str) -> list[Claimed | None]:
         """Commit a group, however long the database is away; give what follows each."""
         # One token for all tries: it finds what an earlier try committed without our knowing.
-        chaining = self._identity.chaining(token)
+        chaining = self._identity.chaining(token, self._environment.settings.queue_limits)
         endings = [ending(p.flight.claimed, p.outcome, may_chain=p.may_chain) for p in group]
         rest = _FIRST_REST
         repeated = False

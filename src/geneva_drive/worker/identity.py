@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -32,10 +32,13 @@ class Identity:
     caps: Mapping[str, int] = field(default_factory=dict)  # of queues: how many at once here
     tokens: Tokens = field(default_factory=Tokens)
 
+    def served_queues(self) -> Sequence[str] | None:
+        return None if self.queues is None else sorted(self.queues)
+
     def served_types(self) -> Sequence[str]:
         return sorted(signatures())
 
-    def chaining(self, token: str) -> Chaining:
+    def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
         """Say who takes the next step along, under which token.
 
         Not one of a capped queue: whether there is room on it is known only when it is claimed.
@@ -45,6 +48,7 @@ class Identity:
             claim_token=token,
             types=self.served_types(),
             queues=None if self.queues is None else self.queues - self.caps.keys(),
+            limited_queues=limited_queues,
         )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geneva_drive.engine import performing, probes
+from geneva_drive.engine import performing, probes, unparking
 from geneva_drive.engine.committing import announce, commit_endings
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed
 from geneva_drive.engine.outcome import Lost
-from geneva_drive.engine.performing import Committed
+from geneva_drive.engine.performing import Committed, Concluded
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep, wake_due
@@ -23,7 +23,7 @@ def run_one(environment: Environment, execution_id: Key) -> bool:
         claimed = claim_one(environment, identity, execution_id)
         if claimed is None:
             return False
-        _perform(environment, claimed)
+        _perform(environment, claimed, ignores_limits=True)
         return True
 
 
@@ -35,20 +35,28 @@ def run_due(environment: Environment) -> int:
             wake_due(environment)
             claimed = claim_due(environment, identity, limit=1)
             if claimed:
-                _perform(environment, claimed[0])
-                total += 1
+                total += _perform(environment, claimed[0])
             elif not housekeep(environment):
                 return total
 
 
-def _perform(environment: Environment, claimed: Claimed) -> None:
+def _perform(environment: Environment, claimed: Claimed, *, ignores_limits: bool = False) -> bool:
+    """Run an execution, or park it; say whether it was run."""
     probes.reached("claim")
     run = performing.start(environment, claimed)
-    performed = performing.perform(run, environment, claimed, lambda: None)
+    performed = performing.perform(
+        run, environment, claimed, lambda: None, ignores_limits=ignores_limits
+    )
     if isinstance(performed, Committed):
         if performed.applied is not None:
             announce(environment, [performed.applied])
-        return
+    else:
+        _commit(environment, claimed, performed)
+    unparking.wake_for(environment, performing.freed_by(run, claimed))
+    return not isinstance(performed, Committed) or performed.has_run
+
+
+def _commit(environment: Environment, claimed: Claimed, performed: Concluded) -> None:
     probes.reached("body")
     commit_endings(environment, [performing.ending(claimed, performed.outcome)])
     probes.reached("commit")

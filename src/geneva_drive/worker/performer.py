@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -63,6 +64,7 @@ class Performer:
         self._committer = Committer(
             environment, identity, land=self._land, hand_over=self._hand_over
         )
+        self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # limits with room again
         self.is_clogged = False  # too many threads hang in bodies past their timeout
 
     @property
@@ -173,7 +175,9 @@ class Performer:
         return not self._stopping.begun.is_set() and claimed.chain_length < MAX_CHAIN_LENGTH
 
     def _chaining(self, flight: Flight, token: str) -> Chaining | None:
-        return self._identity.chaining(token) if self._may_chain(flight.claimed) else None
+        if not self._may_chain(flight.claimed):
+            return None
+        return self._identity.chaining(token, self._environment.settings.queue_limits)
 
     def _commit(self, flight: Flight, outcome: StepOutcome) -> Flight | None:
         return self._committer.submit(Pending(flight, outcome, self._may_chain(flight.claimed)))
@@ -185,11 +189,19 @@ class Performer:
             self._hand_over(following)
 
     def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
+        # Before they are out of the flights: an idle worker stops once it holds nothing.
+        self._note_freed(flight for flight, _ in landed)
         following = self.flights.replace(landed)
         self._pace.ended(len(landed))
         if len(following) < len(landed):
             self._on_free()
         return following
+
+    def _note_freed(self, landed: Iterable[Flight]) -> None:
+        for flight in landed:
+            for key in performing.freed_by(flight.run, flight.claimed):
+                self.freed.put(key)
+                self._on_free()
 
     def _land_committed(self, flight: Flight, applied: Applied | None) -> Flight | None:
         following = None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import queue
 import threading
 from datetime import timedelta
 
+from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.housekeeping.timers import Timers
@@ -35,7 +38,7 @@ class Poller:
         self._bell = bell
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
-        self._timers = Timers(environment)
+        self._timers = Timers(environment, identity.served_queues())
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def start(self) -> None:
@@ -73,13 +76,14 @@ class Poller:
         return longest if self._performer.free < 1 else self._timers.until_next(rest)
 
     def _claim(self) -> int:
+        # Before anything else: what lands while it looks around may leave something due behind.
+        nothing_runs = not self._performer.flights
         # Now and then even where there is always enough to claim.
         self._timers.look_now_and_then()
+        self._wake_parked()
         free = self._performer.free
         if free < 1:
             return 0
-        # Before the claim: what lands while it looks around may have left something due behind.
-        nothing_runs = not self._performer.flights
         took = self._take(free)
         if took < free and self._timers.look():
             took += self._take(free - took)
@@ -90,9 +94,9 @@ class Poller:
     def _take(self, free: int) -> int:
         """Claim for so many; from capped queues first, as those cannot take all of it."""
         took = 0
-        for queue, cap in self._identity.caps.items():
-            room = min(free - took, cap - self._performer.flights.on_queue(queue))
-            took += self._take_from(frozenset({queue}), room)
+        for name, cap in self._identity.caps.items():
+            room = min(free - took, cap - self._performer.flights.on_queue(name))
+            took += self._take_from(frozenset({name}), room)
         queues = self._identity.queues
         return took + self._take_from(
             None if queues is None else queues - self._identity.caps.keys(), free - took
@@ -104,3 +108,11 @@ class Poller:
         with self._identity.tokens.expecting() as token:
             claimed = claim_due(self._environment, self._identity, limit, token, queues=queues)
             return self._performer.take_up(claimed)
+
+    def _wake_parked(self) -> None:
+        """Let those ask again who wait for a slot of what has landed here."""
+        freed: set[str] = set()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                freed.add(self._performer.freed.get_nowait())
+        unparking.wake_for(self._environment, freed, self._identity.served_queues())

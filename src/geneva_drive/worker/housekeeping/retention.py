@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round, finish
@@ -41,7 +42,9 @@ class Retention:
             if not self._refusals.are_meant(environment, error):
                 raise
             return self._delete_each(environment, before)
-        return Round(deleted, has_more=deleted == _BATCH)
+        # Limits of single accounts, say, are only what executions have left behind: not counted.
+        forgotten = unparking.forget_unused(environment, before, _BATCH)
+        return Round(deleted, has_more=_BATCH in (deleted, forgotten))
 
     def _delete_each(self, environment: Environment, before: datetime) -> Round:
         store, refused = environment.store, self._refusals.keys

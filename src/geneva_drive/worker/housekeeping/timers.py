@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
 from geneva_drive.worker.housekeeping.duty import Round
 
@@ -12,21 +14,23 @@ _BATCH = 500
 _SHORTEST_REST = 0.001
 
 
-def wake_due(environment: Environment) -> Round:
-    """Make a batch of executions claimable whose time has come.
+def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> Round:
+    """Make a batch of executions claimable whose time or turn has come.
 
     One batch, as a poller does this: with a million due it must come to claiming in between.
     """
     store, now = environment.store, environment.clock.now()
     woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
-    return Round(woken, has_more=woken == _BATCH)
+    let_go = unparking.wake_due(environment, queues)
+    return Round(woken + let_go, has_more=woken == _BATCH)
 
 
 class Timers:
     """When the next sleeper wakes, so that a poller asks and writes no more than it has to."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, queues: Sequence[str] | None) -> None:
         self._environment = environment
+        self._queues = queues
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
 
@@ -36,7 +40,7 @@ class Timers:
         self._next = self._read_next()
         if self._next is None or self._next > self._environment.clock.now():
             return 0
-        done = wake_due(self._environment)
+        done = wake_due(self._environment, self._queues)
         self._next = None if done.has_more else self._read_next()
         if done.has_more:
             self._looks_at = time.monotonic()
@@ -56,4 +60,8 @@ class Timers:
     def _read_next(self) -> datetime | None:
         store = self._environment.store
         with store.reading() as connection:
-            return store.executions.next_wake(connection)
+            moments = (
+                store.executions.next_wake(connection),
+                store.limits.next_wake(connection),
+            )
+        return min((moment for moment in moments if moment is not None), default=None)

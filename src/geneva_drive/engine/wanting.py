@@ -1,0 +1,59 @@
+"""Which slots an execution needs before its body may run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.errors import InvalidInput
+from geneva_drive.limit import QUEUE_PREFIX, Limit, check_key
+from geneva_drive.settings import Settings
+from geneva_drive.storage.records import ExecutionRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A slot of a limit; `alike` are the columns of all who need one of the same key, if known."""
+
+    key: str
+    limit: Limit
+    alike: Mapping[str, str] | None = None
+
+
+def wanted_by(
+    execution: ExecutionRecord,
+    definition: Definition,
+    node: Node,
+    instance: Workflow[Any],
+    settings: Settings,
+) -> tuple[Wanted, ...]:
+    """Name the limits of a step and of its queue; a key that is a callable is user code."""
+    wanted = []
+    own = node.options.limit
+    if own is not None:
+        key = _key_of(own, definition, node, instance)
+        by_step = {"type": execution.type, "step_name": execution.step_name}
+        wanted.append(Wanted(key=key, limit=own, alike=None if callable(own.key) else by_step))
+    of_queue = settings.queue_limits.get(execution.queue)
+    if of_queue is not None:
+        by_queue = {"type": execution.type, "queue": execution.queue}
+        wanted.append(
+            Wanted(key=f"{QUEUE_PREFIX}{execution.queue}", limit=of_queue, alike=by_queue)
+        )
+    return tuple(wanted)
+
+
+def _key_of(limit: Limit, definition: Definition, node: Node, instance: Workflow[Any]) -> str:
+    match limit.key:
+        case None:
+            return f"{definition.type}.{node.name}"
+        case str() as key:
+            return key
+        case name:
+            try:
+                return check_key(name(instance))
+            except ValueError as error:
+                raise InvalidInput(f"The limit of step {node.name!r}: {error}.") from error

@@ -1,0 +1,107 @@
+"""Statements on executions that wait for a slot of a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import StepState
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.records import Key
+from geneva_drive.storage.tables import Tables
+
+
+class Parking:
+    """The parked rows of `step_executions`: scheduled, out of the queue, and with a limit's key.
+
+    Called under the lock of that key, as all that fills or empties its slots. Let go, an execution
+    keeps the key until it has its slot, so that its worker knows whose turn is next without it.
+    """
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._table = tables.step_executions
+        self._dialect = dialect
+
+    def park_alike(
+        self, connection: Connection, limit_key: str, alike: Mapping[str, str], reach: int
+    ) -> int:
+        """Park those at the head of the queue that would ask for the same key in vain."""
+        c = self._table.c
+        head = (
+            select(c.id, c.step_name, c.queue)
+            .where(c.claimable, c.type == alike["type"])
+            .order_by(c.priority.desc(), c.id)
+            .limit(reach)
+            .subquery()
+        )
+        same = [head.c[name] == value for name, value in alike.items() if name != "type"]
+        ids = connection.scalars(select(head.c.id).where(*same)).all()
+        if not ids:
+            return 0
+        still = select(c.id).where(c.id.in_(ids), c.claimable)
+        return self._change(connection, still, {"claimable": False, "limit_key": limit_key})
+
+    def let_go(
+        self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
+    ) -> int:
+        """Put the most urgent and oldest of those that wait back into the queue; count them.
+
+        No more than `most` are let go and not yet claimed. First come those that are `served`: what
+        nobody runs must not stand in the way of what runs.
+        """
+        c = self._table.c
+        let_go = select(c.id).where(c.limit_key == limit_key, c.claimable, served).limit(most)
+        most -= len(connection.scalars(let_go).all())
+        if not most:
+            return 0
+        waiting = self._waiting(limit_key)
+        count = self._first(connection, waiting.where(served), most)
+        if count < most:
+            count += self._first(connection, waiting, most - count)
+        return count
+
+    def _first(self, connection: Connection, waiting: Select[Any], most: int) -> int:
+        c = self._table.c
+        first = waiting.order_by(c.priority.desc(), c.id).limit(most)
+        return self._change(connection, first, {"claimable": True})
+
+    def is_served(self, types: Sequence[str], queues: Sequence[str] | None) -> ColumnElement[bool]:
+        c = self._table.c
+        of_types = c.type.in_(types)
+        return of_types if queues is None else of_types & c.queue.in_(queues)
+
+    def any_waits(self, connection: Connection, limit_key: str) -> bool:
+        return connection.scalar(self._waiting(limit_key).limit(1)) is not None
+
+    def count(self, connection: Connection, limit_key: str) -> int:
+        waiting = self._waiting(limit_key).subquery()
+        return connection.scalar(select(func.count()).select_from(waiting)) or 0
+
+    def admit(self, connection: Connection, execution_id: Key, claim_token: str) -> None:
+        """Note that an execution waits no longer: it has its slots."""
+        c = self._table.c
+        connection.execute(
+            update(self._table)
+            .where(c.id == execution_id, c.claim_token == claim_token)
+            .values(limit_key=None)
+        )
+
+    def _waiting(self, limit_key: str) -> Select[Any]:
+        c = self._table.c
+        return select(c.id).where(
+            c.limit_key == limit_key, c.state == StepState.SCHEDULED, ~c.claimable
+        )
+
+    def _change(
+        self, connection: Connection, wanted: Select[Any], values: Mapping[str, Any]
+    ) -> int:
+        # Those that a command or a claim has in its hands are theirs to decide about.
+        ids = connection.scalars(self._dialect.lock(wanted, skip_locked=True)).all()
+        if ids:
+            connection.execute(
+                update(self._table).where(self._table.c.id.in_(ids)).values(**values)
+            )
+        return len(ids)

@@ -1,0 +1,123 @@
+"""The revision that brings limits is added to databases that are in use."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import DBAPIError
+
+import geneva_drive as gd
+from geneva_drive.storage import revisions
+from geneva_drive.testing import drain
+from tests.storage.conftest import OpenDrive
+from tests.storage.rows import Rows
+from tests.storage.schema import describe
+
+NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+PRESENT = "0002"
+PLACE = revisions.REVISIONS.index(PRESENT)
+FORMER = revisions.REVISIONS[PLACE - 1]
+
+
+class Greeting(gd.Workflow[Any]):
+    type_name = "test_migrating_to_limits.Greeting"
+
+    @gd.step(limit=gd.Limit(concurrency=1))
+    def greet(self) -> None: ...
+
+
+def statements_of(drive: gd.Drive) -> tuple[list[str], list[str]]:
+    """Give what makes the tables up to the former revision, and what makes this one of them."""
+    written = [
+        each.strip()
+        for each in drive.migration_sql().split(";")
+        if each.strip() and each.strip() not in ("BEGIN", "COMMIT")
+    ]
+    ends = [
+        number for number, each in enumerate(written, 1) if "schema_version" in each and number > 1
+    ]
+    former, present = ends[PLACE - 1], ends[PLACE]
+    return written[:former], written[former:present]
+
+
+def run(engine: Engine, statements: list[str]) -> None:
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def test_workflows_that_are_under_way_go_on_behind_the_migration(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url)
+    former, _ = statements_of(drive)
+    run(drive.engine, former)
+    with drive.engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO geneva_drive_workflows "
+                "(id, type, state, allow_multiple, next_step_name, created_at, updated_at) "
+                "VALUES (1, :type, 'ready', FALSE, 'greet', :now, :now)"
+            ),
+            {"type": Greeting.type_name, "now": NOW.replace(tzinfo=None)},
+        )
+        connection.execute(
+            text(
+                "INSERT INTO geneva_drive_step_executions "
+                "(id, workflow_id, type, signature, step_name, node_id, slot, attempt_number, "
+                "state, queue, priority, claimable, recoveries, scheduled_for, created_at) "
+                "VALUES (1, 1, :type, 's', 'greet', 'greet', 'chain', 1, "
+                "'scheduled', 'default', 0, TRUE, 0, :now, :now)"
+            ),
+            {"type": Greeting.type_name, "now": NOW.replace(tzinfo=None)},
+        )
+
+    assert drive.migrate() == (FORMER, revisions.HEAD)
+
+    assert drain(drive) == 1
+    assert Greeting.using(drive).finished().ids() == [1]
+
+
+@pytest.mark.parametrize("count", range(8))
+def test_a_migration_to_limits_that_died_half_way_is_done_again(
+    count: int, empty_database_url: str, another_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive, whole = open_drive(empty_database_url), open_drive(another_database_url)
+    whole.migrate()
+    former, this = statements_of(drive)
+    run(drive.engine, former + this[:-1][:count])
+
+    assert drive.migrate() == (FORMER, revisions.HEAD)
+
+    assert describe(drive.engine) == describe(whole.engine)
+
+
+def test_no_statement_of_this_revision_was_left_out_above(
+    database: str, empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    _, this = statements_of(open_drive(empty_database_url))
+
+    # SQLite adds the column and its constraint in one.
+    assert len(this[:-1]) == {"sqlite": 6}.get(database, 7)
+    assert f"'{PRESENT}'" in this[-1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"state": "completed"},
+        {"state": "canceled"},
+        {"wakes_at": NOW},
+    ],
+    ids=["one that is over", "a canceled one", "a sleeper"],
+)
+def test_only_what_lies_ahead_waits_for_a_limit(wrong: dict[str, Any], rows: Rows) -> None:
+    parked = rows.due(claimable=False, limit_key="crm")
+
+    with pytest.raises(DBAPIError, match="step_executions_limit_is_ahead"):
+        rows.change(rows.tables.step_executions, parked, **wrong)
+
+    assert rows.read(rows.tables.step_executions, parked)["state"] == "scheduled"
