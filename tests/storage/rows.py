@@ -99,15 +99,6 @@ class Rows:
             found = connection.execute(select(table).where(table.c.id == row_id))
             return dict(found.mappings().one())
 
-    def all(self) -> list[dict[str, Any]]:
-        """Read every row of every table."""
-        with self.engine.connect() as connection:
-            return [
-                dict(row)
-                for table in self.tables.metadata.sorted_tables
-                for row in connection.execute(select(table).order_by(table.c.id)).mappings()
-            ]
-
     def count(self, table: Table) -> int:
         with self.engine.connect() as connection:
             return connection.scalar(select(func.count()).select_from(table)) or 0

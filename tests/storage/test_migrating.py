@@ -8,9 +8,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, insert, inspect, text
+from sqlalchemy import Engine, MetaData, insert, inspect, select, text
 
 import geneva_drive as gd
 from geneva_drive.storage import migrating
@@ -386,6 +387,16 @@ def migrate_to_the_first(drive: gd.Drive) -> list[str]:
     return second.split(";")
 
 
+def read_all(engine: Engine, known: MetaData) -> dict[str, list[Any]]:
+    """Read every row, as far as these tables and columns go; but for the revision's own."""
+    with engine.connect() as connection:
+        return {
+            table.name: sorted(map(repr, connection.execute(select(table))))
+            for table in known.sorted_tables
+            if not table.name.endswith("schema_version")
+        }
+
+
 @KEY_TYPES
 def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     key_type: KeyType,
@@ -401,11 +412,13 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     rows = Rows(drive.engine, fresh.store.tables)
     due = [rows.due(priority=priority) for priority in (0, 5, 0)]
     rows.due(claimable=False, wakes_at=NOW)
-    before = rows.all()
+    old = MetaData()
+    old.reflect(drive.engine)
+    before = read_all(drive.engine, old)
 
     assert drive.migrate() == ("0001", HEAD)
 
-    assert rows.all() == before
+    assert read_all(drive.engine, old) == before
     assert describe(drive.engine) == describe(fresh.engine)
     assert drive.store.key_type is key_type
     wish = Claim(

