@@ -156,6 +156,18 @@ def test_what_waits_for_a_shorter_time_is_kept(geneva: gd.Drive, jam: _Jam) -> N
     assert jam.rows() == [DONE] * 3
 
 
+@pytest.mark.usefixtures("_eager")
+def test_who_had_to_give_back_claims_no_more_than_it_has_threads_for(
+    geneva: gd.Drive, jam: _Jam
+) -> None:
+    with _performing(geneva, jam) as performer:
+        before = performer.free
+        performer.give_back_waiting(NOW)
+        after = performer.free
+
+    assert (before, after) == (3, 0)
+
+
 def test_a_flight_is_given_up_only_before_a_thread_has_begun_it(
     geneva: gd.Drive, jam: _Jam
 ) -> None:
