@@ -73,15 +73,17 @@ class Poller:
         return longest if self._performer.free < 1 else self._timers.until_next(rest)
 
     def _claim(self) -> int:
-        # Now and then even where there is always enough to claim.
-        self._timers.look_now_and_then()
         free = self._performer.free
         if free < 1:
+            self._timers.look_now_and_then()
             return 0
         # Before the claim: what lands while it looks around may have left something due behind.
         nothing_runs = not self._performer.flights
         took = self._take(free)
-        if took < free and self._timers.look():
+        if took == free:
+            # Where there is always enough to claim, sleepers are to be woken all the same.
+            self._timers.look_now_and_then()
+        elif self._timers.look():
             took += self._take(free - took)
         if not took and nothing_runs:
             self.found_nothing.set()
