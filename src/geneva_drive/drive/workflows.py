@@ -153,6 +153,8 @@ class Workflows(Generic[W]):
             store.database.after_commit(lambda: self._announce(answer))
         elif session is not None:
             joining.after_commit(session, lambda: self._announce_if_kept(answer))
+        elif isinstance(answer, Created):
+            self._drive.environment.wakeups.hints.send_within(connection)
         return answer
 
     def _announce_if_kept(self, answer: Answer) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
+from typing import Any
 
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL, Dialect
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.storage import dialects, forking
+from geneva_drive.storage import dialects, forking, pooler
+
+logger = logging.getLogger(__name__)
 
 _DRIVERS = {
     "postgres": "postgresql+psycopg",
@@ -21,6 +26,7 @@ _DRIVERS = {
 _PACKAGES = {"psycopg": "'geneva-drive[postgres]'", "pymysql": "'geneva-drive[mysql]'"}
 _CONNECT_SECONDS = 10
 _SILENCE_MILLISECONDS = 30_000
+_PREPARE = "prepare_threshold"
 _PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 
@@ -41,11 +47,11 @@ def make_engine(url: str | URL) -> Engine:
         # As many connections as threads need them at once: a limit would let the steps of a busy
         # worker, each with a transaction of its own, keep its heartbeat from being heard.
         engine = create_engine(
-            parsed,
+            parsed.difference_update_query([_PREPARE]),
             poolclass=QueuePool,
             max_overflow=-1,
             pool_pre_ping=parsed.get_backend_name() != "sqlite",
-            connect_args=_patience(parsed),
+            connect_args={**_patience(parsed), **_preparing(parsed)},
         )
     except NoSuchModuleError as error:
         raise NotADatabaseURL(url) from error
@@ -56,7 +62,40 @@ def make_engine(url: str | URL) -> Engine:
             f"Run: pip install {package}."
         ) from error
     forking.begin_anew_in_children(engine)
+    if engine.dialect.driver == "psycopg" and _PREPARE not in parsed.query:
+        _prepare_nothing_through_a_pooler(engine)
     return engine
+
+
+def _preparing(url: URL) -> dict[str, int | None]:
+    """Read psycopg's own option, which it does not take as text."""
+    written = url.query.get(_PREPARE)
+    if written is None:
+        return {}
+    if written == "none":
+        return {_PREPARE: None}
+    if not isinstance(written, str) or not written.isdecimal():
+        raise InvalidInput(
+            f"{_PREPARE}={written!r} in the database URL is neither a number of uses nor 'none'."
+        )
+    return {_PREPARE: int(written)}
+
+
+def _prepare_nothing_through_a_pooler(engine: Engine) -> None:
+    told = threading.Event()
+
+    @event.listens_for(engine, "connect")
+    def look(driver: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+        if not pooler.stands_before(driver):
+            return
+        # The next transaction may get a connection that knows nothing of it, or too much.
+        driver.prepare_threshold = None
+        if not told.is_set():
+            told.set()
+            logger.info(
+                "PostgreSQL is reached through a pooler such as PgBouncer: "
+                "no statements are prepared."
+            )
 
 
 def _patience(url: URL) -> dict[str, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import select
+import math
+import secrets
+import selectors
 import socket
 import threading
 import time
@@ -12,17 +13,19 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.errors import StorageError
+from geneva_drive.storage import pooler
 
 logger = logging.getLogger(__name__)
 
 # Within this time one notice stands for all: whoever it wakes looks again a little later anyway.
 COALESCED = timedelta(milliseconds=5)
-_NOTIFY = "SELECT pg_notify(%(channel)s, '')"
+_NOTIFY = text("SELECT pg_notify(:channel, :sender)")
 _ALIVE_CHECK = timedelta(minutes=1)
+_PASSED_ON_WITHIN = timedelta(seconds=2)
 _LIVELY, _QUIET = 0.005, 0.02  # seconds between two looks at SQLite's counter
 _LIVELY_FOR = 1.0
 
@@ -35,6 +38,9 @@ class Hints:
     def send(self) -> None:
         """Tell the workers of other processes that something may be due."""
 
+    def send_within(self, connection: Connection) -> None:
+        """Let a hint go out with the commit of a caller's transaction, of which we are not told."""
+
     def watch(self, ring: Callable[[], None]) -> Watch | None:  # noqa: ARG002 - nothing rings here
         """Make what rings when another process sends a hint; None where there is no such thing."""
         return None
@@ -44,6 +50,7 @@ class Watch:
     """Waits for hints on a thread of its own, from `run` to `stop`; `close` comes last."""
 
     def run(self) -> None:
+        """Ring until stopped; return earlier where hints will never be heard."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -53,50 +60,76 @@ class Watch:
         """Let go of what it holds, once nobody runs it any more."""
 
 
+def _taken_out(connection: Connection) -> Any:
+    """Give the driver's connection, out of its pool, and closed for good with `connection`.
+
+    The pool may be as small as one, and who gets a connection next must not hear notices on it.
+    """
+    driver = connection.connection.driver_connection
+    connection.detach()
+    return driver
+
+
 class Notices(Hints):
     """PostgreSQL's NOTIFY and LISTEN."""
 
-    def __init__(self, engine: Engine, channel: str, write: Write) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        channel: str,
+        write: Write,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._engine = engine
         self._channel = channel
         self._write = write
+        self._clock = clock
         self._lock = threading.Lock()
-        self._sent_at = -COALESCED.total_seconds()
+        self._sent_at = -math.inf
+        self._sender = secrets.token_hex(8)
 
     def send(self) -> None:
         with self._lock:
-            now = time.monotonic()
+            now = self._clock()
             if now - self._sent_at < COALESCED.total_seconds():
                 return
             self._sent_at = now
         try:
-            self._write(
-                lambda connection: connection.exec_driver_sql(_NOTIFY, {"channel": self._channel})
-            )
+            self._write(lambda connection: _notify(connection, self._channel, self._sender))
         except (StorageError, DBAPIError) as error:
             logger.debug("No notice was sent: %s", error)
 
+    def send_within(self, connection: Connection) -> None:
+        # Without a sender: nobody will tell us of the commit, so that our own workers listen too.
+        _notify(connection, self._channel, "")
+
     def watch(self, ring: Callable[[], None]) -> Watch:
-        return _Listening(self._engine, self._channel, ring)
+        return _Listening(self._engine, self._channel, self._sender, ring)
+
+
+def _notify(connection: Connection, channel: str, sender: str) -> None:
+    connection.execute(_NOTIFY, {"channel": channel, "sender": sender})
 
 
 class _Listening(Watch):
-    def __init__(self, engine: Engine, channel: str, ring: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: Engine, channel: str, own_sender: str, ring: Callable[[], None]
+    ) -> None:
         self._engine = engine
         self._channel = channel
+        self._own_sender = own_sender
         self._ring = ring
         self._hear_stop, self._say_stop = socket.socketpair()
 
     def run(self) -> None:
         with self._engine.connect() as connection:
-            connection.execution_options(isolation_level="AUTOCOMMIT")
-            driver: Any = connection.connection.driver_connection
-            try:
-                self._listen(driver)
-            finally:
-                # Back in the pool it must not go on listening.
-                with contextlib.suppress(Exception):
-                    driver.execute(f'UNLISTEN "{self._channel}"')
+            driver = _taken_out(connection)
+            driver.autocommit = True
+            with selectors.DefaultSelector() as selector:
+                selector.register(driver, selectors.EVENT_READ)
+                selector.register(self._hear_stop, selectors.EVENT_READ)
+                if not pooler.stands_before(driver) or self._are_passed_on(driver, selector):
+                    self._listen(driver, selector)
 
     def stop(self) -> None:
         self._say_stop.close()
@@ -104,19 +137,41 @@ class _Listening(Watch):
     def close(self) -> None:
         self._hear_stop.close()
 
-    def _listen(self, driver: Any) -> None:
+    def _listen(self, driver: Any, selector: selectors.BaseSelector) -> None:
         driver.execute(f'LISTEN "{self._channel}"')
         self._ring()  # what was sent before is not heard any more
         while True:
-            heard, _, _ = select.select(
-                [driver, self._hear_stop], [], [], _ALIVE_CHECK.total_seconds()
-            )
+            heard = _wait(selector, _ALIVE_CHECK)
             if self._hear_stop in heard:
                 return
             if not heard:
                 driver.execute("SELECT 1")  # a dead connection keeps silent until it is asked
-            for _ in driver.notifies(timeout=0):
+            senders = {notice.payload for notice in driver.notifies(timeout=0)}
+            if senders - {self._own_sender}:  # our own workers were woken when it was sent
                 self._ring()
+
+    def _are_passed_on(self, driver: Any, selector: selectors.BaseSelector) -> bool:
+        """Find out whether a pooler passes notices on: not if it lends connections by transaction.
+
+        There, what is listened to stays with a connection that somebody else gets next: so it is
+        tried on a channel that is never used again.
+        """
+        channel = f"{self._channel}_{secrets.token_hex(8)}"
+        driver.execute(f'LISTEN "{channel}"')
+        with self._engine.begin() as another:
+            _notify(another, channel, "")
+        heard = _wait(selector, _PASSED_ON_WITHIN)
+        if self._hear_stop in heard:
+            return False
+        if not list(driver.notifies(timeout=0)):
+            logger.info("Hints are not heard through this pooler: what is due is found by polling.")
+            return False
+        driver.execute(f'UNLISTEN "{channel}"')
+        return True
+
+
+def _wait(selector: selectors.BaseSelector, longest: timedelta) -> list[Any]:
+    return [key.fileobj for key, _ in selector.select(longest.total_seconds())]
 
 
 class Counter(Hints):
@@ -137,7 +192,7 @@ class _Counting(Watch):
 
     def run(self) -> None:
         with self._engine.connect() as connection:
-            driver: Any = connection.connection.driver_connection
+            driver = _taken_out(connection)
             seen = None
             changed_at = time.monotonic()
             while not self._stopping.is_set():

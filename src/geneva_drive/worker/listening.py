@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from datetime import timedelta
+import time
 
 from geneva_drive.storage.hints import Watch
 
 logger = logging.getLogger(__name__)
 
-_REST = timedelta(seconds=5)
+_FIRST_REST, _LONGEST_REST = 0.1, 5.0  # seconds between two tries
 
 
 class Listening:
@@ -34,11 +34,17 @@ class Listening:
             self._watch.close()
 
     def _run(self) -> None:
+        rest = _FIRST_REST
         while not self._stopping.is_set():
+            started = time.monotonic()
             try:
                 self._watch.run()
             except Exception as error:  # noqa: BLE001 - whatever it was, it begins anew
                 # Only hints are missed: what is due is found by polling meanwhile.
                 if not self._stopping.is_set():
                     logger.warning("Listening for hints was interrupted: %s", error)
-            self._stopping.wait(_REST.total_seconds())
+            else:
+                return
+            lasted = time.monotonic() - started > _LONGEST_REST
+            rest = _FIRST_REST if lasted else min(rest * 2, _LONGEST_REST)
+            self._stopping.wait(rest)

@@ -78,14 +78,16 @@ class Poller:
     def _claim(self) -> int:
         # Before anything else: what lands while it looks around may leave something due behind.
         nothing_runs = not self._performer.flights
-        # Now and then even where there is always enough to claim.
-        self._timers.look_now_and_then()
         self._wake_parked()
         free = self._performer.free
         if free < 1:
+            self._timers.look_now_and_then()
             return 0
         took = self._take(free)
-        if took < free and self._timers.look():
+        if took == free:
+            # Where there is always enough to claim, sleepers are to be woken all the same.
+            self._timers.look_now_and_then()
+        elif self._timers.look():
             took += self._take(free - took)
         if not took and nothing_runs:
             self.found_nothing.set()

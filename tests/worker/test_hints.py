@@ -1,0 +1,415 @@
+"""Workers hear of what other processes leave due, long before they would look for it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.orm import Session
+
+import geneva_drive as gd
+from geneva_drive.storage.hints import COALESCED, Notices
+from tests.worker.conftest import MakeDrive
+from tests.worker.watching import TIME_LIMIT, Watch, wait_until
+
+CHANNEL = "geneva_drive_due"
+# Nothing but a hint ends a rest of ten minutes within a test's time limit.
+RESTING = {"poll_interval": "10m", "lease": "1h", "heartbeat_interval": "10m"}
+FIRST_REST = "geneva_drive.worker.poller._FIRST_REST"
+
+
+class Task(gd.Workflow[Any]):
+    type_name = "test_hints.Task"
+
+    @gd.step
+    def work(self) -> None: ...
+
+
+class Stopping(gd.Workflow[Any]):
+    """Pauses by itself, again and again."""
+
+    type_name = "test_hints.Stopping"
+
+    @gd.step
+    def stop_here(self) -> None:
+        if self.attempt == 1:
+            self.pause()
+
+    @gd.step
+    def go_on(self) -> None: ...
+
+
+@pytest.fixture
+def postgresql(database: str) -> str:
+    if database != "postgresql":
+        pytest.skip("Only PostgreSQL has NOTIFY and LISTEN.")
+    return database
+
+
+@pytest.fixture
+def hinting(database: str) -> str:
+    if database == "mysql":
+        pytest.skip("MySQL has no hints.")
+    return database
+
+
+@pytest.fixture
+def resting(make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch) -> gd.Drive:
+    """A Drive whose workers look for work once, and then rest until they are woken."""
+    monkeypatch.setattr(FIRST_REST, 600.0)
+    return make_drive(**RESTING)
+
+
+@pytest.fixture
+def heard(geneva: gd.Drive) -> Iterator[Callable[[], list[str]]]:
+    """Tell whose notices came since the last call, on a connection of the test's own."""
+    url = geneva.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'LISTEN "{CHANNEL}"')
+
+        def hear() -> list[str]:
+            connection.execute("SELECT 1")  # brings what is under way
+            return [notice.payload for notice in connection.notifies(timeout=0)]
+
+        yield hear
+
+
+def listeners(drive: gd.Drive) -> list[int]:
+    """The server's processes that serve connections on which somebody listens for hints."""
+    query = text(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query = :listen"
+    )
+    with drive.engine.connect() as connection:
+        return list(connection.scalars(query, {"listen": f'LISTEN "{CHANNEL}"'}))
+
+
+def wait_for_listener(drive: gd.Drive, other_than: tuple[int, ...] = ()) -> int:
+    wait_until(lambda: set(listeners(drive)) - set(other_than), "somebody listens")
+    [pid] = set(listeners(drive)) - set(other_than)
+    return pid
+
+
+def listening_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if "listening" in thread.name]
+
+
+def create_one_by_one(drive: gd.Drive, watch: Watch, count: int) -> None:
+    """Create each when the former has ended: a worker cannot find all of them by chance."""
+    for number in range(1, count + 1):
+        Task.using(drive).create()
+        watch.wait_for_workflows(number)
+
+
+def test_a_worker_runs_at_once_what_another_drive_creates(
+    hinting: str, geneva: gd.Drive, resting: gd.Drive
+) -> None:
+    watch = Watch(resting)
+
+    with resting.worker():
+        create_one_by_one(geneva, watch, 10)
+
+    assert Task.finished().count() == 10
+
+
+def test_a_worker_runs_at_once_what_its_own_drive_creates(
+    geneva: gd.Drive, make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FIRST_REST, 600.0)
+    drive = make_drive(**RESTING, notify="off")
+    watch = Watch(drive)
+
+    with drive.worker():
+        create_one_by_one(drive, watch, 10)
+
+    assert Task.finished().count() == 10
+
+
+def test_polling_finds_what_nobody_gave_a_hint_of(geneva: gd.Drive, make_drive: MakeDrive) -> None:
+    drive = make_drive(notify="off", poll_interval="50ms")
+    watch = Watch(drive)
+
+    with drive.worker():
+        create_one_by_one(geneva, watch, 3)
+        threads = listening_threads()
+
+    assert threads == []
+    assert Task.finished().count() == 3
+
+
+def test_on_mysql_polling_finds_everything(
+    database: str, geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    if database != "mysql":
+        pytest.skip("The others have hints.")
+    drive = make_drive(poll_interval="50ms")
+    watch = Watch(drive)
+
+    with drive.worker():
+        create_one_by_one(geneva, watch, 3)
+        threads = listening_threads()
+
+    assert threads == []
+    assert Task.finished().count() == 3
+
+
+def test_a_listening_connection_that_is_killed_is_made_anew(
+    postgresql: str, geneva: gd.Drive, resting: gd.Drive
+) -> None:
+    watch = Watch(resting)
+
+    with resting.worker():
+        first = wait_for_listener(geneva)
+        with geneva.engine.begin() as connection:
+            connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": first})
+        wait_for_listener(geneva, other_than=(first,))
+        create_one_by_one(geneva, watch, 10)
+
+    assert Task.finished().count() == 10
+
+
+def test_a_stopped_worker_listens_no_more(
+    postgresql: str, geneva: gd.Drive, resting: gd.Drive
+) -> None:
+    worker = resting.worker()
+    worker.start()
+    wait_for_listener(geneva)
+
+    worker.stop()
+
+    assert listening_threads() == []
+    wait_until(lambda: not listeners(geneva), "the server knows that the connection is closed")
+    with resting.engine.connect() as one, resting.engine.connect() as two:
+        channels = [list(c.scalars(text("SELECT pg_listening_channels()"))) for c in (one, two)]
+    assert channels == [[], []]
+
+
+def test_a_stopped_worker_leaves_no_file_open(
+    database: str, geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    def work() -> int:
+        drive = make_drive()
+        watch = Watch(drive)
+        with drive.worker():
+            Task.using(drive).create()
+            watch.wait_for_workflows(1)
+        drive.close()
+        return len(os.listdir("/dev/fd"))
+
+    before = work()  # what is opened once for all is open now
+
+    assert work() == before
+
+
+def test_listening_takes_nothing_from_a_users_pool_of_one_connection(
+    geneva: gd.Drive, resting: gd.Drive
+) -> None:
+    engine = create_engine(geneva.engine.url, pool_size=1, max_overflow=0, pool_timeout=5)
+    drive = gd.Drive(engine, **RESTING)
+    watch = Watch(drive)
+
+    with drive.worker(concurrency=1):
+        create_one_by_one(drive, watch, 3)
+
+    engine.dispose()
+    assert Task.finished().count() == 3
+
+
+def test_notices_that_follow_shortly_are_left_out(
+    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+) -> None:
+    moments = iter([100.0, 100.004, 100.006, 100.010, 100.011])
+    write = geneva.store.write
+    notices = Notices(geneva.engine, CHANNEL, write, clock=lambda: next(moments))
+
+    for _ in range(5):
+        notices.send()
+
+    assert COALESCED.total_seconds() == 0.005
+    assert len(heard()) == 2  # at 100.0 and 100.006; 100.011 is within the time of the second
+
+
+def test_a_drives_own_notices_wake_its_workers_no_second_time(
+    postgresql: str, geneva: gd.Drive
+) -> None:
+    own = Notices(geneva.engine, CHANNEL, geneva.store.write, clock=itertools.count().__next__)
+    others = Notices(geneva.engine, CHANNEL, geneva.store.write)
+    rings: list[float] = []
+    watch = own.watch(lambda: rings.append(time.monotonic()))
+    thread = threading.Thread(target=watch.run, daemon=True)
+    thread.start()
+    wait_until(lambda: len(rings) == 1, "it listens")
+
+    for _ in range(20):
+        own.send()
+    others.send()
+    wait_until(lambda: len(rings) > 1, "the other's notice is heard")
+    watch.stop()
+    thread.join(TIME_LIMIT)
+    watch.close()
+
+    assert len(rings) == 2
+
+
+def test_all_of_many_run_although_few_notices_are_sent(
+    postgresql: str,
+    geneva: gd.Drive,
+    make_drive: MakeDrive,
+    heard: Callable[[], list[str]],
+) -> None:
+    drive = make_drive(**RESTING)
+    watch = Watch(drive)
+
+    with drive.worker():
+        for _ in range(200):
+            Task.using(geneva).create()
+        sent = len(heard())
+        watch.wait_for_workflows(200)
+
+    assert 0 < sent < 200
+    assert Task.finished().count() == 200
+
+
+def test_what_is_created_in_a_session_is_told_of_when_that_commits(
+    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+) -> None:
+    with Session(geneva.engine) as session:
+        Task.create(session=session)
+        before = len(heard())
+        session.commit()
+        after = len(heard())
+
+    assert (before, after) == (0, 1)
+
+
+def test_what_is_created_on_a_connection_is_told_of_when_that_commits(
+    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+) -> None:
+    with geneva.engine.connect() as connection:
+        Task.create(session=connection)
+        before = heard()
+        connection.commit()
+        after = heard()
+
+    assert (before, after) == ([], [""])
+
+
+def test_nothing_is_told_of_what_is_rolled_back(
+    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+) -> None:
+    with Session(geneva.engine) as session, geneva.engine.connect() as connection:
+        Task.create(session=session)
+        session.rollback()
+        Task.create(session=connection)
+        connection.rollback()
+
+    assert heard() == []
+
+
+def in_a_session(drive: gd.Drive) -> None:
+    with Session(drive.engine) as session:
+        Task.using(drive).create(session=session)
+        session.commit()
+
+
+def on_a_connection(drive: gd.Drive) -> None:
+    with drive.engine.begin() as connection:
+        Task.using(drive).create(session=connection)
+
+
+@pytest.mark.parametrize("create", [in_a_session, on_a_connection])
+def test_a_worker_runs_at_once_what_is_created_in_anothers_transaction(
+    create: Callable[[gd.Drive], None], hinting: str, geneva: gd.Drive, resting: gd.Drive
+) -> None:
+    watch = Watch(resting)
+
+    with resting.worker():
+        for number in range(1, 11):
+            create(geneva)
+            watch.wait_for_workflows(number)
+
+    assert Task.finished().count() == 10
+
+
+def test_a_worker_hears_of_what_is_created_on_a_connection_of_its_own_drive(
+    hinting: str, resting: gd.Drive
+) -> None:
+    watch = Watch(resting)
+
+    with resting.worker():
+        for number in range(1, 11):
+            on_a_connection(resting)
+            watch.wait_for_workflows(number)
+
+    assert Task.finished().count() == 10
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda workflow: workflow.resume(),
+        lambda workflow: workflow.resume_at("go_on"),
+        lambda workflow: workflow.skip(),
+    ],
+    ids=["resume", "resume_at", "skip"],
+)
+def test_a_worker_goes_on_at_once_after_anothers_command(
+    command: Callable[[gd.WorkflowHandle[Any]], Any],
+    hinting: str,
+    geneva: gd.Drive,
+    resting: gd.Drive,
+) -> None:
+    watch = Watch(resting)
+
+    with resting.worker():
+        for number in range(1, 6):
+            workflow = Stopping.create()
+            watch.wait_for_workflows(number, "paused")
+            command(workflow.reload())
+            watch.wait_for_workflows(number, "finished")
+
+    assert Stopping.finished().count() == 5
+
+
+def what_the_poller_asks(drive: gd.Drive) -> list[str]:
+    """Collect the kinds of the statements that a Drive's poller sends from now on."""
+    asked: list[str] = []
+
+    @event.listens_for(drive.engine, "before_cursor_execute")
+    def collect(
+        connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
+    ) -> None:
+        if threading.current_thread().name == "geneva-poller":
+            asked.append(kind_of(statement))
+
+    return asked
+
+
+def kind_of(statement: str) -> str:
+    kinds = {"min(": "look", "claimable": "claim", "BEGIN IMMEDIATE": "begin"}
+    return next((kind for part, kind in kinds.items() if part in statement), statement)
+
+
+IDLE_ROUND = {
+    "sqlite": ["begin", "claim", "look"],
+    "postgresql": ["claim", "look"],
+    "mysql": ["claim", "look"],
+}
+
+
+def test_an_idle_worker_claims_and_looks_for_the_next_sleeper_in_each_round(
+    database: str, geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(poll_interval="20ms", notify="off")
+    asked = what_the_poller_asks(drive)
+
+    with drive.worker():
+        wait_until(lambda: len(asked) >= 30, "ten idle rounds")
+
+    assert asked[:30] == (IDLE_ROUND[database] * 15)[:30]
