@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select, update
+from sqlalchemy import Connection, Select, and_, func, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import Key
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.tables import MYSQL_NAMES, Tables
 
 
 class Parking:
@@ -49,13 +49,11 @@ class Parking:
     ) -> int:
         """Put the most urgent and oldest of those that wait back into the queue; count them.
 
-        No more than `most` are let go and not yet claimed. First come those that are `served`: what
-        nobody runs must not stand in the way of what runs.
+        Those that were let go before and have no slot yet count as well. First come those that are
+        `served`: what nobody runs must not stand in the way of what runs.
         """
-        c = self._table.c
-        let_go = select(c.id).where(c.limit_key == limit_key, c.claimable, served).limit(most)
-        most -= len(connection.scalars(let_go).all())
-        if not most:
+        most -= self._count_let_go(connection, limit_key, most, served)
+        if most < 1:
             return 0
         waiting = self._waiting(limit_key)
         count = self._first(connection, waiting.where(served), most)
@@ -63,10 +61,22 @@ class Parking:
             count += self._first(connection, waiting, most - count)
         return count
 
-    def _first(self, connection: Connection, waiting: Select[Any], most: int) -> int:
+    def _count_let_go(
+        self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
+    ) -> int:
+        """Count who was let go, among the first: only these come before those who wait."""
         c = self._table.c
-        first = waiting.order_by(c.priority.desc(), c.id).limit(most)
+        has_gone = and_(served, or_(c.claimable, c.state == StepState.IN_PROGRESS))
+        first = self._in_turn(select(has_gone).where(c.limit_key == limit_key))
+        return sum(map(bool, connection.scalars(first.limit(2 * most))))
+
+    def _first(self, connection: Connection, waiting: Select[Any], most: int) -> int:
+        first = self._in_turn(waiting).limit(most)
         return self._change(connection, first, {"claimable": True})
+
+    def _in_turn(self, query: Select[Any]) -> Select[Any]:
+        # Also where the order does not matter: it is that of the index.
+        return query.order_by(self._table.c.priority.desc(), self._table.c.id)
 
     def is_served(self, types: Sequence[str], queues: Sequence[str] | None) -> ColumnElement[bool]:
         c = self._table.c
@@ -74,7 +84,7 @@ class Parking:
         return of_types if queues is None else of_types & c.queue.in_(queues)
 
     def any_waits(self, connection: Connection, limit_key: str) -> bool:
-        return connection.scalar(self._waiting(limit_key).limit(1)) is not None
+        return connection.scalar(self._in_turn(self._waiting(limit_key)).limit(1)) is not None
 
     def count(self, connection: Connection, limit_key: str) -> int:
         waiting = self._waiting(limit_key).subquery()
@@ -91,9 +101,14 @@ class Parking:
 
     def _waiting(self, limit_key: str) -> Select[Any]:
         c = self._table.c
-        return select(c.id).where(
+        waiting = select(c.id).where(
             c.limit_key == limit_key, c.state == StepState.SCHEDULED, ~c.claimable
         )
+        # MySQL would rather go through all of history, in the order of its claim index.
+        for name in MYSQL_NAMES:
+            index = f"FORCE INDEX ({self._table.name}_parked)"
+            waiting = waiting.with_hint(self._table, index, name)
+        return waiting
 
     def _change(
         self, connection: Connection, wanted: Select[Any], values: Mapping[str, Any]
