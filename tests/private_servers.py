@@ -10,9 +10,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypedDict
 
@@ -23,13 +23,28 @@ from sqlalchemy.pool import NullPool
 START_LIMIT_SECONDS = 60
 
 # The end of the keeper's standard input stops the server, so that it also goes when the test
-# run is killed.
+# run is killed. A crash ends all its processes at once; its head is stopped before, so that it
+# neither says goodbye to its clients nor puts anything in order.
 KEEPER = """
 directory=$1 stop_signal=$2; shift 2
 "$@" </dev/null & server=$!
-read -r _
-kill -s "$stop_signal" "$server"
-wait "$server"
+while read -r order; do
+    if [ "$order" = crash ]; then
+        kill -s STOP "$server"
+        ps -A -o pid=,ppid= | while read -r process parent; do
+            if [ "$parent" = "$server" ]; then kill -s KILL "$process"; fi
+        done
+        kill -s KILL "$server"
+        wait "$server"
+        server=
+    else
+        "$@" </dev/null & server=$!
+    fi
+done
+if [ -n "$server" ]; then
+    kill -s "$stop_signal" "$server"
+    wait "$server"
+fi
 rm -rf "$directory"
 """
 
@@ -39,6 +54,7 @@ class Recipe:
     account: str  # whom to run as when we are root: both servers refuse to run as root
     initialize: Sequence[str]
     serve: Sequence[str]
+    hasty: Sequence[str]  # options with which it is faster, and may forget what it committed
     stop_signal: str
     url: str
 
@@ -65,7 +81,6 @@ def postgresql(directory: Path, port: int) -> Recipe | None:
         "listen_addresses": "127.0.0.1",
         # A socket's path may be too long in a deep temporary folder.
         "unix_socket_directories": "",
-        "fsync": "off",
         "max_connections": 200,
     }
     return Recipe(
@@ -78,6 +93,7 @@ def postgresql(directory: Path, port: int) -> Recipe | None:
             *(str(initdb.with_name("postgres")), "-D", cluster),
             *(argument for key, value in options.items() for argument in ("-c", f"{key}={value}")),
         ],
+        hasty=["-c", "fsync=off"],
         stop_signal="INT",
         url=f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres",
     )
@@ -104,24 +120,66 @@ def mysql(directory: Path, port: int) -> Recipe | None:
         serve=[
             *(str(server), "--no-defaults", datadir, "--bind-address=127.0.0.1", f"--port={port}"),
             *(f"--socket={directory / 'socket'}", f"--pid-file={directory / 'pid'}"),
-            *("--innodb-flush-log-at-trx-commit=0", "--max-connections=200"),
+            "--max-connections=200",
         ],
+        hasty=["--innodb-flush-log-at-trx-commit=0"],
         stop_signal="TERM",
         url=f"mysql+pymysql://root@127.0.0.1:{port}/",
     )
 
 
+class CrashingServer:
+    """A server that forgets nothing it has committed, and may be killed and started again."""
+
+    def __init__(self, recipe: Recipe, directory: Path, keeper: subprocess.Popen[bytes]) -> None:
+        self.url = make_url(recipe.url)
+        self._recipe = recipe
+        self._log = directory / "log"
+        self._keeper = keeper
+
+    def crash(self) -> None:
+        """Kill all its processes at once: it can put nothing in order, and say nothing."""
+        self._order("crash")
+        _wait(lambda: why_not(self.url) is not None, self._recipe, self._log)
+
+    def start(self) -> None:
+        """Start it on the data that it left, and come back when it answers."""
+        self._order("start")
+        _wait_until_it_answers(self._recipe, self._log)
+
+    def _order(self, order: str) -> None:
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.write(f"{order}\n".encode())
+        self._keeper.stdin.flush()
+
+
 @contextmanager
 def private_server(cook: Cook) -> Iterator[URL | None]:
     """Run a server until the block ends; give None where its programs are missing."""
-    directory = Path(tempfile.mkdtemp(prefix="geneva-server-"))
-    try:
-        recipe = cook(directory, _free_port())
+    with _recipe(cook) as (recipe, directory):
         if recipe is None:
             yield None
         else:
-            with _kept(recipe, directory):
+            with _kept(replace(recipe, serve=[*recipe.serve, *recipe.hasty]), directory):
                 yield make_url(recipe.url)
+
+
+@contextmanager
+def crashing_server(cook: Cook) -> Iterator[CrashingServer | None]:
+    """Run a durable server until the block ends; give None where its programs are missing."""
+    with _recipe(cook) as (recipe, directory):
+        if recipe is None:
+            yield None
+        else:
+            with _kept(recipe, directory) as keeper:
+                yield CrashingServer(recipe, directory, keeper)
+
+
+@contextmanager
+def _recipe(cook: Cook) -> Iterator[tuple[Recipe | None, Path]]:
+    directory = Path(tempfile.mkdtemp(prefix="geneva-server-"))
+    try:
+        yield cook(directory, _free_port()), directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -136,7 +194,7 @@ class _Surroundings(TypedDict):
 
 
 @contextmanager
-def _kept(recipe: Recipe, directory: Path) -> Iterator[None]:
+def _kept(recipe: Recipe, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
     account = _account(recipe.account)
     if account is not None:
         os.chown(directory, account.pw_uid, account.pw_gid)
@@ -164,7 +222,7 @@ def _kept(recipe: Recipe, directory: Path) -> Iterator[None]:
         )
     try:
         _wait_until_it_answers(recipe, log)
-        yield
+        yield keeper
     finally:
         keeper.communicate()
 
@@ -180,8 +238,12 @@ def why_not(url: URL) -> str | None:
 
 
 def _wait_until_it_answers(recipe: Recipe, log: Path) -> None:
+    _wait(lambda: why_not(make_url(recipe.url)) is None, recipe, log)
+
+
+def _wait(condition: Callable[[], bool], recipe: Recipe, log: Path) -> None:
     deadline = time.monotonic() + START_LIMIT_SECONDS
-    while why_not(make_url(recipe.url)) is not None:
+    while not condition():
         if time.monotonic() > deadline:
             raise DidNotStart(recipe.serve[0], _last_line(log))
         time.sleep(0.1)

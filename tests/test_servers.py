@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.pool import NullPool
 
-from tests.private_servers import private_server, why_not
+from tests.private_servers import crashing_server, private_server, why_not
 from tests.servers import (
     KINDS,
     POSTGRESQL,
@@ -46,6 +46,21 @@ def test_a_private_server_answers_until_its_block_ends(kind: Kind) -> None:
         assert why_not(url) is None
 
     assert why_not(url) is not None
+
+
+@pytest.mark.scenario
+def test_a_server_that_crashed_and_started_again_has_what_it_committed(kind: Kind) -> None:
+    with crashing_server(kind.cook) as server:
+        if server is None:
+            pytest.skip(f"The programs of {kind.label} are not installed.")
+        Server(kind, server.url, "started for this test").create("kept")
+
+        server.crash()
+        reason = why_not(server.url)
+        server.start()
+
+        assert reason is not None
+        assert "kept" in Server(kind, server.url, "started again").databases()
 
 
 def test_a_given_server_that_does_not_answer_is_refused(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
+import random
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +18,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from tests.scenarios.effects import EFFECTS
-from tests.scenarios.processes import Process, wait_until
+from tests.scenarios.processes import APP, Process, wait_until
 
 StartProcess = Callable[..., Process]
 
@@ -37,6 +39,22 @@ def app(geneva: gd.Drive) -> Iterator[ModuleType]:
 
 
 @pytest.fixture
+def load(geneva: gd.Drive) -> Iterator[ModuleType]:
+    """The load's class, which other tests of this process must not know."""
+    name = "tests.scenarios.load"
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """Chance that can be had again: pytest shows the seed if the test failed."""
+    seed = os.environ.get("GENEVA_SCENARIO_SEED") or str(random.randrange(1_000_000))
+    sys.stderr.write(f"To do the same again: GENEVA_SCENARIO_SEED={seed}\n")
+    return random.Random(seed)
+
+
+@pytest.fixture
 def effects(geneva: gd.Drive) -> Iterator[None]:
     EFFECTS.create(geneva.engine)
     yield
@@ -48,8 +66,8 @@ def start(geneva: gd.Drive, effects: None, geneva_database_url: str) -> Iterator
     """Start a process of the app on the test's database."""
     started: list[Process] = []
 
-    def start_one(*arguments: str, **settings: str) -> Process:
-        process = Process(geneva_database_url, *arguments, **settings)
+    def start_one(*arguments: str, program: Sequence[str] = APP, **settings: str) -> Process:
+        process = Process(geneva_database_url, *arguments, program=program, **settings)
         started.append(process)
         return process
 

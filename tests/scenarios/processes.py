@@ -1,4 +1,4 @@
-"""Processes of the app, spoken to through their input and output."""
+"""Processes of ours, spoken to through their input and output."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).parents[2]
 TIME_LIMIT = 60.0
+APP = ("-m", "tests.scenarios.app")
+GENEVA = ("-c", "from geneva_drive.cli.main import main; main()")  # as the console script does
 # A lease that a loaded machine can keep, and a scenario can wait for.
 SETTINGS = {
     "GENEVA_LEASE": "2s",
@@ -26,12 +28,14 @@ SETTINGS = {
 
 
 class Process:
-    """One running process of `tests.scenarios.app`."""
+    """One running process on the test's database."""
 
-    def __init__(self, database_url: str, *arguments: str, **settings: str) -> None:
+    def __init__(
+        self, database_url: str, *arguments: str, program: Sequence[str] = APP, **settings: str
+    ) -> None:
         given = {f"GENEVA_{name.upper()}": value for name, value in settings.items()}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.scenarios.app", *arguments],
+            [sys.executable, *program, *arguments],
             cwd=ROOT,
             env={**os.environ, **SETTINGS, **given, "GENEVA_DATABASE_URL": database_url},
             stdin=subprocess.PIPE,
@@ -77,6 +81,10 @@ class Process:
     def expect(self, line: str) -> None:
         found = self.answer()
         assert found == line, f"It said {found!r}, not {line!r}.\n{self.complaints}"
+
+    def expect_start(self, of_line: str) -> None:
+        found = self.answer()
+        assert found.startswith(of_line), f"It said {found!r}.\n{self.complaints}"
 
     def kill(self) -> None:
         self._process.kill()

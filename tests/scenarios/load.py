@@ -1,0 +1,81 @@
+"""The load that workers and servers are killed under: many workflows of ten short steps.
+
+Most steps do nothing, as in the benchmark, and so are committed in large groups. Each notes outside
+of any transaction that it began, so that it can be judged what ran when, whatever was lost.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import geneva_drive as gd
+from tests.scenarios.effects import EFFECTS
+
+FOLDER = "GENEVA_SCENARIO_NOTES"
+STEPS = ("one", "two", "three", "four", "charge", "six", "weigh", "eight", "nine", "ten")
+
+# A worker that logs each step is several times slower, and commits in smaller groups.
+logging.basicConfig(level=logging.WARNING)
+
+
+class Load(gd.Workflow):
+    """Ten steps: one writes in its transaction, one keeps its result, the others do nothing."""
+
+    @gd.step
+    def one(self) -> None:
+        note(self, "one")
+
+    @gd.step
+    def two(self) -> None:
+        note(self, "two")
+
+    @gd.step
+    def three(self) -> None:
+        note(self, "three")
+
+    @gd.step
+    def four(self) -> None:
+        note(self, "four")
+
+    @gd.step(transaction=True)
+    def charge(self, session: Any) -> None:
+        note(self, "charge")
+        session.execute(EFFECTS.insert().values(workflow_id=self.id, step="charge"))
+
+    @gd.step
+    def six(self) -> None:
+        note(self, "six")
+
+    @gd.step(keep_result=True)
+    def weigh(self) -> int:
+        note(self, "weigh")
+        return self.attempt
+
+    @gd.step
+    def eight(self) -> None:
+        note(self, "eight")
+
+    @gd.step
+    def nine(self) -> None:
+        note(self, "nine")
+
+    @gd.step
+    def ten(self) -> None:
+        note(self, "ten")
+
+
+def note(workflow: Load, step: str) -> None:
+    """Say that a body began; what is written so is not lost when the process is killed."""
+    began_at = datetime.now(UTC).isoformat()
+    os.write(_notes(), f"{workflow.id} {step} {workflow.attempt} {began_at}\n".encode())
+
+
+@cache
+def _notes() -> int:
+    path = Path(os.environ[FOLDER]) / str(os.getpid())
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

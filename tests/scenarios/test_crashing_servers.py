@@ -1,0 +1,68 @@
+"""The database server dies at random moments, under load, and is started again."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import geneva_drive as gd
+from tests.private_servers import CrashingServer, DidNotStart, crashing_server
+from tests.scenarios.conftest import StartProcess, wait_until_finished
+from tests.scenarios.crew import BATCH, Crew
+from tests.scenarios.judging import assert_the_load_is_whole
+from tests.servers import KINDS, Server
+
+pytestmark = pytest.mark.scenario
+
+ROUNDS = 4
+
+
+@pytest.fixture
+def server(database: str) -> Iterator[CrashingServer]:
+    """A durable server of the test's own, which it may kill."""
+    if database == "sqlite":
+        pytest.skip("SQLite has no server.")
+    try:
+        with crashing_server(KINDS[database].cook) as server:
+            if server is None:
+                pytest.skip(f"The programs of {KINDS[database].label} are not installed.")
+            yield server
+    except DidNotStart as reason:
+        if os.environ.get("CI", "").lower() == "true":
+            raise
+        pytest.skip(f"No server of our own can be started here: {reason}")
+
+
+@pytest.fixture
+def geneva_database_url(server: CrashingServer, database: str) -> str:
+    return Server(KINDS[database], server.url, "started for this test").create("geneva")
+
+
+def test_the_server_is_killed_at_random_moments_and_every_step_is_done_once(
+    geneva: gd.Drive,
+    server: CrashingServer,
+    load: ModuleType,
+    start: StartProcess,
+    chance: random.Random,
+    tmp_path: Path,
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    crew = Crew(geneva, load, start=start, notes=notes, chance=chance)
+    for _ in range(ROUNDS):
+        with crew.under_load():
+            server.crash()
+            crew.kill(chance.choice((0, 0, 1)))
+            threading.Event().wait(chance.uniform(0, 0.5))
+            server.start()
+            crew.fill_up()
+    wait_until_finished(geneva, ROUNDS * BATCH)
+
+    assert crew.stop() == [0, 0]
+    assert_the_load_is_whole(geneva, notes, ROUNDS * BATCH, load.STEPS)
