@@ -23,7 +23,6 @@ ORDER = [
 ]
 PEER_IS_BETTER = "PEER IS BETTER"
 BUSY_LOAD = 0.5
-LATER = "comes with resumable steps"
 
 
 def figure(value: float) -> str:
@@ -118,8 +117,7 @@ def _verdicts(results: Results, medians: Medians) -> Table:
             continue
         value = target.value(medians)
         if value is None:
-            note = LATER if target.workload == "W6" else "not measured"
-            table.add_row(f"{target.workload} {target.text}", target.needed, "—", note)
+            table.add_row(f"{target.workload} {target.text}", target.needed, "—", "not measured")
             continue
         is_met = target.is_met_by(value)
         table.add_row(

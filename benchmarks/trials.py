@@ -140,7 +140,17 @@ def _floors(wish: Wish) -> list[Trial]:
                 database,
                 "bare commits",
                 ("W6",),
-                partial(_run_commits, database, wish.scale),
+                partial(_run_commits, checkpoints.floor, database, wish.scale),
+            )
+            for database in databases
+        ),
+        *(
+            Trial(
+                f"geneva-{database}",
+                database,
+                "checkpoints",
+                ("W6",),
+                partial(_run_commits, checkpoints.ours, database, wish.scale),
             )
             for database in databases
         ),
@@ -156,8 +166,8 @@ def _run_floors(wish: Wish) -> Figures:
         yield from floors.notified(wish.scale.latencies).items()
 
 
-def _run_commits(database: str, scale: Scale) -> Figures:
-    yield "W6.checkpoints", checkpoints.floor(database, scale.commits)
+def _run_commits(measure: Callable[[str, int], float], database: str, scale: Scale) -> Figures:
+    yield "W6.checkpoints", measure(database, scale.commits)
 
 
 def _imports(wish: Wish) -> list[Trial]:

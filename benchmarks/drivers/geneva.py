@@ -14,6 +14,7 @@ from benchmarks.drivers.geneva_app import HundredSteps, OneStep, TenSteps
 from benchmarks.drivers.marks import Marks
 
 CLASSES: dict[int, type[gd.Workflow]] = {1: OneStep, 10: TenSteps, 100: HundredSteps}
+CONTEXT_VARIABLE = "GENEVA_BENCH_CONTEXT"  # bytes of context that each workflow carries
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "sqlite": "sqlite"}
 
 workflows = table_of(
@@ -30,6 +31,8 @@ class GenevaDriver:
     def __init__(self, _: Marks) -> None:
         url = make_url(os.environ["GENEVA_DATABASE_URL"])
         self._drive = gd.Drive(url)
+        size = int(os.environ.get(CONTEXT_VARIABLE, 0))
+        self._context = {"payload": "x" * size} if size else None
         engine = create_engine(with_driver(url))
         self._connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         ours = workflows.c.type.in_([each.__name__ for each in CLASSES.values()])
@@ -41,7 +44,7 @@ class GenevaDriver:
         )
 
     def start(self, steps: int, *, marked: bool) -> None:  # noqa: ARG002 - the class says it
-        CLASSES[steps].using(self._drive).create()
+        CLASSES[steps].using(self._drive).create(context=self._context)
 
     def is_busy(self) -> bool:
         return bool(self._connection.scalar(self._unfinished))

@@ -31,7 +31,7 @@ def stand_sleepers(url: str, count: int) -> None:
     """Let as many workflows stand in the tables that are scheduled for much later."""
     drive = gd.Drive(url)
     template = Sleeping.using(drive).create(wait=LATER)
-    _clone(url, template.id, count)
+    clone(url, template.id, count)
     drive.close()
 
 
@@ -39,7 +39,7 @@ def stand_unserved(url: str, count: int) -> None:
     """Let as many executions be due that no worker can take, older than any other."""
     drive = gd.Drive(url)
     template = ServedByNobody.using(drive).create()
-    _clone(url, template.id, count)
+    clone(url, template.id, count)
     drive.close()
 
 
@@ -53,7 +53,8 @@ def measure(system: System, backlog: str, size: int, load: tuple[int, int]) -> f
             return median(throughput.measure(session, workflows, 1)["steps"] for _ in range(loads))
 
 
-def _clone(url: str, template_id: object, count: int) -> None:
+def clone(url: str, template_id: object, count: int) -> None:
+    """Copy a workflow that has one execution so many times, by SQL."""
     engine = create_engine(with_driver(url))
     columns = {table: _columns(engine, table) for table in (WORKFLOWS, EXECUTIONS)}
     with engine.connect() as connection:

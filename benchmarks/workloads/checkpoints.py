@@ -1,4 +1,4 @@
-"""W6: durable checkpoints per second; ours comes with resumable steps, so only its floor."""
+"""W6: durable checkpoints per second: single-row updates, bare and by the library's hot path."""
 
 from __future__ import annotations
 
@@ -9,14 +9,48 @@ from contextlib import closing, contextmanager
 
 import psycopg
 import pymysql
-from sqlalchemy import make_url
+from sqlalchemy import bindparam, make_url
 
+import geneva_drive as gd
 from benchmarks import places
+from benchmarks.drivers.geneva_app import Sleeping
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.identity import Identity
 
 _TABLE = "CREATE TABLE floor_cursors (id integer PRIMARY KEY, position integer NOT NULL)"
 _ROW = "INSERT INTO floor_cursors (id, position) VALUES (1, 0)"
 
 Statement = Callable[[str, tuple[int, ...]], object]
+
+
+def ours(database: str, commits: int) -> float:
+    """Give the rate of guarded updates of one execution, each durable when it returns.
+
+    Resumable steps come later; this is the way that their checkpoints will take to the database:
+    a statement guarded by the claim's token, on the connection that is kept for hot statements.
+    """
+    with places.fresh(database) as url:
+        drive = gd.Drive(url)
+        drive.migrate()
+        Sleeping.using(drive).create()
+        [claimed] = claim_due(drive.environment, Identity(), limit=1)
+        store, executions = drive.store, drive.store.tables.step_executions
+        update = (
+            executions.update()
+            .where(
+                executions.c.id == claimed.execution.id,
+                executions.c.claim_token == claimed.claim_token,
+            )
+            .values(metadata=bindparam("cursor"))
+        )
+        began = time.perf_counter()
+        for position in range(commits):
+            values = {"cursor": str(position)}
+            count = store.write_at_once(lambda c, values=values: c.execute(update, values).rowcount)
+            assert count == 1, "the claim was lost"
+        rate = commits / (time.perf_counter() - began)
+        drive.close()
+        return rate
 
 
 def floor(database: str, commits: int) -> float:
