@@ -15,7 +15,7 @@ from tests.scenarios.judging import assert_the_load_is_whole
 
 pytestmark = pytest.mark.scenario
 
-ROUNDS = 6
+ROUNDS = 5
 
 
 def test_workers_are_killed_at_random_moments_and_every_step_is_done_once(
