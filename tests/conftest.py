@@ -17,10 +17,12 @@ from tests.servers import (
     KINDS,
     Missing,
     NobodyAnswers,
+    NoPgBouncer,
     Server,
     drop_remains,
     drop_run,
     find,
+    find_pgbouncer,
     from_environment,
 )
 
@@ -32,7 +34,7 @@ DATABASES = ("sqlite", *KINDS)
 # For `make quick`: which of them to run on, separated by commas.
 WANTED = tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(DATABASES)).split(","))
 
-Findings = tuple[Server | Missing, ...]
+Findings = tuple[Server | Missing | NoPgBouncer, ...]
 FINDINGS = pytest.StashKey[Findings]()
 RUN = "GENEVA_TEST_RUN"
 
@@ -53,10 +55,13 @@ def _find_servers(config: pytest.Config) -> Findings:
     run = os.environ[RUN] = str(os.getpid())
     stack = ExitStack()
     config.add_cleanup(stack.close)
+    findings: list[Server | Missing | NoPgBouncer] = []
     try:
-        findings = tuple(find(KINDS[name], stack) for name in WANTED if name in KINDS)
+        findings += [find(KINDS[name], stack) for name in WANTED if name in KINDS]
     except NobodyAnswers as error:
         raise pytest.UsageError(str(error)) from error
+    if "postgresql" in WANTED:
+        findings += filter(None, [find_pgbouncer()])
     for finding in findings:
         match finding:
             case Server():
@@ -65,10 +70,10 @@ def _find_servers(config: pytest.Config) -> Findings:
                 )
                 drop_remains(finding)
                 stack.callback(drop_run, finding, run)
-            case Missing():
+            case Missing() | NoPgBouncer():
                 if os.environ.get("CI", "").lower() == "true":
                     raise pytest.UsageError(str(finding))
-    return findings
+    return tuple(findings)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -83,7 +88,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     for finding in config.stash.get(FINDINGS, ()):
-        if isinstance(finding, Missing):
+        if isinstance(finding, Missing | NoPgBouncer):
             terminalreporter.write_line(f"SKIPPED: {finding}", red=True, bold=True)
 
 

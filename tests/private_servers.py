@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,7 +51,7 @@ rm -rf "$directory"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    account: str  # whom to run as when we are root: both servers refuse to run as root
+    account: str  # whom to run as when we are root: all of them refuse to run as root
     initialize: Sequence[str]
     serve: Sequence[str]
     hasty: Sequence[str]  # options with which it is faster, and may forget what it committed
@@ -151,6 +151,49 @@ class CrashingServer:
         assert self._keeper.stdin is not None
         self._keeper.stdin.write(f"{order}\n".encode())
         self._keeper.stdin.flush()
+
+
+def pgbouncer(server: URL, pool_mode: str) -> Cook:
+    """Tell how to make a pooler that leads to every database of `server`."""
+
+    def cook(directory: Path, port: int) -> Recipe | None:
+        program = program_of_pgbouncer()
+        if program is None:
+            return None
+        address = {**server.translate_connect_args(username="user"), **server.query}
+        address.pop("database", None)
+        settings = {
+            "listen_addr": "127.0.0.1",
+            "listen_port": port,
+            "unix_socket_dir": "",
+            "auth_type": "any",
+            "pool_mode": pool_mode,
+            # Few, so that one connection serves many clients in turn.
+            "default_pool_size": 4,
+        }
+        (directory / "ini").write_text(
+            f"[databases]\n* = {_pairs(address, ' ')}\n[pgbouncer]\n{_pairs(settings, chr(10))}\n"
+        )
+        return Recipe(
+            account="postgres",
+            initialize=["true"],
+            serve=[str(program), str(directory / "ini")],
+            hasty=[],
+            stop_signal="KILL",  # it keeps nothing, and what the others mean changed with 1.23
+            url=server.set(host="127.0.0.1", port=port, query={}).render_as_string(
+                hide_password=False
+            ),
+        )
+
+    return cook
+
+
+def program_of_pgbouncer() -> Path | None:
+    return _program("pgbouncer", "/usr/sbin", "/usr/local/sbin")
+
+
+def _pairs(values: Mapping[str, object], separator: str) -> str:
+    return separator.join(f"{key} = {value}" for key, value in values.items())
 
 
 @contextmanager

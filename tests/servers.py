@@ -114,6 +114,14 @@ class Missing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class NoPgBouncer:
+    tried: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"No PgBouncer to test through: {'; '.join(self.tried)}. Install pgbouncer."
+
+
 class NobodyAnswers(Exception):
     def __init__(self, variable: str, reason: str) -> None:
         self.variable = variable
@@ -137,6 +145,14 @@ def find(kind: Kind, stack: ExitStack) -> Server | Missing:
                 return Server(kind, url, f"answering at {url.host or 'its socket'}")
             tried.append(f"{url!r} says {reason!r}")
     return _private(kind, stack, tried)
+
+
+def find_pgbouncer() -> NoPgBouncer | None:
+    """See to it that the program is there, as each test starts one of its own."""
+    tried = ["it is not installed"]
+    if private_servers.program_of_pgbouncer() or _install("pgbouncer", tried):
+        return None
+    return NoPgBouncer(tuple(tried))
 
 
 def from_environment(kind: Kind) -> Server | None:
@@ -171,7 +187,7 @@ def _given(kind: Kind, given: str) -> Server:
 def _private(kind: Kind, stack: ExitStack, tried: list[str]) -> Server | Missing:
     try:
         url = stack.enter_context(private_server(kind.cook))
-        if url is None and _install(kind, tried):
+        if url is None and _install(kind.package, tried):
             url = stack.enter_context(private_server(kind.cook))
     except DidNotStart as error:
         return Missing(kind, (*tried, str(error)))
@@ -180,12 +196,12 @@ def _private(kind: Kind, stack: ExitStack, tried: list[str]) -> Server | Missing
     return Server(kind, url, "started for this run")
 
 
-def _install(kind: Kind, tried: list[str]) -> bool:
+def _install(package: str, tried: list[str]) -> bool:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         tried.append("only root on Debian can install it")
         return False
-    sys.stderr.write(f"Installing {kind.package} with apt-get for the tests ...\n")
-    for command in (["update"], ["install", "--yes", "--no-install-recommends", kind.package]):
+    sys.stderr.write(f"Installing {package} with apt-get for the tests ...\n")
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", package]):
         done = subprocess.run(
             ["apt-get", "--quiet", "--quiet", *command],
             check=False,

@@ -17,6 +17,7 @@ from tests.servers import (
     Kind,
     Missing,
     NobodyAnswers,
+    NoPgBouncer,
     Server,
     drop_remains,
     find,
@@ -94,6 +95,15 @@ def test_a_missing_server_says_what_was_tried() -> None:
         "No PostgreSQL server to test on: "
         "nobody answers at port 5432; its programs are not installed. "
         "Start one, or name one in GENEVA_TEST_POSTGRESQL_URL."
+    )
+
+
+def test_a_missing_pgbouncer_says_what_was_tried() -> None:
+    missing = NoPgBouncer(("it is not installed", "only root on Debian can install it"))
+
+    assert str(missing) == (
+        "No PgBouncer to test through: "
+        "it is not installed; only root on Debian can install it. Install pgbouncer."
     )
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,24 @@ def test_the_drive_is_loaded_by_its_name_and_without_the_object_mapper() -> None
     )
 
     assert done.stdout == "False False False True\n"
+
+
+def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(migrated_file: Path) -> None:
+    script = (
+        "import sys; import geneva_drive as gd;"
+        "worker = gd.Drive(f'sqlite:///{sys.argv[1]}').worker();"
+        "before = 'sqlalchemy.orm' in sys.modules; worker.start();"
+        "print(before, 'sqlalchemy.orm' in sys.modules); worker.stop()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(migrated_file)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "False True\n"
 
 
 def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -> None:

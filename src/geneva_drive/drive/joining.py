@@ -21,8 +21,10 @@ _TO_TELL = "geneva_to_tell"
 
 def opened(given: Any) -> JoinedTransaction | None:
     """Take what a caller passes as `session`; a scoped one stands for the thread's own."""
+    if given is None:
+        return None
     session: Any = given() if _is_a("scoped_session", given) else given
-    if session is None or isinstance(session, Connection) or _is_a("Session", session):
+    if isinstance(session, Connection) or _is_a("Session", session):
         return session  # type: ignore[no-any-return]  # it was just looked at
     raise InvalidInput(
         f"create(session=...) takes a SQLAlchemy Session or Connection, not {session!r}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import queue
 import threading
@@ -84,6 +85,8 @@ class Worker:
         """Begin to work, on threads of its own."""
         if self._started:
             raise InvalidStateError("This worker was started before; make a new one.")
+        # While one thread loads SQLAlchemy's ORM, for a step's session, statements fail in others.
+        importlib.import_module("sqlalchemy.orm")
         self._heartbeat.register()
         self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
