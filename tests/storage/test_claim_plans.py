@@ -32,7 +32,8 @@ def crowd(geneva: gd.Drive, rows: Rows, database: str) -> list[Any]:
 
 
 def wish(queues: list[str] | None = None) -> Claim:
-    return Claim(worker_id="w", claim_token="t", types=["A", "B"], queues=queues, limit=3, now=NOW)
+    rooms = None if queues is None else dict.fromkeys(queues, 3)
+    return Claim(worker_id="w", claim_token="t", types=["A", "B"], queues=rooms, limit=3, now=NOW)
 
 
 def claim(drive: gd.Drive, wanted: Claim) -> list[Any]:

@@ -29,7 +29,7 @@ def wish(
         worker_id=worker_id,
         claim_token=token,
         types=types,
-        queues=queues,
+        queues=None if queues is None else dict.fromkeys(queues, limit),
         limit=limit,
         now=NOW,
     )

@@ -20,7 +20,8 @@ def claim(
     token: str = "t",
 ) -> Sequence[Taken]:
     store = drive.store
-    wish = Claim(worker_id="w", claim_token=token, types=types, queues=queues, limit=limit, now=NOW)
+    rooms = None if queues is None else dict.fromkeys(queues, limit)
+    wish = Claim(worker_id="w", claim_token=token, types=types, queues=rooms, limit=limit, now=NOW)
     return store.write_at_once(lambda connection: store.executions.claim(connection, wish))
 
 
@@ -137,3 +138,14 @@ def test_two_who_claim_at_the_same_moment_both_get_their_share(
 
     assert (len(first), len(second)) == (6, 6)
     assert sorted(first + second) == made[:12]
+
+
+def test_a_process_with_very_many_classes_claims_from_all_of_them(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    types = [f"Class{number}" for number in range(450)]
+    due = [rows.due(type=name) for name in (types[0], types[-1])]
+
+    claimed = claim(geneva, *types, limit=9, queues=["default", "mail"])
+
+    assert ids(claimed) == due

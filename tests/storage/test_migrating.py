@@ -422,7 +422,7 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     assert describe(drive.engine) == describe(fresh.engine)
     assert drive.store.key_type is key_type
     wish = Claim(
-        worker_id="w", claim_token="t", types=["Signup"], queues=["default"], limit=9, now=NOW
+        worker_id="w", claim_token="t", types=["Signup"], queues={"default": 9}, limit=9, now=NOW
     )
     taken = drive.store.write_at_once(lambda c: drive.store.executions.claim(c, wish))
     assert [execution.id for execution, _ in taken] == [due[1], due[0], due[2]]

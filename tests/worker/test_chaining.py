@@ -169,6 +169,34 @@ def test_a_long_chain_goes_back_to_the_queue_now_and_then(geneva: gd.Drive, watc
     assert _was_claimed_apart(watch).count("turn") > 1
 
 
+def test_a_chain_of_slow_steps_goes_back_to_the_queue_after_a_while(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr("geneva_drive.worker.performer.MAX_CHAIN_SECONDS", 0.0)
+
+    class Slow(gd.Workflow):
+        @gd.step
+        def first(self) -> None:
+            ran.append("first")
+            Patient.create()
+
+        @gd.step
+        def second(self) -> None:
+            ran.append("second")
+
+    class Patient(gd.Workflow):
+        @gd.step
+        def wait_for_its_turn(self) -> None:
+            ran.append("patient")
+
+    Slow.create()
+
+    geneva.worker(concurrency=1).run_until_idle()
+
+    assert ran == ["first", "patient", "second"]
+
+
 def test_a_worker_that_stops_takes_no_step_along(geneva: gd.Drive) -> None:
     begun, release = threading.Event(), threading.Event()
 

@@ -133,3 +133,25 @@ def test_an_async_body_past_its_timeout_is_cancelled(geneva: gd.Drive) -> None:
     assert ended == ["cancelled"]
     assert rows_of(task) == [("hang", "failed", "timed_out")]
     assert not worker.needs_recycling
+
+
+def test_a_body_that_ends_while_its_timeout_is_recorded_costs_no_thread(
+    geneva: gd.Drive, watch: Watch
+) -> None:
+    class Late(gd.Workflow):
+        @gd.step(timeout=0.05, on_exception="skip")
+        def overrun(self) -> None:
+            # As long as the timeout, and a little: both ends meet again and again.
+            threading.Event().wait(0.0505)
+
+    for _ in range(24):
+        Late.create()
+    with geneva.worker(concurrency=4) as worker:
+        watch.wait_for_workflows(24)
+        wait_until(lambda: _step_threads() == 4, "as many threads as the worker was given")
+
+    assert not worker.needs_recycling
+
+
+def _step_threads() -> int:
+    return sum(thread.name == "geneva-step" for thread in threading.enumerate())

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import serialization
 from geneva_drive.definition import options
@@ -19,12 +22,15 @@ from geneva_drive.errors import (
     AlreadyRunning,
     InvalidInput,
     StepConfigurationError,
+    StorageError,
     WorkflowNotFound,
 )
 from geneva_drive.storage import keys
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
+
+logger = logging.getLogger(__name__)
 
 W = TypeVar("W", bound=Workflow[Any])
 
@@ -160,8 +166,13 @@ class Workflows(Generic[W]):
     def _announce_if_kept(self, answer: Answer) -> None:
         """Tell of a workflow unless the savepoint it was made in was rolled back."""
         store = self._drive.store
-        with store.reading() as connection:
-            is_kept = store.workflows.get(connection, answer.workflow.id) is not None
+        try:
+            with store.reading() as connection:
+                is_kept = store.workflows.get(connection, answer.workflow.id) is not None
+        except (StorageError, DBAPIError) as error:
+            # The caller has committed: an error out of that would have it done once more.
+            logger.warning("Nobody was told of workflow %s: %s", answer.workflow.id, error)
+            return
         if is_kept:
             self._announce(answer)
 

@@ -77,7 +77,10 @@ def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied
 def _complete(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
 ) -> dict[Key, Applied]:
-    plain = [ending for ending in endings if completing.is_plain(ending)]
+    # One of a workflow: where its claim was lost and won again, two of its executions may be here,
+    # and what comes back from the database is known by its workflow.
+    by_workflow = {e.workflow_id: e for e in endings if completing.is_plain(e)}
+    plain = list(by_workflow.values())
     if not plain or not environment.store.database.dialect.completes_fast:
         return {}
     store, now = environment.store, environment.clock.now()

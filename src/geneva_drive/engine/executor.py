@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -55,6 +55,7 @@ class Claimed:
     execution: ExecutionRecord
     claim_token: str
     chain_length: int = 0
+    chained_since: float = field(default_factory=time.monotonic)
 
     @property
     def definition(self) -> Definition | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 from sqlalchemy.sql.elements import ColumnElement
@@ -15,6 +15,7 @@ from geneva_drive.engine.rooms import LOOK_AGAIN, measure
 from geneva_drive.storage.records import LimitRecord, LimitUse
 from geneva_drive.storage.store import Store
 
+_REST = timedelta(milliseconds=20)
 _MOST_KEYS = 100  # limits that one round looks at
 _MOST_WOKEN = 100  # executions that one look at a limit lets go
 
@@ -68,7 +69,8 @@ def _let_go(
     wakes_at = None
     if store.parking.any_waits(connection, key):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
-        wakes_at = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
+        again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
+        wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first
     store.limits.change(connection, key, wakes_at=wakes_at)
     return count
 

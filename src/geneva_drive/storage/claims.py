@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,7 +23,7 @@ class Claim:
     worker_id: str
     claim_token: str
     types: Sequence[str]
-    queues: Sequence[str] | None
+    queues: Mapping[str, int] | None  # each with how many to take from it at most
     limit: int
     now: datetime
 

@@ -60,7 +60,8 @@ class KeptConnections:
             if self._owner != os.getpid():
                 # A forked child must not talk on its parent's connections, nor end them: they are
                 # held on to, as collecting one would send a ROLLBACK on it.
-                self._parents, self._kept, self._owner = self._kept, [], os.getpid()
+                self._parents += self._kept
+                self._kept, self._owner = [], os.getpid()
             if not self._kept:
                 return None
             connection, used_at = self._kept.pop()

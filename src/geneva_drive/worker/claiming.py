@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlalchemy import Connection
 
 from geneva_drive.engine import announcing
@@ -20,27 +22,34 @@ def claim_due(
     limit: int,
     token: str | None = None,
     *,
-    queues: frozenset[str] | None = None,
+    rooms: Mapping[str, int] | None = None,
 ) -> list[Claimed]:
     """Claim up to `limit` executions of the classes and queues that this worker serves.
 
-    `queues` are those of its queues to claim from; None stands for all of them.
+    `rooms` says of some of its queues how many to take from each at most.
     """
-    queues = identity.queues if queues is None else queues
-    types = identity.served_types()
-    if not types or limit < 1:
+    types, queues = identity.served_types(), _rooms(identity, rooms or {}, limit)
+    if not types or limit < 1 or queues == {}:
         return []
     store = environment.store
     wish = Claim(
         worker_id=identity.id,
         claim_token=token or new_token(),
         types=types,
-        queues=None if queues is None else sorted(queues),
+        queues=queues,
         limit=limit,
         now=environment.clock.now(),
     )
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, wish))
     return _told(environment, [_claimed(*one, wish.claim_token) for one in taken])
+
+
+def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str, int] | None:
+    """Give each queue with how many to take from it, as far as it has room; None means all."""
+    if identity.queues is None:
+        return None
+    wanted = {name: min(limit, rooms.get(name, limit)) for name in sorted(identity.queues)}
+    return {name: room for name, room in wanted.items() if room > 0}
 
 
 def claim_one(environment: Environment, identity: Identity, execution_id: Key) -> Claimed | None:

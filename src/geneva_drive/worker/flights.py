@@ -18,6 +18,7 @@ class Flight:
     claimed: Claimed
     run: Run | None = None
     has_started: bool = False  # a thread has taken it up
+    is_off_its_thread: bool = False  # the thread is done with it; written under the pool's lock
     _waits_since: float = field(default_factory=time.monotonic)
     _settled: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)

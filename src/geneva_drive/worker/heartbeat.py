@@ -91,9 +91,9 @@ class Heartbeat:
         with store.reading() as connection:
             held = store.executions.held_by(connection, self._identity.id)
         # The tokens first: what is claimed goes into the flights before its token is let go.
-        awaited = [record for record in held if record.claim_token not in self._identity.tokens]
+        claimed = [record for record in held if record.claim_token not in self._identity.tokens]
         in_memory = self._flights.ids()
-        unknown = [record for record in awaited if record.id not in in_memory]
+        unknown = [record for record in claimed if record.id not in in_memory]
         lost = [record for record in unknown if record.id in self._unknown]
         recovery.give_back(
             self._environment, lost, "The answer to its claim was lost.", counted=False

@@ -11,6 +11,7 @@ from collections.abc import Callable
 _AHEAD = 0.05
 _MOST_AHEAD = 500
 _MEASURED_OVER = 0.02
+_FORGOTTEN_AFTER = 0.2  # seconds in which nothing ended: what is due now may take much longer
 
 
 class Pace:
@@ -41,4 +42,6 @@ class Pace:
             self._rate = 0.0
 
     def ahead(self) -> int:
+        if self._clock() - self._since > _FORGOTTEN_AFTER:
+            return 0
         return min(_MOST_AHEAD, int(self._rate * _AHEAD))

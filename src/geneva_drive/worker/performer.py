@@ -29,8 +29,10 @@ from geneva_drive.worker.pool import Pool
 
 logger = logging.getLogger(__name__)
 
-# After so many steps in one breath a chain goes back to the queue, behind what waited meanwhile.
+# After so many steps in one breath, or so many seconds, a chain goes back to the queue, behind what
+# waited meanwhile.
 MAX_CHAIN_LENGTH = 100
+MAX_CHAIN_SECONDS = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +95,6 @@ class Performer:
 
     def drain(self, timeout: float) -> bool:
         """Let what runs come to its end; True if all of it did."""
-        self.give_back_waiting()
         return self.flights.wait_until_empty(timeout)
 
     def give_back(self, patience: float) -> None:
@@ -172,7 +173,11 @@ class Performer:
         return Lost(f"Its worker could not run it: {type(error).__name__}: {error}", limit)
 
     def _may_chain(self, claimed: Claimed) -> bool:
-        return not self._stopping.begun.is_set() and claimed.chain_length < MAX_CHAIN_LENGTH
+        return (
+            not self._stopping.begun.is_set()
+            and claimed.chain_length < MAX_CHAIN_LENGTH
+            and time.monotonic() - claimed.chained_since < MAX_CHAIN_SECONDS
+        )
 
     def _chaining(self, flight: Flight, token: str) -> Chaining | None:
         if not self._may_chain(flight.claimed):
@@ -228,8 +233,9 @@ class Performer:
         assert flight.run is not None, "only a started run is watched"
         if not flight.settle():
             return
-        self._report(flight, flight.run.time_out())
+        # First: while the outcome is committed, the body may well come to its end.
         stuck = self._pool.leave_behind(flight)
+        self._report(flight, flight.run.time_out())
         if stuck >= self._concurrency:
             logger.error("%s bodies hang past their timeout; the worker recycles itself", stuck)
             self.is_clogged = True

@@ -73,7 +73,10 @@ class Poller:
             return 0.0
         # Also where there is room to hold more ready: what waits for a thread waits as long.
         self._performer.give_back_waiting(_LONGEST_WAIT)
-        return longest if self._performer.free < 1 else self._timers.until_next(rest)
+        if self._performer.free > 0:
+            return self._timers.until_next(rest)
+        # In time to give back what finds no thread, however seldom it is to look around.
+        return min(longest, _LONGEST_WAIT.total_seconds())
 
     def _claim(self) -> int:
         # Before anything else: what lands while it looks around may leave something due behind.
@@ -94,22 +97,16 @@ class Poller:
         return took
 
     def _take(self, free: int) -> int:
-        """Claim for so many; from capped queues first, as those cannot take all of it."""
-        took = 0
-        for name, cap in self._identity.caps.items():
-            room = min(free - took, cap - self._performer.flights.on_queue(name))
-            took += self._take_from(frozenset({name}), room)
-        queues = self._identity.queues
-        return took + self._take_from(
-            None if queues is None else queues - self._identity.caps.keys(), free - took
-        )
-
-    def _take_from(self, queues: frozenset[str] | None, limit: int) -> int:
-        if limit < 1 or queues == frozenset():
-            return 0
         with self._identity.tokens.expecting() as token:
-            claimed = claim_due(self._environment, self._identity, limit, token, queues=queues)
+            claimed = claim_due(
+                self._environment, self._identity, free, token, rooms=self._rooms_of_capped()
+            )
             return self._performer.take_up(claimed)
+
+    def _rooms_of_capped(self) -> dict[str, int]:
+        """Say how many more of each capped queue may run here."""
+        flights = self._performer.flights
+        return {name: cap - flights.on_queue(name) for name, cap in self._identity.caps.items()}
 
     def _wake_parked(self) -> None:
         """Let those ask again who wait for a slot of what has landed here."""

@@ -40,6 +40,8 @@ class Pool:
     def leave_behind(self, flight: Flight) -> int:
         """Replace the thread that is stuck with `flight`; give the number of stuck ones."""
         with self._lock:
+            if flight.is_off_its_thread:
+                return len(self._stuck)  # the body has ended after all
             self._stuck.add(flight)
             number = len(self._stuck)
         self._start_thread()
@@ -60,7 +62,7 @@ class Pool:
             except Exception:
                 # A fault of ours, not of the step: the thread must live on.
                 logger.exception("Execution %s was dropped", flight.claimed.execution.id)
-            if self._stuck and self._was_replaced(flight):
+            if self._was_replaced(flight):
                 # Its place was taken: two would be one too many.
                 if following is not None:
                     self._inbox.put(following)
@@ -77,6 +79,7 @@ class Pool:
 
     def _was_replaced(self, flight: Flight) -> bool:
         with self._lock:
+            flight.is_off_its_thread = True
             if flight not in self._stuck:
                 return False
             self._stuck.discard(flight)

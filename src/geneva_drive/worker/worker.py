@@ -114,6 +114,7 @@ class Worker:
     def _wind_down(self) -> None:
         # Nothing here waits without end: the database may not even say that it is away.
         self._poller.stop(_LAST_COMMIT)
+        _do_within(_LAST_COMMIT, self._performer.give_back_waiting)
         all_landed = self._performer.drain(self._environment.settings.drain_timeout.total_seconds())
         self._stopping.drained.set()
         self._performer.close()

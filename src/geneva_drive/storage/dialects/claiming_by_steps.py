@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +21,10 @@ from geneva_drive.storage.records import (
 from geneva_drive.storage.tables import MYSQL_NAMES, Tables
 
 Lock = Callable[[Select[Any]], Select[Any]]
+Lane = tuple[str, str | None]  # a type, and a queue unless all are served
+Head = tuple[int, int, Key, str | None]  # falling priority, turn, key, queue
+
+_MOST_LANES = 400  # in one statement: SQLite joins no more than 500 parts
 
 
 def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Sequence[Taken]:
@@ -58,42 +62,59 @@ def _lock_free(
 
 
 def top_priority(
-    connection: Connection, tables: Tables, types: Sequence[str], queues: Sequence[str] | None
+    connection: Connection, tables: Tables, types: Sequence[str], queues: Iterable[str] | None
 ) -> int | None:
     """Give the priority of the most urgent execution that could be claimed from these lanes."""
-    heads = _look(connection, tables, types, queues, reach=1)
+    heads = _look(connection, tables, _lanes(types, queues), reach=1)
     return max((priority for _, priority, _ in heads), default=None)
 
 
 def _heads(connection: Connection, tables: Tables, wish: Claim) -> list[Key]:
     """List what could be taken, most urgent first, lanes taking turns."""
-    turns: dict[int, int] = defaultdict(int)
+    turns: dict[Lane, int] = defaultdict(int)
     found = []
-    for key, priority, lane in _look(connection, tables, wish.types, wish.queues, wish.reach):
+    lanes = _lanes(wish.types, wish.queues)
+    for key, priority, lane in _look(connection, tables, lanes, wish.reach):
         turns[lane] += 1
-        found.append((-priority, turns[lane], key))
-    return [key for _, _, key in sorted(found)[: wish.reach]]
+        found.append((-priority, turns[lane], key, lane[1]))
+    found.sort()
+    if wish.queues is not None:
+        found = _within_rooms(found, wish.queues)
+    return [key for _, _, key, _ in found[: wish.reach]]
+
+
+def _within_rooms(found: list[Head], rooms: Mapping[str, int]) -> list[Head]:
+    """Leave out what is more than there is room for on its queue."""
+    left = dict(rooms)
+    kept = []
+    for head in found:
+        queue = head[3]
+        assert queue is not None, "only a worker that serves some queues has rooms"
+        left[queue] -= 1
+        if left[queue] >= 0:
+            kept.append(head)
+    return kept
+
+
+def _lanes(types: Sequence[str], queues: Iterable[str] | None) -> list[Lane]:
+    listed: list[str | None] = [None] if queues is None else list(queues)
+    return [(type_name, queue) for type_name in types for queue in listed]
 
 
 def _look(
-    connection: Connection,
-    tables: Tables,
-    types: Sequence[str],
-    queues: Sequence[str] | None,
-    reach: int,
-) -> list[tuple[Key, int, int]]:
-    """Read the head of each lane in turn, as (id, priority, lane)."""
-    queues_or_any: Sequence[str | None] = [None] if queues is None else queues
-    lanes = [(type_name, queue) for type_name in types for queue in queues_or_any]
-    if not lanes:
-        return []
-    values: dict[str, Any] = {"reach": reach}
-    for number, (type_name, queue) in enumerate(lanes):
-        values[f"type_{number}"] = type_name
-        if queue is not None:
-            values[f"queue_{number}"] = queue
-    query = _heads_query(tables, len(lanes), queues is not None)
-    return [(row[0], row[1], row[2]) for row in connection.execute(query, values)]
+    connection: Connection, tables: Tables, lanes: Sequence[Lane], reach: int
+) -> Iterator[tuple[Key, int, Lane]]:
+    """Read the head of each lane in turn, with its priority."""
+    for start in range(0, len(lanes), _MOST_LANES):
+        portion = lanes[start : start + _MOST_LANES]
+        values: dict[str, Any] = {"reach": reach}
+        for number, (type_name, queue) in enumerate(portion):
+            values[f"type_{number}"] = type_name
+            if queue is not None:
+                values[f"queue_{number}"] = queue
+        query = _heads_query(tables, len(portion), portion[0][1] is not None)
+        for key, priority, number in connection.execute(query, values):
+            yield key, priority, portion[number]
 
 
 @lru_cache(maxsize=64)
