@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, or_, select, update
+from sqlalchemy import Connection, Select, func, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import StepState
@@ -66,8 +66,8 @@ class Parking:
     ) -> int:
         """Count who was let go, among the first: only these come before those who wait."""
         c = self._table.c
-        has_gone = and_(served, or_(c.claimable, c.state == StepState.IN_PROGRESS))
-        first = self._in_turn(select(has_gone).where(c.limit_key == limit_key))
+        has_gone = or_(c.claimable, c.state == StepState.IN_PROGRESS)
+        first = self._in_turn(select(has_gone).where(c.limit_key == limit_key, served))
         return sum(map(bool, connection.scalars(first.limit(2 * most))))
 
     def _first(self, connection: Connection, waiting: Select[Any], most: int) -> int:
