@@ -114,4 +114,9 @@ class Poller:
         with contextlib.suppress(queue.Empty):
             while True:
                 freed.add(self._performer.freed.get_nowait())
-        unparking.wake_for(self._environment, freed, self._identity.served_queues())
+        try:
+            unparking.wake_for(self._environment, freed, self._identity.served_queues())
+        except BaseException:
+            for key in freed:
+                self._performer.freed.put(key)  # for the next round: nobody else knows of them
+            raise
