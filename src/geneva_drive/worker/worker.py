@@ -219,7 +219,12 @@ class Worker:
         with contextlib.suppress(queue.Empty):
             while True:
                 freed.add(self._freed.get_nowait())
-        unparking.wake_for(self._environment, freed, self.identity.served_queues())
+        try:
+            unparking.wake_for(self._environment, freed, self.identity.served_queues())
+        except BaseException:
+            for key in freed:
+                self._freed.put(key)  # for the next round: nobody else knows of them
+            raise
 
     def _until_next(self, rest: float) -> float:
         """Rest no longer than to the moment at which the next sleeper wakes."""
