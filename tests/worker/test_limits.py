@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.engine import rooms, unparking
 from geneva_drive.testing import drain
-from tests.limiting import Gauge, limits, occupy, parked
+from tests.limiting import Gauge, StillClock, limits, occupy, parked
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import Watch, rows_of, wait, wait_until
 
@@ -204,10 +203,31 @@ def test_a_worker_wakes_what_waits_for_its_rate_when_the_time_comes(
     with drive.worker():
         watch.wait_for_workflows(5)
 
-    started = sorted(e.started_at for e in drive.executions(state="completed") if e.started_at)
-    assert len(started) == 5
-    spans = [later - first for first, later in pairwise(started[::2])]
-    assert all(span >= timedelta(seconds=1) for span in spans)
+    assert Ping.finished().count() == 5
+
+
+def test_two_workers_together_start_no_more_than_the_rate(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    clock = StillClock()
+    drives = [make_drive(), make_drive()]
+    for drive in drives:
+        drive.clock = clock
+
+    class Ping(gd.Workflow):
+        @gd.step(limit=gd.Limit(key=lambda self: "api", rate="3/h"))
+        def ping(self) -> None: ...
+
+    for _ in range(10):
+        Ping.using(drives[0]).create()
+    with drives[0].worker(concurrency=4), drives[1].worker(concurrency=4):
+        wait_until(lambda: len(parked(geneva)) == 7, "all that find no slot are parked")
+        assert Ping.finished().count() == 3
+        clock.advance(3600)
+        wait_until(lambda: Ping.finished().count() == 6, "three more finished")
+        wait_until(lambda: len(parked(geneva)) == 4, "the others wait on")
+
+    assert Ping.finished().count() == 6
 
 
 def test_a_worker_that_was_refused_frees_its_thread(geneva: gd.Drive, watch: Watch) -> None:
