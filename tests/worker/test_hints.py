@@ -16,8 +16,9 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.storage.hints import COALESCED, Notices
+from geneva_drive.worker.listening import Listening
 from tests.worker.conftest import MakeDrive
-from tests.worker.watching import TIME_LIMIT, Watch, wait_until
+from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until
 
 CHANNEL = "geneva_drive_due"
 # Nothing but a hint ends a rest of ten minutes within a test's time limit.
@@ -205,6 +206,33 @@ def test_a_stopped_worker_leaves_no_file_open(
     before = work()  # what is opened once for all is open now
 
     assert work() == before
+
+
+def test_a_listener_that_outlives_its_worker_leaves_no_file_open_either(
+    postgresql: str, geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    reached, answer = threading.Event(), threading.Event()
+    before = len(os.listdir("/dev/fd"))
+    drive = make_drive()
+    watch = drive.environment.wakeups.hints.watch(lambda: None)
+    assert watch is not None
+    listening = Listening(watch)
+
+    @event.listens_for(drive.engine, "checkout")
+    def keep_silent(*_: Any) -> None:
+        reached.set()
+        wait(answer)
+
+    listening.start()
+    wait(reached)
+    listening.stop(timeout=0)
+    outlived = listening_threads()
+    answer.set()
+    wait_until(lambda: not listening_threads(), "the thread that was left behind ends")
+    drive.close()
+
+    assert outlived == ["geneva-listening"]
+    assert len(os.listdir("/dev/fd")) == before
 
 
 def test_listening_takes_nothing_from_a_users_pool_of_one_connection(

@@ -26,7 +26,7 @@ COALESCED = timedelta(milliseconds=5)
 _NOTIFY = text("SELECT pg_notify(:channel, :sender)")
 _ALIVE_CHECK = timedelta(minutes=1)
 _PASSED_ON_WITHIN = timedelta(seconds=2)
-_LIVELY, _QUIET = 0.005, 0.02  # seconds between two looks at SQLite's counter
+_LIVELY, _QUIET = 0.005, 0.05  # seconds between two looks at SQLite's counter
 _LIVELY_FOR = 1.0
 
 Write = Callable[[Callable[[Connection], Any]], Any]

@@ -21,7 +21,7 @@ class Listening:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="geneva-listening", daemon=True)
+        self._thread = threading.Thread(target=self._keep, name="geneva-listening", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -30,7 +30,12 @@ class Listening:
         self._stopping.set()
         self._watch.stop()
         self._thread.join(timeout)
-        if not self._thread.is_alive():
+
+    def _keep(self) -> None:
+        try:
+            self._run()
+        finally:
+            # Here, as a thread that waits for a silent database outlives the worker.
             self._watch.close()
 
     def _run(self) -> None:
