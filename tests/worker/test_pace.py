@@ -96,3 +96,16 @@ def test_who_had_to_give_back_holds_nothing_ready_until_steps_end_again() -> Non
     _ended(pace, seconds, 1000, within=1)
 
     assert (after_stalling, pace.ahead()) == (0, 25)
+
+
+def test_a_pace_of_a_while_ago_says_nothing_of_what_is_due_now() -> None:
+    seconds = _Seconds()
+    pace = Pace(seconds)
+    _ended(pace, seconds, 1000, within=1)
+
+    seconds.now += 0.1875
+    just_now = pace.ahead()
+    seconds.now += 0.0625
+    a_while_ago = pace.ahead()
+
+    assert (just_now, a_while_ago) == (25, 0)
