@@ -150,3 +150,20 @@ def test_work_inside_a_joined_transaction_is_its_owners_to_commit(
 
     assert (seen_inside, seen_outside) == (1, 0)
     assert [worker.id for worker in geneva.workers] == ["w1"]
+
+
+def test_a_kept_connection_that_was_ended_while_it_rested_is_replaced(
+    kill: Callable[[int], None], geneva: gd.Drive, rows: Rows
+) -> None:
+    store = geneva.store
+    ended = store.write_at_once(own_id)
+    kill(ended)
+
+    store.write_at_once(
+        lambda connection: connection.execute(
+            insert(rows.tables.workers).values(id="once", **WORKER)
+        )
+    )
+
+    with store.reading() as connection:
+        assert connection.scalars(select(rows.tables.workers.c.id)).all() == ["once"]

@@ -171,8 +171,10 @@ class Database:
             except DBAPIError as error:
                 # A connection lost during COMMIT leaves open whether it happened: doing the work
                 # again could do it twice.
-                lost_in_commit = committing and (
-                    error.connection_invalidated or self.dialect.is_unreachable(error)
+                lost_in_commit = (
+                    committing
+                    and not (at_once and self.dialect.was_refused(error))
+                    and (error.connection_invalidated or self.dialect.is_unreachable(error))
                 )
                 is_last = attempt == _MAX_TRIES or time.monotonic() > give_up_at
                 if is_last or lost_in_commit or not self.is_transient(error):

@@ -54,6 +54,10 @@ class Dialect:
         """Say whether the same transaction may succeed if it is tried again."""
         return error.connection_invalidated
 
+    def was_refused(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
+        """Say whether the server itself said that a statement was not carried out."""
+        return False
+
     def blames_value(self, error: DBAPIError) -> bool:
         """Say whether an error is about what was to be written, and not about the database's state.
 

@@ -24,6 +24,7 @@ _TRY_AGAIN = {
     "57P02",  # crash_shutdown
     "57P03",  # cannot_connect_now
 }
+_ADMIN_SHUTDOWN = "57P01"
 _ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
 _READ_ONLY = "25006"
 _LOCK_NOT_AVAILABLE = "55P03"
@@ -40,6 +41,10 @@ class PostgreSQL(Dialect):
 
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
+
+    def was_refused(self, error: DBAPIError) -> bool:
+        # A server that is told to end a connection does so before a commit or after its answer.
+        return _sqlstate(error) == _ADMIN_SHUTDOWN
 
     def blames_value(self, error: DBAPIError) -> bool:
         return super().blames_value(error) or (_sqlstate(error) or "")[:2] in _ABOUT_VALUES
