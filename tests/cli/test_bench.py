@@ -114,7 +114,7 @@ def _refuse(part: str) -> Callable[..., None]:
     """Make a listener that lets no statement with `part` through to the database."""
 
     def listen(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
-        if part in statement:
+        if part in statement.replace('"', ""):
             raise InterruptedError(f"a statement on {part}")
 
     return listen

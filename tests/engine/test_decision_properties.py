@@ -130,7 +130,8 @@ def test_what_can_be_claimed_is_free_and_awake(
     [move] = decide(DEFINITION, record, running, outcome, NOW).executions
 
     may_run = move.state is StepState.SCHEDULED and move.stop is None
-    assert [move.claimable, move.wakes_at is not None].count(True) == (1 if may_run else 0)
+    waits = [move.claimable, move.wakes_at is not None, move.limit_key is not None]
+    assert waits.count(True) == (1 if may_run else 0)
     assert move.wakes_at is None or move.wakes_at > NOW
 
 

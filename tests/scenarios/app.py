@@ -112,7 +112,7 @@ def obey(drive: gd.Drive) -> None:
 
 def create(drive: gd.Drive, hero_id: str) -> str:
     try:
-        return f"created {Single.using(drive).create(hero=gd.HeroRef('User', hero_id)).id}"
+        return f"created {Single.using(drive).create(hero=gd.HeroRef('Visitor', hero_id)).id}"
     except AlreadyRunning as refusal:
         return f"refused {refusal.existing.id}"
 

@@ -420,7 +420,7 @@ def what_the_poller_asks(drive: gd.Drive) -> list[str]:
 
 
 def kind_of(statement: str) -> str:
-    kinds = {"min(": "look", "claimable": "claim", "BEGIN IMMEDIATE": "begin"}
+    kinds = {"wakes_at IS NOT NULL": "look", "claimable": "claim", "BEGIN IMMEDIATE": "begin"}
     return next((kind for part, kind in kinds.items() if part in statement), statement)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, func, insert, select, tuple_, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState
@@ -170,12 +171,20 @@ class Executions:
             self._dialect.take(connection, self._table, due, {"claimable": True, "wakes_at": None})
         )
 
-    def next_wake(self, connection: Connection) -> datetime | None:
-        c = self._table.c
+    @cached_property
+    def _next_wakes(self) -> Select[Any]:
+        """Ask when the next sleeper wakes, and when the next limit is to be looked at."""
         # Not MIN(), for which MariaDB reads all of them.
-        query = select(c.wakes_at).where(c.wakes_at.is_not(None)).order_by(c.wakes_at).limit(1)
-        wakes_at: datetime | None = connection.scalar(query)
-        return wakes_at
+        moments = (
+            select(column).where(column.is_not(None)).order_by(column).limit(1).scalar_subquery()
+            for column in (self._table.c.wakes_at, self._tables.limits.c.wakes_at)
+        )
+        return select(*moments)
+
+    def next_wake(self, connection: Connection) -> datetime | None:
+        """Give the moment at which somebody has to look at the timers again."""
+        moments = connection.execute(self._next_wakes).one()
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def top_priority(
         self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None

@@ -60,13 +60,6 @@ class Limits:
         waits = select(c.limit_key).where(c.limit_key.in_(keys), c.wakes_at.is_not(None))
         return connection.scalars(waits).all()
 
-    def next_wake(self, connection: Connection) -> datetime | None:
-        wakes_at = self._table.c.wakes_at
-        moment: datetime | None = connection.scalar(
-            select(func.min(wakes_at)).where(wakes_at.is_not(None))
-        )
-        return moment
-
     def running(self, connection: Connection, limit_key: str, *, counts_starts: bool) -> int:
         """Count the slots that are taken; those that are no more are let go in passing."""
         c = self._slots.c

@@ -15,11 +15,11 @@ DROP = {
 }
 CREATE = {
     "sqlite": "CREATE INDEX geneva_drive_step_executions_claim ON geneva_drive_step_executions "
-    "(priority DESC, id) WHERE claimable",
+    "(type, priority DESC, id) WHERE claimable = 1",
     "postgresql": "CREATE INDEX geneva_drive_step_executions_claim ON "
-    "geneva_drive_step_executions (priority DESC, id) WHERE claimable",
+    "geneva_drive_step_executions (type, priority DESC, id) WHERE claimable = true",
     "mysql": "CREATE INDEX geneva_drive_step_executions_claim ON geneva_drive_step_executions "
-    "(claimable, priority DESC, id)",
+    "(claimable, type, priority DESC, id)",
 }
 
 

@@ -60,8 +60,4 @@ class Timers:
     def _read_next(self) -> datetime | None:
         store = self._environment.store
         with store.reading() as connection:
-            moments = (
-                store.executions.next_wake(connection),
-                store.limits.next_wake(connection),
-            )
-        return min((moment for moment in moments if moment is not None), default=None)
+            return store.executions.next_wake(connection)
