@@ -73,8 +73,11 @@ def test_a_capped_queue_leaves_threads_to_the_others(geneva: gd.Drive, watch: Wa
     order = Order.create()
     with geneva.worker(queues={"mail": 1, "default": None}, concurrency=2):
         wait_until(lambda: order.reload().state == "finished", "the order is shipped")
+        mails_sent_before = Mail.finished().count()
         release.set()
         watch.wait_for_workflows(6)
+
+    assert mails_sent_before == 0
 
 
 def test_what_is_more_urgent_goes_before_a_capped_queue_with_room(geneva: gd.Drive) -> None:
