@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun
 from tests.heroes import User, names
 from tests.looking import error_of, history, last, waits
+from tests.worker.faults import turned_away
 
 Act = Callable[[gd.Workflow[Any], Session], Any]
 
@@ -336,6 +338,31 @@ def test_a_database_error_that_does_not_pass_fails_the_step(geneva: gd.Drive, us
     assert runs == [1, 1, 1, 1, 1]
     assert history(workflow) == [("add", "failed", "paused_by_exception")]
     assert last(workflow).error_class == "sqlalchemy.exc.OperationalError"
+
+
+def test_a_database_that_is_away_around_the_body_blames_nobody(
+    geneva: gd.Drive, users: None
+) -> None:
+    with ExitStack() as away:
+
+        def lose_the_database(self: gd.Workflow[Any]) -> bool:
+            if self.attempt == 1:
+                away.enter_context(turned_away(geneva.engine, times=5))
+            return False
+
+        class Signup(gd.Workflow):
+            @gd.step(transaction=True, skip_if=lose_the_database, on_exception="cancel")
+            def add(self, session: Session) -> None:
+                session.add(User(name="Ada"))
+
+        workflow = Signup.create()
+        perform_next_step(workflow)
+
+    assert history(workflow)[0] == ("add", "failed", "recovered")
+    assert names(geneva) == []
+    perform_next_step(workflow)
+    assert workflow.reload().state == "finished"
+    assert names(geneva) == ["Ada"]
 
 
 def test_an_interrupt_rolls_back_and_gives_the_execution_back(

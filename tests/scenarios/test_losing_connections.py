@@ -50,8 +50,6 @@ def test_workers_go_on_although_their_connections_are_killed(
 ) -> None:
     if database == "sqlite":
         pytest.skip("SQLite has no server.")
-    if database == "postgresql":
-        pytest.skip("Issue 3, open: on a very busy machine an order may come to be paused.")
     workers = [start("worker") for _ in range(2)]
     for worker in workers:
         worker.expect("ready")

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
 
 _MOVES = re.compile(r"UPDATE [\"`]?geneva_drive_step_executions\b.*?\bSET\s+(e\.)?state", re.DOTALL)
 _NO_ANSWER: dict[str, tuple[Any, ...]] = {
@@ -145,3 +146,24 @@ def kill_from_outside(drive: gd.Drive) -> Strike:
             other.execute(text(order))
 
     return strike
+
+
+@contextmanager
+def turned_away(engine: Engine, *, times: int) -> Iterator[None]:
+    """Let the next so many writing transactions find no server."""
+    driver: Any = engine.dialect.dbapi
+    remaining = times
+
+    def refuse(connection: Connection) -> None:
+        nonlocal remaining
+        if remaining and connection.get_execution_options().get(WRITES_OPTION):
+            remaining -= 1
+            refused = driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
+            raise OperationalError("BEGIN", None, refused)
+
+    event.listen(engine, "begin", refuse)
+    try:
+        yield
+    finally:
+        event.remove(engine, "begin", refuse)
+    assert not remaining, "fewer transactions were begun"

@@ -19,6 +19,7 @@ from geneva_drive.engine.limiting import Refused
 from geneva_drive.engine.outcome import (
     ErrorDetails,
     Finished,
+    Lost,
     Raised,
     Reaction,
     Reattempted,
@@ -27,6 +28,7 @@ from geneva_drive.engine.outcome import (
     StepOutcome,
 )
 from geneva_drive.errors import ClaimLost, StorageError
+from geneva_drive.storage.database import Database
 from geneva_drive.storage.records import ExecutionRecord
 
 _MAX_RUNS = 5
@@ -140,9 +142,14 @@ def _perform_in_transaction(
             if not (remaining and _may_help_to_repeat(ended, environment)):
                 return Concluded(run.conclude(ended) if isinstance(ended, Failed) else ended)
         except DBAPIError as error:
+            # Raised around the body: when the transaction was opened, completed or committed.
             if _was_committed(environment, claimed):
                 return Committed(None)
-            if not (remaining and environment.store.database.is_transient(error)):
+            database = environment.store.database
+            if database.is_unreachable(error):
+                if not remaining:
+                    return Concluded(Lost(f"The database was away: {error.orig}", None))
+            elif not (remaining and database.is_transient(error)):
                 return Concluded(run.conclude(Failed(error)))
         # What took the transaction away (a server that restarts, a lock) may take the next one too.
         time.sleep(_FIRST_REST * 2 ** (_MAX_RUNS - 1 - remaining))
@@ -169,7 +176,7 @@ def _run_and_commit(
         outcome = run.conclude(ended)
         if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
             raise _RollBack(outcome)
-        _check_mark(connection)
+        _check_mark(connection, database)
         applied = _apply(connection, environment, claimed, outcome, may_chain())
         if applied is None:
             # Not its outcome again: if the body itself had given up its claim in here, the step
@@ -180,7 +187,7 @@ def _run_and_commit(
     return Committed(applied)
 
 
-def _check_mark(connection: Connection) -> None:
+def _check_mark(connection: Connection, database: Database) -> None:
     """Make sure that the transaction is the one that the body began with.
 
     A database may roll a whole transaction back on an error that the body then swallows (a deadlock
@@ -189,6 +196,8 @@ def _check_mark(connection: Connection) -> None:
     try:
         connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")
     except DBAPIError as error:
+        if database.is_unreachable(error):
+            raise
         raise _RollBack(Failed(BodyTransactionLost(error))) from error
 
 

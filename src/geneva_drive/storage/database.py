@@ -188,6 +188,9 @@ class Database:
     def is_transient(self, error: DBAPIError) -> bool:
         return self.dialect.is_transient(error)
 
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        return self.dialect.is_unreachable(error)
+
     @contextmanager
     def translating(self) -> Iterator[None]:
         """Turn the driver's complaints that a person can do something about into ours."""
