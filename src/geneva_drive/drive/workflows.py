@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sqlalchemy.exc import DBAPIError
@@ -146,9 +146,14 @@ class Workflows(Generic[W]):
     def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> Answer:
         store = self._drive.store
         now = self._drive.clock.now()
-        if joined is None:
+        wakeups = self._drive.environment.wakeups
+        if joined is None and store.database.is_joined:
             answer = creating.start(store, new, now)
-            store.database.after_commit(lambda: self._announce(answer))
+            store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
+            return answer
+        if joined is None:
+            answer = creating.start(store, new, now, wakeups.hints.along())
+            self._announce(answer, wakeups.ring_here)
             return answer
         connection = joining.connection_of(joined, store.database.engine)
         store.database.dialect.join(connection)
@@ -156,11 +161,11 @@ class Workflows(Generic[W]):
             answer = creating.create(connection, store, new, now)
         session = joining.session_of(joined)
         if store.database.is_joined_to(connection):
-            store.database.after_commit(lambda: self._announce(answer))
+            store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
         elif session is not None:
             joining.after_commit(session, lambda: self._announce_if_kept(answer))
         elif isinstance(answer, Created):
-            self._drive.environment.wakeups.hints.send_within(connection)
+            wakeups.hints.send_within(connection)
         return answer
 
     def _announce_if_kept(self, answer: Answer) -> None:
@@ -174,14 +179,14 @@ class Workflows(Generic[W]):
             logger.warning("Nobody was told of workflow %s: %s", answer.workflow.id, error)
             return
         if is_kept:
-            self._announce(answer)
+            self._announce(answer, self._drive.environment.wakeups.ring)
 
-    def _announce(self, answer: Answer) -> None:
+    def _announce(self, answer: Answer, ring: Callable[[], None]) -> None:
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:
             self._drive.events.emit(announcing.created(answer.workflow, answer.first))
-        self._drive.wake_workers()
+        ring()
 
 
 def type_names(workflow_class: type[Workflow[Any]]) -> list[str] | None:

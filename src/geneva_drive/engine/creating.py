@@ -14,6 +14,7 @@ from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.engine.change import scheduled
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
+from geneva_drive.storage.hints import Notice
 from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
     WORKFLOW_COLUMNS,
@@ -65,13 +66,16 @@ class Refused:
 Answer = Created | Existing | Refused
 
 
-def start(store: Store, new: NewWorkflow, now: datetime) -> Answer:
-    """Create a workflow in a transaction of its own, in as few round trips as it takes."""
+def start(store: Store, new: NewWorkflow, now: datetime, notice: Notice | None = None) -> Answer:
+    """Create a workflow in a transaction of its own, in as few round trips as it takes.
+
+    The notice is sent along, where that can be.
+    """
     workflow, execution = _planned(new, now)
     for _ in range(_MAX_TRIES):
         started = store.write_at_once(
             lambda connection: store.database.dialect.start(
-                connection, store.tables, workflow, execution
+                connection, store.tables, workflow, execution, notice
             )
         )
         if started is not None:

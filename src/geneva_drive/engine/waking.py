@@ -28,6 +28,9 @@ class Wakeups:
 
     def ring(self) -> None:
         """Wake the workers of this process at once, those of others by the database's hint."""
+        self.ring_here()
+        self.hints.send()
+
+    def ring_here(self) -> None:
         for bell in self._listeners:
             bell.set()
-        self.hints.send()

@@ -89,6 +89,17 @@ class Database:
                 time.sleep(0.01 * 2 ** (_MAX_TRIES - remaining))
         raise AssertionError("the last try returns or raises")
 
+    def read_at_once(self, look: Callable[[Connection], T]) -> T:
+        """Look with a single statement, on a connection that is kept open where that saves trips.
+
+        For what looks again by itself if the connection was lost.
+        """
+        if self._joined.get() is not None or not self.dialect.is_at_once:
+            with self.reading() as connection:
+                return look(connection)
+        with self.translating(), self._short_transaction() as connection:
+            return look(connection)
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Open a writing transaction of our own; it commits at the end of the block."""
@@ -106,6 +117,10 @@ class Database:
             yield joined
         finally:
             self._joined.reset(token)
+
+    @property
+    def is_joined(self) -> bool:
+        return self._joined.get() is not None
 
     def is_joined_to(self, connection: Connection) -> bool:
         joined = self._joined.get()

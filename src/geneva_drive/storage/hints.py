@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -32,11 +33,23 @@ _LIVELY_FOR = 1.0
 Write = Callable[[Callable[[Connection], Any]], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A hint that a statement of ours carries with it."""
+
+    channel: str
+    sender: str
+
+
 class Hints:
     """What a database has to offer: here nothing, as on MySQL."""
 
     def send(self) -> None:
         """Tell the workers of other processes that something may be due."""
+
+    def along(self) -> Notice | None:
+        """Give the notice to be sent along with what is about to be written, if one is due."""
+        return None
 
     def send_within(self, connection: Connection) -> None:
         """Let a hint go out with the commit of a caller's transaction, of which we are not told."""
@@ -89,15 +102,23 @@ class Notices(Hints):
         self._sender = secrets.token_hex(8)
 
     def send(self) -> None:
-        with self._lock:
-            now = self._clock()
-            if now - self._sent_at < COALESCED.total_seconds():
-                return
-            self._sent_at = now
+        if not self._is_due():
+            return
         try:
             self._write(lambda connection: _notify(connection, self._channel, self._sender))
         except (StorageError, DBAPIError) as error:
             logger.debug("No notice was sent: %s", error)
+
+    def along(self) -> Notice | None:
+        return Notice(self._channel, self._sender) if self._is_due() else None
+
+    def _is_due(self) -> bool:
+        with self._lock:
+            now = self._clock()
+            if now - self._sent_at < COALESCED.total_seconds():
+                return False
+            self._sent_at = now
+            return True
 
     def send_within(self, connection: Connection) -> None:
         # Without a sender: nobody will tell us of the commit, so that our own workers listen too.

@@ -34,6 +34,7 @@ class Store:
         self.write = database.write
         self.write_at_once = database.write_at_once
         self.read = database.read
+        self.read_at_once = database.read_at_once
         self.reading = database.reading
         self.transaction = database.transaction
 

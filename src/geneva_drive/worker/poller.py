@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import queue
 import threading
+import time
 from datetime import timedelta
+from enum import Enum, auto
 
 from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
@@ -18,8 +21,17 @@ from geneva_drive.worker.performer import Performer
 logger = logging.getLogger(__name__)
 
 _FIRST_REST = 0.01
+_GATHERED = 0.01
 # What was claimed ahead and found no free thread for so long was claimed too early.
 _LONGEST_WAIT = timedelta(seconds=1)
+
+
+class Found(Enum):
+    """What a look at the queues came to."""
+
+    NOTHING = auto()
+    SOME = auto()  # and nothing more, just now
+    MORE = auto()  # than there was room for
 
 
 class Poller:
@@ -39,6 +51,7 @@ class Poller:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         self._timers = Timers(environment, identity.served_queues())
+        self._claimed_at = -math.inf
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def start(self) -> None:
@@ -55,9 +68,9 @@ class Poller:
         while not self._stopping.is_set():
             self._bell.clear()
             try:
-                took = self._claim()
-                rest = _FIRST_REST if took else min(rest * 2, longest)
-                pause = self._pause(took, rest, longest)
+                found = self._claim()
+                rest = min(rest * 2, longest) if found is Found.NOTHING else _FIRST_REST
+                pause = self._pause(found, rest, longest)
             except Exception:
                 # A database that is away is waited for; the heartbeat reports it as well.
                 logger.exception("Claiming failed; next try in %ss", longest)
@@ -66,10 +79,16 @@ class Poller:
             if pause and self._bell.wait(pause):
                 # One hint may stand for several that follow shortly.
                 rest = _FIRST_REST
+                self._gather()
 
-    def _pause(self, took: int, rest: float, longest: float) -> float:
-        """Say how long to rest, unless somebody rings: not at all while there may be more."""
-        if took and self._performer.free > 0:
+    def _gather(self) -> None:
+        """While steps are under way, claim what becomes due within a moment at once."""
+        if self._performer.flights:
+            self._stopping.wait(max(0.0, self._claimed_at + _GATHERED - time.monotonic()))
+
+    def _pause(self, found: Found, rest: float, longest: float) -> float:
+        """Say how long to rest, unless somebody rings: not at all while there is more."""
+        if found is Found.MORE and self._performer.free > 0:
             return 0.0
         # Also where there is room to hold more ready: what waits for a thread waits as long.
         self._performer.give_back_waiting(_LONGEST_WAIT)
@@ -78,25 +97,27 @@ class Poller:
         # In time to give back what finds no thread, however seldom it is to look around.
         return min(longest, _LONGEST_WAIT.total_seconds())
 
-    def _claim(self) -> int:
+    def _claim(self) -> Found:
         # Before anything else: what lands while it looks around may leave something due behind.
         nothing_runs = not self._performer.flights
         self._wake_parked()
         free = self._performer.free
         if free < 1:
             self._timers.look_now_and_then()
-            return 0
+            return Found.NOTHING
         took = self._take(free)
-        if took == free:
-            # Where there is always enough to claim, sleepers are to be woken all the same.
-            self._timers.look_now_and_then()
-        elif self._timers.look():
-            took += self._take(free - took)
-        if not took and nothing_runs:
+        # Where there is always something to claim, sleepers are to be woken all the same.
+        woken = self._timers.look_now_and_then() if took else self._timers.look()
+        if woken or took == free:
+            return Found.MORE
+        if took:
+            return Found.SOME
+        if nothing_runs:
             self.found_nothing.set()
-        return took
+        return Found.NOTHING
 
     def _take(self, free: int) -> int:
+        self._claimed_at = time.monotonic()
         with self._identity.tokens.expecting() as token:
             claimed = claim_due(
                 self._environment, self._identity, free, token, rooms=self._rooms_of_capped()

@@ -17,7 +17,7 @@ from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import claiming_by_steps, starting
 from geneva_drive.storage.dialects.starting import Started
-from geneva_drive.storage.hints import Hints, Write
+from geneva_drive.storage.hints import Hints, Notice, Write
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -101,6 +101,7 @@ class Dialect:
         tables: Tables,
         workflow: Mapping[str, Any],
         execution: Mapping[str, Any] | None,
+        notice: Notice | None,  # noqa: ARG002 - sent on PostgreSQL
     ) -> Started | None:
         """Insert a workflow and its first execution; None if an index refuses the workflow."""
         return starting.without_returning(connection, tables, workflow, execution)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import ARRAY, TEXT, Connection, Integer, TextualSelect, bindparam, text
+from sqlalchemy import Connection, TextualSelect, bindparam, text
 
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.records import (
@@ -19,6 +18,9 @@ from geneva_drive.storage.tables import Tables
 
 # The candidates are found without locks: locking inside each lane would lock far more than is
 # taken. Those that another worker is taking are passed over. The rows are sent in turn.
+# A plan is made when the table may be small, and kept as it grows. What is put into IS TRUE, with
+# something of either side, is no reason to go through an index or all of the table for it: it is
+# the keys that find the rows.
 _STATEMENT = """
 WITH lanes AS (
     SELECT e.id, e.priority{room},
@@ -27,14 +29,14 @@ WITH lanes AS (
     CROSS JOIN LATERAL (
         SELECT id, priority FROM {executions}
         WHERE claimable AND type = lane.type{on_queue}
-        ORDER BY priority DESC, id LIMIT :reach
+        ORDER BY priority DESC, id LIMIT {reach}
     ) e
 ), head AS MATERIALIZED (
     SELECT id, priority, turn FROM lanes{where_room}
-    ORDER BY priority DESC, turn, id LIMIT :reach
+    ORDER BY priority DESC, turn, id LIMIT {reach}
 ), taken AS (
     SELECT e.id, head.turn FROM head JOIN {executions} e ON e.id = head.id
-    WHERE e.claimable
+    WHERE (e.claimable AND head.turn > 0) IS TRUE
     ORDER BY head.priority DESC, head.turn, head.id LIMIT :limit
     FOR UPDATE OF e SKIP LOCKED
 ), claimed AS (
@@ -47,36 +49,39 @@ WITH lanes AS (
 SELECT {columns} FROM claimed e JOIN {workflows} w ON w.id = e.workflow_id
 ORDER BY e.priority DESC, e.turn, e.id
 """
-
-
-_QUEUES = "unnest(CAST(:queues AS text[]), CAST(:rooms AS int[])) AS q(queue, room)"
 # Of each queue no more are looked at than there is room for.
 _PLACE = """, lane.room,
            row_number() OVER (PARTITION BY lane.queue ORDER BY e.priority DESC, e.id) AS place"""
 
 
-@lru_cache(maxsize=8)
-def _statement_for(tables: Tables, by_queue: bool) -> TextualSelect:
+@lru_cache(maxsize=64)
+def _statement_for(tables: Tables, types: int, queues: int | None, reach: int) -> TextualSelect:
+    """Write the statement for so many types and queues.
+
+    It tells how many there are, and how far to look, in its text: the server, which cannot know
+    them from a list or a parameter, would plan it anew each time.
+    """
     executions, workflows = tables.step_executions, tables.workflows
-    lanes = "unnest(CAST(:types AS text[])) AS lane(type)"
+    lanes = f"(VALUES {_each(types, 'CAST(:type_{0} AS text)')}) AS t(type)"
+    if queues is not None:
+        values = _each(queues, "CAST(:queue_{0} AS text), CAST(:room_{0} AS int)")
+        lanes += f", (VALUES {values}) AS q(queue, room)"
     written = _STATEMENT.format(
-        lane="lane.type, lane.queue" if by_queue else "lane.type",
-        lanes=f"(SELECT * FROM {lanes}, {_QUEUES}) AS lane" if by_queue else lanes,
-        room=_PLACE if by_queue else "",
-        where_room=" WHERE place <= room" if by_queue else "",
-        on_queue=" AND queue = lane.queue" if by_queue else "",
+        lane="lane.type" if queues is None else "lane.type, lane.queue",
+        lanes=f"(SELECT * FROM {lanes}) AS lane",
+        room="" if queues is None else _PLACE,
+        where_room="" if queues is None else " WHERE place <= room",
+        on_queue="" if queues is None else " AND queue = lane.queue",
+        reach=reach,
         executions=tables.quoted(executions),
         workflows=tables.quoted(workflows),
         columns=", ".join(
             [f"e.{name}" for name in EXECUTION_COLUMNS] + [f"w.{name}" for name in WORKFLOW_COLUMNS]
         ),
     )
-    binds: list[Any] = [bindparam("types", type_=ARRAY(TEXT))]
-    if by_queue:
-        binds += [bindparam("queues", type_=ARRAY(TEXT)), bindparam("rooms", type_=ARRAY(Integer))]
     return (
         text(written)
-        .bindparams(*binds, bindparam("now", type_=executions.c.started_at.type))
+        .bindparams(bindparam("now", type_=executions.c.started_at.type))
         .columns(
             *(executions.c[name] for name in EXECUTION_COLUMNS),
             *(workflows.c[name] for name in WORKFLOW_COLUMNS),
@@ -84,17 +89,28 @@ def _statement_for(tables: Tables, by_queue: bool) -> TextualSelect:
     )
 
 
+def _each(count: int, row: str) -> str:
+    return ", ".join(f"({row.format(number)})" for number in range(count))
+
+
 def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+    if not wish.types or wish.queues == {}:
+        return []
     values = {
-        "types": list(wish.types),
-        "reach": wish.reach,
         "limit": wish.limit,
         "worker_id": wish.worker_id,
         "claim_token": wish.claim_token,
         "now": wish.now,
     }
-    if wish.queues is not None:
-        values["queues"], values["rooms"] = list(wish.queues), list(wish.queues.values())
-    rows = connection.execute(_statement_for(tables, wish.queues is not None), values)
+    values |= {f"type_{number}": name for number, name in enumerate(wish.types)}
+    for number, (name, room) in enumerate((wish.queues or {}).items()):
+        values |= {f"queue_{number}": name, f"room_{number}": room}
+    statement = _statement_for(
+        tables,
+        len(wish.types),
+        None if wish.queues is None else len(wish.queues),
+        1 << (wish.reach - 1).bit_length(),  # the next power of two: few statements in all
+    )
+    rows = connection.execute(statement, values)
     border = len(EXECUTION_COLUMNS)
     return [(ExecutionRecord.read(row[:border]), WorkflowRecord.read(row[border:])) for row in rows]

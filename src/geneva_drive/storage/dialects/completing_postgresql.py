@@ -35,7 +35,9 @@ _GIVEN = (
 # seen, and nobody deadlocks. A row ends before its successor is inserted, as each part takes its
 # rows from the one before: the index of "one active per workflow" is never violated.
 # What is put into IS TRUE cannot be looked up in an index: it is the keys that find the rows,
-# whatever the statistics say. No two lists are joined: that would be quadratic.
+# whatever the statistics say. No two lists are joined: that would be quadratic. And `few` always
+# holds, but has the planner expect very few rows. A plan is made when the tables may be small and
+# kept as they grow: expecting many rows, it would go through all of a small table for them.
 _STATEMENT = """
 WITH given AS (
     {given}
@@ -48,6 +50,7 @@ WITH given AS (
           AND (w.state = 'ready' AND w.requested IS NULL AND w.updated_at = g.seen_at) IS TRUE
         FOR UPDATE
     ) w
+    WHERE {few}
 ), done AS (
     UPDATE {executions} e
     SET state = 'completed', outcome = 'success', claim_token = NULL, finished_at = %(now)b
@@ -84,12 +87,17 @@ UNION ALL
 SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
 """
 # Asked once for the least urgent of the group; only if that is outranked, for each.
+_FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
 _CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
 _OUTRANKED = """EXISTS (
-        SELECT 1 FROM {executions} u
-        WHERE u.claimable AND u.type = ANY(%(types)b::text[]){on_queue} AND u.priority > {than}
+        SELECT 1 FROM {lanes} CROSS JOIN LATERAL (
+            SELECT 1 FROM {executions} u
+            WHERE u.claimable AND u.type = lane.type{on_queue} AND u.priority > {than} LIMIT 1
+        ) u
     )"""
-_ON_QUEUE = " AND u.queue = ANY(%(queues)b::text[])"
+_TYPES = "unnest(%(types)b::text[]) AS lane(type)"
+_QUEUES = " CROSS JOIN unnest(%(queues)b::text[]) AS q(queue)"
+_ON_QUEUE = " AND u.queue = q.queue"
 
 
 def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
@@ -171,6 +179,7 @@ def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str
         executions=executions,
         workflows=tables.quoted(tables.workflows),
         given=_given(is_one),
+        few=_FEW,
         claims=_claims(claim, executions),
         id_column="id," if is_uuid else "",
         id_value="m.following_id," if is_uuid else "",
@@ -191,9 +200,14 @@ def _given(is_one: bool) -> str:
 def _claims(claim: str, executions: str) -> str:
     if claim == "none":
         return "false"
-    on_queue = _ON_QUEUE if claim == "some queues" else ""
+    by_queue = claim == "some queues"
     least, own = (
-        _OUTRANKED.format(executions=executions, on_queue=on_queue, than=than)
+        _OUTRANKED.format(
+            executions=executions,
+            lanes=_TYPES + (_QUEUES if by_queue else ""),
+            on_queue=_ON_QUEUE if by_queue else "",
+            than=than,
+        )
         for than in ("%(least)b::int", "g.priority")
     )
     return _CLAIMS.format(least=least, own=own)

@@ -13,7 +13,7 @@ from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import claiming_postgresql, completing_postgresql, starting
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.starting import Started
-from geneva_drive.storage.hints import Hints, Notices, Write
+from geneva_drive.storage.hints import Hints, Notice, Notices, Write
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -67,8 +67,9 @@ class PostgreSQL(Dialect):
         tables: Tables,
         workflow: Mapping[str, Any],
         execution: Mapping[str, Any] | None,
+        notice: Notice | None,
     ) -> Started | None:
-        return starting.in_one_statement(connection, tables, workflow, execution)
+        return starting.in_one_statement(connection, tables, workflow, execution, notice)
 
     def hints(self, engine: Engine, channel: str, write: Write) -> Hints:
         # Other drivers, on a user's own engine, have other ways to hear a notice.

@@ -19,7 +19,7 @@ from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import completing_sqlite, starting
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.starting import Started
-from geneva_drive.storage.hints import Counter, Hints, Write
+from geneva_drive.storage.hints import Counter, Hints, Notice, Write
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -112,6 +112,7 @@ class SQLite(Dialect):
         tables: Tables,
         workflow: Mapping[str, Any],
         execution: Mapping[str, Any] | None,
+        notice: Notice | None,  # noqa: ARG002 - sent on PostgreSQL
     ) -> Started | None:
         return starting.on_sqlite(connection, tables, workflow, execution)
 

@@ -12,6 +12,7 @@ from geneva_drive.worker.housekeeping.duty import Round
 
 _BATCH = 500
 _SHORTEST_REST = 0.001
+_NOW_AND_THEN = 0.05  # seconds
 
 
 def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> Round:
@@ -36,7 +37,7 @@ class Timers:
 
     def look(self) -> int:
         """Wake those whose time has come; count them, and note whose time comes next."""
-        self._looks_at = time.monotonic() + self._environment.settings.poll_interval.total_seconds()
+        self._looks_at = time.monotonic() + _NOW_AND_THEN
         self._next = self._read_next()
         if self._next is None or self._next > self._environment.clock.now():
             return 0
@@ -46,9 +47,9 @@ class Timers:
             self._looks_at = time.monotonic()
         return done.changed
 
-    def look_now_and_then(self) -> None:
-        if time.monotonic() >= self._looks_at:
-            self.look()
+    def look_now_and_then(self) -> int:
+        """Look if it has not been done just now: others may have gone to sleep meanwhile."""
+        return self.look() if time.monotonic() >= self._looks_at else 0
 
     def until_next(self, rest: float) -> float:
         """Rest no longer than to the moment at which the next sleeper wakes."""
@@ -59,5 +60,4 @@ class Timers:
 
     def _read_next(self) -> datetime | None:
         store = self._environment.store
-        with store.reading() as connection:
-            return store.executions.next_wake(connection)
+        return store.read_at_once(store.executions.next_wake)
