@@ -70,6 +70,20 @@ def test_whoever_missed_its_own_heartbeat_judges_nobody_for_one_lease(
     assert _beat_through(heartbeat, seconds, 6) == [False, False, False, False, False, True]
 
 
+def test_a_worker_knows_that_it_was_silent_for_longer_than_its_lease(
+    geneva: gd.Drive, seconds: _Seconds
+) -> None:
+    heartbeat = Heartbeat(geneva.environment, Identity(), Flights())
+    heartbeat.register()
+    known = []
+    for later in (59.9, 0.2):
+        seconds.now += later
+        known.append(heartbeat.is_within_lease)
+    heartbeat.beat()
+
+    assert [*known, heartbeat.is_within_lease] == [True, False, True]
+
+
 def test_a_silence_shorter_than_the_lease_counts_too(geneva: gd.Drive, seconds: _Seconds) -> None:
     heartbeat = Heartbeat(geneva.environment, Identity(), Flights())
     heartbeat.register()

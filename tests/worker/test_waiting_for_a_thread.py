@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -82,11 +82,18 @@ def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def _performing(drive: gd.Drive, jam: _Jam) -> Iterator[Performer]:
+def _performing(
+    drive: gd.Drive, jam: _Jam, may_begin: Callable[[], bool] = lambda: True
+) -> Iterator[Performer]:
     """One thread, which runs the first task, and two tasks that wait for it."""
     identity = Identity()
     performer = Performer(
-        drive.environment, identity, concurrency=1, stopping=Stopping(), on_free=lambda: None
+        drive.environment,
+        identity,
+        concurrency=1,
+        stopping=Stopping(),
+        on_free=lambda: None,
+        may_begin=may_begin,
     )
     performer.start()
     performer.take_up(claim_due(drive.environment, identity, limit=3))
@@ -232,3 +239,18 @@ def test_a_worker_that_stops_gives_back_at_once_what_no_thread_has_begun(
 
     assert jam.ran == [(jam.tasks[0].id, 1)]
     assert jam.rows() == [DONE, WAITING, WAITING]
+
+
+def test_a_worker_past_its_lease_begins_nothing_that_it_holds_and_claims_nothing(
+    geneva: gd.Drive, jam: _Jam
+) -> None:
+    is_within_lease = [True]
+    with _performing(geneva, jam, lambda: is_within_lease[0]) as performer:
+        is_within_lease[0] = False
+        assert performer.free == 0
+        jam.release()
+        assert performer.drain(TIME_LIMIT)
+
+    history = [[(e.state, e.attempt_number) for e in task.step_executions] for task in jam.tasks]
+    assert history == [[("completed", 1)], [("scheduled", 1)], [("scheduled", 1)]]
+    assert [task.reload().started_at is not None for task in jam.tasks] == [True, False, False]

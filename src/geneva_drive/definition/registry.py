@@ -54,6 +54,11 @@ def get(type_name: str) -> type[Workflow[Any]] | None:
     return _classes.get(type_name)
 
 
+def types() -> list[str]:
+    with _lock:
+        return sorted(_classes.keys())
+
+
 def all_classes() -> list[type[Workflow[Any]]]:
     with _lock:
         known = dict(_classes.items())

@@ -35,6 +35,15 @@ class Heartbeat:
         now = time.monotonic()
         return now >= self._may_judge_at and not self._was_silent(now)
 
+    @property
+    def is_within_lease(self) -> bool:
+        """Say whether what this worker holds is still its own, as far as it can know.
+
+        One that was suspended for longer wakes up to steps that others have run meanwhile.
+        """
+        lease = self._environment.settings.lease.total_seconds()
+        return time.monotonic() - self._last_beat < lease
+
     def register(self) -> None:
         store = self._environment.store
         store.write(

@@ -36,7 +36,7 @@ class Identity:
         return None if self.queues is None else sorted(self.queues)
 
     def served_types(self) -> Sequence[str]:
-        return sorted(signatures())
+        return registry.types()
 
     def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
         """Say who takes the next step along, under which token.

@@ -54,12 +54,14 @@ class Performer:
         concurrency: int,
         stopping: Stopping,
         on_free: Callable[[], None],
+        may_begin: Callable[[], bool],
     ) -> None:
         self._environment = environment
         self._identity = identity
         self._concurrency = concurrency
         self._stopping = stopping
         self._on_free = on_free
+        self._may_begin = may_begin
         self.flights = Flights()
         self._pace = Pace()
         self._pool = Pool(concurrency, self._perform)
@@ -72,6 +74,8 @@ class Performer:
     @property
     def free(self) -> int:
         """How many executions to claim: for the free threads, and some to hold ready."""
+        if not self._may_begin():
+            return 0
         return self._concurrency + self._pace.ahead() - len(self.flights)
 
     def start(self) -> None:
@@ -91,6 +95,10 @@ class Performer:
         if waiting:
             self._pace.stalled()
         for flight in waiting:
+            self._report(flight, HandedOver(self._environment.clock.now()))
+
+    def _hand_back(self, flight: Flight) -> None:
+        if flight.settle():
             self._report(flight, HandedOver(self._environment.clock.now()))
 
     def drain(self, timeout: float) -> bool:
@@ -118,6 +126,9 @@ class Performer:
             self._pool.submit(flight)
 
     def _perform(self, flight: Flight) -> Flight | None:
+        if not self._may_begin():
+            self._hand_back(flight)
+            return None
         if not flight.start():
             return None
         claimed = flight.claimed

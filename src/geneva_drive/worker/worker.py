@@ -61,6 +61,7 @@ class Worker:
             concurrency=concurrency,
             stopping=self._stopping,
             on_free=self._bell.set,
+            may_begin=lambda: self._heartbeat.is_within_lease,
         )
         self._poller = Poller(environment, self.identity, self._performer, self._bell)
         self._heartbeat = Heartbeat(environment, self.identity, self._performer.flights)
