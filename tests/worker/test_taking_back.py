@@ -239,3 +239,25 @@ def test_a_silent_worker_keeps_its_name_until_the_last_of_its_executions_is_take
     errors = [task.step_executions[0].error_message for task in tasks]
     assert errors == ["Worker box:7 was lost."] * 3
     assert geneva.workers == []
+
+
+def test_what_is_locked_is_left_to_a_later_round_and_keeps_nobody_waiting(
+    geneva: gd.Drive, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite has no locks of rows.")
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    frozen, free = Task.create(), Task.create()
+    _claim_and_die(geneva)
+    with geneva.store.transaction() as connection:
+        geneva.store.workflows.lock(connection, [frozen.id])
+        assert geneva.housekeep() == 1
+        assert rows_of(frozen) == [("work", "in_progress", None)]
+
+    assert rows_of(free)[0] == ("work", "failed", "recovered")
+    assert geneva.housekeep() == 1
+    assert rows_of(frozen)[0] == ("work", "failed", "recovered")

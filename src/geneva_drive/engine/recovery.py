@@ -49,7 +49,9 @@ def take_back(environment: Environment, passing_over: frozenset[Claim] = frozens
         # Once more, in this order: a worker may have signed on and claimed between the two looks.
         newcomers = {w.id for w in store.workers.all(connection, settings.lease) if w.is_alive}
     lost = [record for record in found if record.worker_id not in newcomers]
-    wanted = [record for record in lost if _claim(record) not in passing_over]
+    wanted = _unlocked(
+        environment, [record for record in lost if _claim(record) not in passing_over]
+    )
     names = {worker.id: worker.name for worker in workers}
     endings = [
         _lost(
@@ -71,6 +73,21 @@ def take_back(environment: Environment, passing_over: frozenset[Claim] = frozens
         has_more=has_more,
         passed_over=(passing_over if has_more else frozenset(still_there)) | untaken,
     )
+
+
+def _unlocked(
+    environment: Environment, records: Sequence[ExecutionRecord]
+) -> Sequence[ExecutionRecord]:
+    """Leave to a later round what is locked: by a worker, perhaps, that froze as it committed.
+
+    Until the server gives up on such a worker, whoever waits for its lock takes nothing back.
+    """
+    if not records:
+        return records
+    store = environment.store
+    ids = {record.workflow_id for record in records}
+    free = store.write(lambda connection: store.workflows.unlocked(connection, ids))
+    return [record for record in records if record.workflow_id in free]
 
 
 def give_back(

@@ -60,6 +60,11 @@ class Workflows:
         rows = connection.execute(self._dialect.lock(query))
         return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
 
+    def unlocked(self, connection: Connection, ids: Iterable[Key]) -> set[Key]:
+        """Tell which of them nobody has locked right now."""
+        query = select(self._table.c.id).where(self._table.c.id.in_(sorted(set(ids))))
+        return set(connection.scalars(self._dialect.lock(query, skip_locked=True)))
+
     def move(
         self,
         connection: Connection,
