@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 import signal
 import subprocess
@@ -17,6 +19,7 @@ from tests.cli.conftest import Run, StartWorker, WriteApp
 from tests.cli.served import APP, PROGRAM
 
 _SECONDS = 30
+_THRESHOLDS = gc.get_threshold()
 
 
 def _line(process: subprocess.Popen[str]) -> str:
@@ -144,3 +147,38 @@ def test_a_worker_on_a_database_without_tables_exits_with_5(
     result = run("worker", "--app", write_app("served_app", APP), "--database", url)
 
     assert result.exit_code == 5
+
+
+COLLECTED = """
+import gc
+import geneva_drive as gd
+
+{setting}
+
+class Collected(gd.Workflow):
+    @gd.step
+    def tell(self):
+        print(gc.get_threshold()[0], gc.get_freeze_count() > 0, flush=True)
+"""
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [("", "10000 True\n"), ("gc.set_threshold(500)", "500 False\n")],
+    ids=["by default", "set by the app"],
+)
+def test_a_worker_looks_for_garbage_less_often_unless_the_app_says_how_often(
+    geneva: gd.Drive, start_worker: StartWorker, write_app: WriteApp, setting: str, told: str
+) -> None:
+    write_app("collected", COLLECTED.format(setting=setting))
+    app = importlib.import_module("collected")
+    gc.set_threshold(*_THRESHOLDS)
+    app.Collected.create()
+
+    process = start_worker("--app", "collected")
+    _started, said = _line(process), _line(process)
+    process.terminate()
+    process.communicate(timeout=_SECONDS)
+
+    assert said == told

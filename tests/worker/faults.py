@@ -33,23 +33,26 @@ def outage(*drives: gd.Drive) -> Iterator[None]:
 @contextmanager
 def _unreachable(engine: Engine) -> Iterator[None]:
     driver: Any = engine.dialect.dbapi
+    is_away = True
 
     def refuse(*_: Any) -> None:
-        raise driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
+        if is_away:
+            raise driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
 
     def cut(connection: Connection) -> None:
         # A kept connection is not checked out again, but something has to begin on it.
-        connection.invalidate()
-        lost = driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
-        raise OperationalError("BEGIN", None, lost, connection_invalidated=True)
+        if is_away:
+            connection.invalidate()
+            lost = driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
+            raise OperationalError("BEGIN", None, lost, connection_invalidated=True)
 
     event.listen(engine, "checkout", refuse)
     event.listen(engine, "begin", cut)
     try:
         yield
     finally:
-        event.remove(engine, "begin", cut)
-        event.remove(engine, "checkout", refuse)
+        # They stay: to remove one while another thread calls them is an error over there.
+        is_away = False
 
 
 # Is called right before a COMMIT, with a way to carry it out.

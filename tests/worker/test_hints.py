@@ -420,12 +420,12 @@ def what_the_poller_asks(drive: gd.Drive) -> list[str]:
 
 
 def kind_of(statement: str) -> str:
-    kinds = {"wakes_at IS NOT NULL": "look", "claimable": "claim", "BEGIN IMMEDIATE": "begin"}
+    kinds = {"wakes_at IS NOT NULL": "look", "claimable": "claim"}
     return next((kind for part, kind in kinds.items() if part in statement), statement)
 
 
 IDLE_ROUND = {
-    "sqlite": ["begin", "claim", "look"],
+    "sqlite": ["claim", "look"],
     "postgresql": ["claim", "look"],
     "mysql": ["claim", "look"],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -21,6 +22,9 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.worker.worker import Worker
 
 logger = logging.getLogger(__name__)
+
+_PYTHONS_THRESHOLDS = gc.get_threshold()  # this is imported before the app
+_THRESHOLDS = (10_000, 20, 50)
 
 
 class NothingToServe(InvalidInput):
@@ -93,10 +97,23 @@ def command(
     click.echo(_start_line(drive, worker, concurrency))
     if lifeline is not None:
         hold(lifeline, on_loss=lambda: _stop_alone(stop))
+    _spare_the_collector()
     worker.run()
     if worker.needs_recycling and not stop.was_requested:
         _start_anew(drive)
     logger.info("Worker %s stopped", worker.identity.name)
+
+
+def _spare_the_collector() -> None:
+    """Let Python look for garbage less often, and not among what the app has loaded for good.
+
+    With its defaults, a busy worker spends a sixth of its time on looking. An app that has set it
+    by itself is left alone.
+    """
+    if gc.get_threshold() == _PYTHONS_THRESHOLDS:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*_THRESHOLDS)
 
 
 def _supervise(processes: int, log_level: str) -> None:

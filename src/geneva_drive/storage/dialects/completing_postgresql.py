@@ -86,8 +86,9 @@ SELECT workflow_id, id, attempt_number, claim_token IS NOT NULL FROM added
 UNION ALL
 SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
 """
-# Asked once for the least urgent of the group; only if that is outranked, for each.
 _FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
+# Asked once for the least urgent of the group; only if that is outranked, for each.
+_CLAIMS_OF_ONE = "g.may_claim AND NOT {least}"
 _CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
 _OUTRANKED = """EXISTS (
         SELECT 1 FROM {lanes} CROSS JOIN LATERAL (
@@ -180,7 +181,7 @@ def _statement_for(tables: Tables, driver: str, is_one: bool, claim: str) -> str
         workflows=tables.quoted(tables.workflows),
         given=_given(is_one),
         few=_FEW,
-        claims=_claims(claim, executions),
+        claims=_claims(claim, executions, is_one=is_one),
         id_column="id," if is_uuid else "",
         id_value="m.following_id," if is_uuid else "",
     ).replace("{key}", "uuid" if is_uuid else "bigint")
@@ -197,7 +198,7 @@ def _given(is_one: bool) -> str:
     return f"SELECT * FROM unnest({lists}) AS g({', '.join(name for name, _ in _GIVEN)})"
 
 
-def _claims(claim: str, executions: str) -> str:
+def _claims(claim: str, executions: str, *, is_one: bool) -> str:
     if claim == "none":
         return "false"
     by_queue = claim == "some queues"
@@ -210,4 +211,4 @@ def _claims(claim: str, executions: str) -> str:
         )
         for than in ("%(least)b::int", "g.priority")
     )
-    return _CLAIMS.format(least=least, own=own)
+    return (_CLAIMS_OF_ONE if is_one else _CLAIMS).format(least=least, own=own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from geneva_drive.storage import keys
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
 from geneva_drive.storage.dialects import claiming_by_steps
+from geneva_drive.storage.dialects.sqlite_values import moment_text
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
@@ -29,22 +30,27 @@ _ATTEMPTS = """
 SELECT workflow_id, MAX(attempt_number) FROM {executions}
 WHERE (workflow_id, node_id) IN (VALUES {places}) GROUP BY workflow_id
 """
+# Whose claims they are was looked at under the same lock.
 _DONE = """
 UPDATE {executions} SET state = 'completed', outcome = 'success', claim_token = NULL,
     finished_at = ?
-WHERE id = ? AND state = 'in_progress' AND claim_token = ?
+WHERE id IN ({places}) AND state = 'in_progress'
 """
 _MOVED = """
-UPDATE {workflows} SET state = ?, finished_at = ?, next_step_name = ?, previous_step_name = ?,
-    started_at = COALESCE(started_at, ?), updated_at = ?
-WHERE id = ? AND state = 'ready'
+UPDATE {workflows} SET state = v.column1, finished_at = v.column2, next_step_name = v.column3,
+    previous_step_name = v.column4, started_at = COALESCE(started_at, v.column5),
+    updated_at = v.column6
+FROM (VALUES {rows}) AS v
+WHERE id = v.column7 AND {workflows}.state = 'ready'
 """
 _LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
 _ADDED = """
 INSERT INTO {executions} (id, workflow_id, type, signature, step_name, node_id, slot,
     attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
     recoveries, scheduled_for, created_at, started_at)
-VALUES (?, ?, ?, ?, ?, ?, 'chain', ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
+SELECT column1, column2, column3, column4, column5, column5, 'chain', column6, column7, column8,
+    column9, column10, column11, column12, column13, 0, column14, column15, column16
+FROM (VALUES {rows}) WHERE column1 IS NOT NULL
 """
 
 
@@ -69,7 +75,7 @@ class _Writer:
         }
         self._claimant = batch.claimant
         self._moment = batch.now
-        self._now = _text(batch.now)
+        self._now = moment_text(batch.now)
 
     def still_as_seen(self, completions: Sequence[Completion]) -> list[Completion]:
         ids = [self._key(one.execution.id) for one in completions]
@@ -79,16 +85,13 @@ class _Writer:
             one
             for one in completions
             if found.get(self._key(one.execution.id))
-            == (one.execution.claim_token, _text(one.workflow.updated_at))
+            == (one.execution.claim_token, moment_text(one.workflow.updated_at))
         ]
 
     def end(self, completions: Sequence[Completion]) -> None:
-        done = [
-            (self._now, self._key(one.execution.id), one.execution.claim_token)
-            for one in completions
-        ]
-        self._execute_many(_DONE, done)
-        self._execute_many(_MOVED, [self._moved(one) for one in completions])
+        ids = [self._key(one.execution.id) for one in completions]
+        self._execute(_DONE, [self._now, *ids], places=_places(ids))
+        self._execute_rows(_MOVED, [self._moved(one) for one in completions])
 
     def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
         """Insert what follows; give for each completion what its successor became."""
@@ -109,7 +112,7 @@ class _Writer:
             written[one.execution.id] = Completed(
                 following_id=key, attempt_number=attempt, is_claimed=claimant is not None
             )
-        self._execute_many(_ADDED, rows)
+        self._execute_rows(_ADDED, rows)
         return written
 
     def _attempts(self, followed: Sequence[tuple[Completion, Mapping[str, Any]]]) -> dict[Any, int]:
@@ -134,7 +137,7 @@ class _Writer:
             self._now if following is None else None,
             None if following is None else following["step_name"],
             one.execution.step_name,
-            _text(one.execution.started_at),
+            moment_text(one.execution.started_at),
             self._now,
             self._key(one.workflow.id),
         )
@@ -147,22 +150,20 @@ class _Writer:
         claimant: Claimant | None,
     ) -> tuple[Any, ...]:
         is_due = following["scheduled_for"] <= self._moment
-        name = following["step_name"]
         return (
             self._key(one.workflow.id),
             one.workflow.type,
             following["signature"],
-            name,
-            name,
+            following["step_name"],
             attempt,
             "scheduled" if claimant is None else "in_progress",
             following["queue"],
             following["priority"],
             is_due and claimant is None,
-            None if is_due else _text(following["scheduled_for"]),
+            None if is_due else moment_text(following["scheduled_for"]),
             claimant.worker_id if claimant else None,
             claimant.claim_token if claimant else None,
-            _text(following["scheduled_for"]),
+            moment_text(following["scheduled_for"]),
             self._now,
             self._now if claimant else None,
         )
@@ -189,19 +190,25 @@ class _Writer:
         written = statement.format(**self._names, **parts)
         return self._connection.exec_driver_sql(written, tuple(values))
 
-    def _execute_many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        self._connection.exec_driver_sql(statement.format(**self._names), rows)
+    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write all rows with one statement.
+
+        The driver lets other threads run during each, and has to wait for its turn after it. With
+        rows of nothing added, there are few sizes, whose statements it knows already.
+        """
+        width = len(rows[0])
+        count = 1 << (len(rows) - 1).bit_length()
+        values = [*chain.from_iterable(rows), *[None] * (width * (count - len(rows)))]
+        self._execute(statement, values, rows=_rows_of_places(width, count))
 
     def _key(self, key: Key) -> Any:
         return key.hex if self._is_uuid else key
 
 
+@lru_cache(maxsize=64)
+def _rows_of_places(width: int, count: int) -> str:
+    return ", ".join([f"({', '.join('?' * width)})"] * count)
+
+
 def _places(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _text(moment: datetime | None) -> str | None:
-    """Write a moment as SQLAlchemy does on SQLite."""
-    if moment is None:
-        return None
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")

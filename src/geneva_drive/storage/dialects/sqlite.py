@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -32,6 +34,7 @@ _READS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BUSY_TIMEOUT = timedelta(seconds=30)
+_FIRST_REST, _LONGEST_REST = 0.0005, 0.002
 
 
 class SQLite(Dialect):
@@ -63,12 +66,12 @@ class SQLite(Dialect):
             # The driver would begin transactions by itself, late and deferred.
             dbapi_connection.isolation_level = None
             for pragma in (
-                f"busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}",
-                "journal_mode = WAL",
-                f"synchronous = {synchronous}",
-                "foreign_keys = ON",
+                _patience(),
+                "PRAGMA journal_mode = WAL",
+                f"PRAGMA synchronous = {synchronous}",
+                "PRAGMA foreign_keys = ON",
             ):
-                dbapi_connection.execute(f"PRAGMA {pragma}").close()
+                dbapi_connection.execute(pragma).close()
             record.info["geneva_prepared"] = True
 
     @contextmanager
@@ -131,7 +134,40 @@ def _begin_ours(connection: Connection) -> None:
     # A user's engine may have begun by itself, in the way that SQLAlchemy's manual shows.
     if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]  # it is open
         connection.exec_driver_sql("COMMIT")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    _begin_writing(connection)
+
+
+def _begin_writing(connection: Connection) -> None:
+    """Begin as soon as other processes let us.
+
+    SQLite itself would look again after ever longer rests, in which others take the lock many times
+    over.
+    """
+    driver: Any = connection.connection.dbapi_connection
+    give_up_at = time.monotonic() + BUSY_TIMEOUT.total_seconds()
+    rest = _FIRST_REST
+    driver.execute("PRAGMA busy_timeout = 0").close()
+    try:
+        while not _begins(driver):
+            if time.monotonic() > give_up_at:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # it says what stands in the way
+                return
+            time.sleep(rest)
+            rest = min(rest * 2, _LONGEST_REST)
+    finally:
+        driver.execute(_patience()).close()
+
+
+def _begins(driver: Any) -> bool:
+    try:
+        driver.execute("BEGIN IMMEDIATE").close()
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def _patience() -> str:
+    return f"PRAGMA busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}"
 
 
 def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Dialect, Insert, Table, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import TypeEngine
 
+from geneva_drive.storage.dialects.sqlite_values import plain
 from geneva_drive.storage.hints import Notice
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
@@ -91,31 +92,26 @@ def on_sqlite(
     connection: Connection, tables: Tables, workflow: Row, execution: Row | None
 ) -> Started | None:
     """Start it inside BEGIN IMMEDIATE."""
-    statements = _inserts_for(tables)
-    [row] = tables.keyed([workflow])
-    key = connection.scalar(statements.workflow, row)
+    key = _insert_on_sqlite(connection, tables, tables.workflows, workflow)
     if key is None or execution is None:
         return None if key is None else (key, None)
-    [first] = tables.keyed([{**execution, "workflow_id": key}])
-    return key, connection.scalar(statements.execution, first)
+    first = {**execution, "workflow_id": key}
+    return key, _insert_on_sqlite(connection, tables, tables.step_executions, first)
 
 
-class _Inserts:
-    def __init__(self, tables: Tables) -> None:
-        # Loaded only where it is used; the engine has loaded it by then.
-        from sqlalchemy.dialects import sqlite
-
-        self.workflow: Any = (
-            sqlite.insert(tables.workflows)
-            .on_conflict_do_nothing()
-            .returning(tables.workflows.c.id)
-        )
-        self.execution: Any = insert(tables.step_executions).returning(tables.step_executions.c.id)
-
-
-@lru_cache(maxsize=8)
-def _inserts_for(tables: Tables) -> _Inserts:
-    return _Inserts(tables)
+def _insert_on_sqlite(
+    connection: Connection, tables: Tables, table: Table, values: Row
+) -> Key | None:
+    """Insert a row; None if an index refuses it."""
+    [keyed] = tables.keyed([values])
+    given = {name: plain(value) for name, value in keyed.items() if value is not None}
+    columns, places = ", ".join(given), ", ".join("?" * len(given))
+    found = connection.exec_driver_sql(
+        f"INSERT INTO {tables.quoted(table)} ({columns}) VALUES ({places}) "
+        f"ON CONFLICT DO NOTHING RETURNING id",
+        tuple(given.values()),
+    ).scalar()
+    return keyed.get("id", found) if found is not None else None
 
 
 def without_returning(

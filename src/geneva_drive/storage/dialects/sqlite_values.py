@@ -1,0 +1,24 @@
+"""Values as SQLAlchemy writes them on SQLite, for the statements that do without it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+
+def moment_text(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
+
+
+def plain(value: Any) -> Any:
+    """Give what the driver takes for a value of any of our columns."""
+    match value:
+        case datetime():
+            return moment_text(value)
+        case UUID():
+            return value.hex
+        case _:
+            return value
