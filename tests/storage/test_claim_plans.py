@@ -97,3 +97,25 @@ def test_the_question_for_more_urgent_work_is_answered_from_the_index(
 
     assert f"{TABLE}_claim" in found
     assert not PASSES_OVER_MANY.search(found)
+
+
+@QUEUES
+def test_a_claim_is_planned_once_and_not_each_time(
+    geneva: gd.Drive, crowd: list[Any], database: str, queues: list[str] | None
+) -> None:
+    if database != "postgresql":
+        pytest.skip("Only PostgreSQL plans a prepared statement again if it expects to gain by it.")
+    for _ in range(20):
+        claim(geneva, wish(queues))
+
+    [kept] = geneva.store.write_at_once(
+        lambda connection: connection.execute(
+            text(
+                "SELECT custom_plans, generic_plans FROM pg_prepared_statements "
+                "WHERE statement LIKE '%lanes AS%'"
+            )
+        ).all()
+    )
+
+    # The driver prepares it at its sixth use, and the server looks at five plans before it decides.
+    assert tuple(kept) == (5, 10)
