@@ -8,10 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Connection, Engine, event, text
 
 import geneva_drive as gd
+from geneva_drive.engine import performing
+from geneva_drive.engine.committing import commit_endings
+from geneva_drive.engine.outcome import Returned
 from geneva_drive.storage.claims import Claim
+from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.identity import Identity
 from tests.storage.rows import NOW, Rows
 
 TABLE = "geneva_drive_step_executions"
@@ -119,3 +124,65 @@ def test_a_claim_is_planned_once_and_not_each_time(
 
     # The driver prepares it at its sixth use, and the server looks at five plans before it decides.
     assert tuple(kept) == (5, 10)
+
+
+def complete_one(drive: gd.Drive) -> None:
+    """Claim one of the served ones, and commit its completion."""
+    environment, identity = drive.environment, Identity()
+    [claimed] = claim_due(environment, identity, limit=1)
+    outcome = performing.ending(claimed, Returned(None), may_chain=True)
+    assert commit_endings(environment, [outcome], identity.chaining("token", ())) != [None]
+
+
+@pytest.fixture
+def task(geneva: gd.Drive) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def begin(self) -> None: ...
+
+        @gd.step
+        def end(self) -> None: ...
+
+    Task.create()
+
+
+@pytest.mark.usefixtures("crowd", "task")
+def test_a_completion_finds_its_rows_by_their_keys(geneva: gd.Drive, database: str) -> None:
+    if database == "postgresql":
+        pytest.skip("Its plans are made without knowing the values: see below.")
+    with noted(geneva.engine) as statements:
+        complete_one(geneva)
+    looks = [each for each in statements if each[0].split()[0] in ("SELECT", "UPDATE")]
+    assert len(looks) > 3
+
+    plans = [plan(geneva, *look) for look in looks]
+
+    assert not [each for each in plans if PASSES_OVER_MANY.search(each)]
+
+
+@pytest.mark.usefixtures("crowd", "task")
+def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
+    geneva: gd.Drive, database: str
+) -> None:
+    if database != "postgresql":
+        pytest.skip("Only PostgreSQL keeps a plan that it made without knowing the values.")
+    if geneva.engine.dialect.server_version_info < (15,):  # type: ignore[operator]  # connected
+        pytest.skip("Its statistics cannot be asked for at once.")
+    store = geneva.store
+
+    def force(connection: Connection) -> None:
+        connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
+        connection.connection.driver_connection.prepare_threshold = 0  # type: ignore[union-attr]
+
+    def tell(connection: Connection) -> int:
+        connection.exec_driver_sql("SELECT pg_stat_force_next_flush()")
+        found = connection.exec_driver_sql(
+            f"SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{TABLE}'"
+        )
+        return int(found.scalar_one())
+
+    store.write_at_once(force)
+    before = store.write_at_once(tell)
+    complete_one(geneva)
+
+    assert store.write_at_once(tell) == before

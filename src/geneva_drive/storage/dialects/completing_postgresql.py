@@ -92,9 +92,11 @@ _CLAIMS_OF_ONE = "g.may_claim AND NOT {least}"
 _CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
 _OUTRANKED = """EXISTS (
         SELECT 1 FROM {lanes} CROSS JOIN LATERAL (
-            SELECT 1 FROM {executions} u
-            WHERE u.claimable AND u.type = lane.type{on_queue} AND u.priority > {than} LIMIT 1
-        ) u
+            SELECT u.priority FROM {executions} u
+            WHERE u.claimable AND u.type = lane.type{on_queue}
+            ORDER BY u.priority DESC, u.id LIMIT 1
+        ) top
+        WHERE top.priority > {than}
     )"""
 _TYPES = "unnest(%(types)b::text[]) AS lane(type)"
 _QUEUES = " CROSS JOIN unnest(%(queues)b::text[]) AS q(queue)"

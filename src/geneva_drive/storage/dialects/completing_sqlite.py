@@ -27,21 +27,24 @@ SELECT 1 FROM {executions}
 WHERE claimable = 1 AND type IN ({types}){on_queue} AND priority > ? LIMIT 1
 """
 _ATTEMPTS = """
-SELECT workflow_id, MAX(attempt_number) FROM {executions}
-WHERE (workflow_id, node_id) IN (VALUES {places}) GROUP BY workflow_id
+SELECT v.column1, (
+    SELECT MAX(p.attempt_number) FROM {executions} p
+    WHERE p.workflow_id = v.column1 AND p.node_id = v.column2
+)
+FROM (VALUES {rows}) AS v
 """
 # Whose claims they are was looked at under the same lock.
 _DONE = """
 UPDATE {executions} SET state = 'completed', outcome = 'success', claim_token = NULL,
     finished_at = ?
-WHERE id IN ({places}) AND state = 'in_progress'
+WHERE id IN ({places}) AND +state = 'in_progress'
 """
 _MOVED = """
 UPDATE {workflows} SET state = v.column1, finished_at = v.column2, next_step_name = v.column3,
     previous_step_name = v.column4, started_at = COALESCE(started_at, v.column5),
     updated_at = v.column6
 FROM (VALUES {rows}) AS v
-WHERE id = v.column7 AND {workflows}.state = 'ready'
+WHERE id = v.column7 AND +{workflows}.state = 'ready'
 """
 _LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
 _ADDED = """
@@ -107,7 +110,7 @@ class _Writer:
         for (one, following), key in zip(followed, ids, strict=True):
             may_claim = one.may_claim and (top is None or following["priority"] >= top)
             claimant = self._claimant if may_claim else None
-            attempt = attempts.get(self._key(one.workflow.id), 0) + 1
+            attempt = attempts[self._key(one.workflow.id)] + 1
             rows.append((self._key(key), *self._added(one, following, attempt, claimant)))
             written[one.execution.id] = Completed(
                 following_id=key, attempt_number=attempt, is_claimed=claimant is not None
@@ -119,9 +122,7 @@ class _Writer:
         nodes = [
             (self._key(one.workflow.id), following["step_name"]) for one, following in followed
         ]
-        places = ", ".join(["(?, ?)"] * len(nodes))
-        rows = self._execute(_ATTEMPTS, list(chain.from_iterable(nodes)), places=places)
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: row[1] or 0 for row in self._execute_rows(_ATTEMPTS, nodes)}
 
     def _new_ids(self, count: int) -> list[Key]:
         if self._is_uuid:
@@ -190,8 +191,8 @@ class _Writer:
         written = statement.format(**self._names, **parts)
         return self._connection.exec_driver_sql(written, tuple(values))
 
-    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Write all rows with one statement.
+    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Any:
+        """Give all rows to one statement.
 
         The driver lets other threads run during each, and has to wait for its turn after it. With
         rows of nothing added, there are few sizes, whose statements it knows already.
@@ -199,7 +200,7 @@ class _Writer:
         width = len(rows[0])
         count = 1 << (len(rows) - 1).bit_length()
         values = [*chain.from_iterable(rows), *[None] * (width * (count - len(rows)))]
-        self._execute(statement, values, rows=_rows_of_places(width, count))
+        return self._execute(statement, values, rows=_rows_of_places(width, count))
 
     def _key(self, key: Key) -> Any:
         return key.hex if self._is_uuid else key
