@@ -177,7 +177,7 @@ def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
     def tell(connection: Connection) -> int:
         connection.exec_driver_sql("SELECT pg_stat_force_next_flush()")
         found = connection.exec_driver_sql(
-            f"SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{TABLE}'"
+            f"SELECT seq_scan FROM pg_stat_user_tables WHERE relname = '{TABLE}'"
         )
         return int(found.scalar_one())
 
