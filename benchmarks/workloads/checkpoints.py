@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 import psycopg
 import pymysql
-from sqlalchemy import bindparam, make_url
+from sqlalchemy import make_url
 
 import geneva_drive as gd
 from benchmarks import places
@@ -19,6 +19,11 @@ from geneva_drive.worker.identity import Identity
 
 _TABLE = "CREATE TABLE floor_cursors (id integer PRIMARY KEY, position integer NOT NULL)"
 _ROW = "INSERT INTO floor_cursors (id, position) VALUES (1, 0)"
+_CHECKPOINT = {
+    database: f"UPDATE geneva_drive_step_executions SET metadata = {mark} "
+    f"WHERE id = {mark} AND claim_token = {mark}"
+    for database, mark in {"postgresql": "%b", "mariadb": "%s", "sqlite": "?"}.items()
+}
 
 Statement = Callable[[str, tuple[int, ...]], object]
 
@@ -34,19 +39,14 @@ def ours(database: str, commits: int) -> float:
         drive.migrate()
         Sleeping.using(drive).create()
         [claimed] = claim_due(drive.environment, Identity(), limit=1)
-        store, executions = drive.store, drive.store.tables.step_executions
-        update = (
-            executions.update()
-            .where(
-                executions.c.id == claimed.execution.id,
-                executions.c.claim_token == claimed.claim_token,
-            )
-            .values(metadata=bindparam("cursor"))
-        )
+        store = drive.store
+        key, token = claimed.execution.id, claimed.claim_token
         began = time.perf_counter()
         for position in range(commits):
-            values = {"cursor": str(position)}
-            count = store.write_at_once(lambda c, values=values: c.execute(update, values).rowcount)
+            values = (str(position), key, token)
+            count = store.write_at_once(
+                lambda c, values=values: c.exec_driver_sql(_CHECKPOINT[database], values).rowcount
+            )
             assert count == 1, "the claim was lost"
         rate = commits / (time.perf_counter() - began)
         drive.close()

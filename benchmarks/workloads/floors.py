@@ -55,8 +55,8 @@ WITH ok AS (
 INSERT INTO geneva_drive_step_executions (workflow_id, type, signature, step_name, node_id, slot,
     attempt_number, state, queue, priority, claimable, worker_id, claim_token, recoveries,
     scheduled_for, created_at, started_at)
-SELECT id, 'Floor', 'x', %(name)s, %(name)s, 'chain', 1, 'in_progress', 'default', 0, false, 'floor',
-    'token', 0, now(), now(), now()
+SELECT id, 'Floor', 'x', %(name)s, %(name)s, 'chain', 1, 'in_progress', 'default', 0, false,
+    'floor', 'token', 0, now(), now(), now()
 FROM moved RETURNING id
 """
 _INSERT_AND_NOTIFY = (
