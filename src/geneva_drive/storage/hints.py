@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
@@ -44,6 +44,8 @@ class Notice:
 class Hints:
     """What a database has to offer: here nothing, as on MySQL."""
 
+    are_heard = False  # by workers of other processes
+
     def send(self) -> None:
         """Tell the workers of other processes that something may be due."""
 
@@ -59,15 +61,13 @@ class Hints:
         return None
 
 
-class Watch:
+class Watch(Protocol):
     """Waits for hints on a thread of its own, from `run` to `stop`; `close` comes last."""
 
     def run(self) -> None:
         """Ring until stopped; return earlier where hints will never be heard."""
-        raise NotImplementedError
 
-    def stop(self) -> None:
-        raise NotImplementedError
+    def stop(self) -> None: ...
 
     def close(self) -> None:
         """Let go of what it holds, once nobody runs it any more."""
@@ -85,6 +85,8 @@ def _taken_out(connection: Connection) -> Any:
 
 class Notices(Hints):
     """PostgreSQL's NOTIFY and LISTEN."""
+
+    are_heard = True
 
     def __init__(
         self,
@@ -132,7 +134,7 @@ def _notify(connection: Connection, channel: str, sender: str) -> None:
     connection.execute(_NOTIFY, {"channel": channel, "sender": sender})
 
 
-class _Listening(Watch):
+class _Listening:
     def __init__(
         self, engine: Engine, channel: str, own_sender: str, ring: Callable[[], None]
     ) -> None:
@@ -198,6 +200,8 @@ def _wait(selector: selectors.BaseSelector, longest: timedelta) -> list[Any]:
 class Counter(Hints):
     """SQLite's counter of changes made by other connections, in this process and others."""
 
+    are_heard = True
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -205,7 +209,7 @@ class Counter(Hints):
         return _Counting(self._engine, ring)
 
 
-class _Counting(Watch):
+class _Counting:
     def __init__(self, engine: Engine, ring: Callable[[], None]) -> None:
         self._engine = engine
         self._ring = ring
@@ -226,3 +230,6 @@ class _Counting(Watch):
 
     def stop(self) -> None:
         self._stopping.set()
+
+    def close(self) -> None:
+        """Its connection was closed when it ended."""

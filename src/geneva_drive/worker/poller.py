@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 _FIRST_REST = 0.01
 _GATHERED = 0.01
+_LIVELY_FOR = 0.5
 # What was claimed ahead and found no free thread for so long was claimed too early.
 _LONGEST_WAIT = timedelta(seconds=1)
 
@@ -51,7 +52,8 @@ class Poller:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         self._timers = Timers(environment, identity.served_queues())
-        self._claimed_at = -math.inf
+        self._claimed_at = self._found_at = -math.inf
+        self._is_told = environment.wakeups.hints.are_heard
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def start(self) -> None:
@@ -69,7 +71,7 @@ class Poller:
             self._bell.clear()
             try:
                 found = self._claim()
-                rest = min(rest * 2, longest) if found is Found.NOTHING else _FIRST_REST
+                rest = self._next_rest(found, rest, longest)
                 pause = self._pause(found, rest, longest)
             except Exception:
                 # A database that is away is waited for; the heartbeat reports it as well.
@@ -80,6 +82,15 @@ class Poller:
                 # One hint may stand for several that follow shortly.
                 rest = _FIRST_REST
                 self._gather()
+
+    def _next_rest(self, found: Found, rest: float, longest: float) -> float:
+        if found is not Found.NOTHING:
+            self._found_at = time.monotonic()
+            return _FIRST_REST
+        # Where nobody tells of it, what comes next after something is likely to come soon.
+        if not self._is_told and time.monotonic() - self._found_at < _LIVELY_FOR:
+            return _FIRST_REST
+        return min(rest * 2, longest)
 
     def _gather(self) -> None:
         """While steps are under way, claim what becomes due within a moment at once."""
