@@ -150,9 +150,12 @@ def test_nothing_of_the_bench_is_left_after_a_signal(geneva: gd.Drive, number: i
             "GENEVA_DATABASE_URL": geneva.engine.url.render_as_string(hide_password=False),
         },
     ) as process:
-        wait_until(lambda: _tables(geneva), "the tables of the bench")
-        process.send_signal(number)
-        said, errors = process.communicate(timeout=_SECONDS)
+        try:
+            wait_until(lambda: _tables(geneva), "the tables of the bench")
+            process.send_signal(number)
+            said, errors = process.communicate(timeout=_SECONDS)
+        finally:
+            process.kill()  # nothing, if it has ended as it should
 
     assert (process.returncode, said) == (130, "")
     assert errors == "Interrupted. The tables geneva_bench_* are dropped.\n"
