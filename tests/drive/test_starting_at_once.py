@@ -11,10 +11,12 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.creating import Created, NewWorkflow, start
+from geneva_drive.storage.hints import Hints
 from geneva_drive.testing import speedrun
 
 T = TypeVar("T")
@@ -80,7 +82,7 @@ def test_what_start_says_of_a_new_workflow_is_what_is_stored(
         idempotency_key="call 1",
     )
 
-    answer = start(store, new, NOW)
+    answer = start(store, new, NOW, Hints())
 
     assert isinstance(answer, Created)
     with store.reading() as connection:
@@ -193,3 +195,15 @@ def test_a_start_on_postgresql_is_one_statement(geneva: gd.Drive, database: str)
     Signup.create(ADA, idempotency_key="call 1")
 
     assert statements == ["WITH"]
+
+
+def test_a_hero_type_that_is_too_long_is_refused_and_not_cut(
+    geneva: gd.Drive, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite takes text of any length.")
+
+    with pytest.raises(DBAPIError):
+        Signup.create(gd.HeroRef("x" * 192, "1"))
+
+    assert Signup.ongoing().count() == 0

@@ -365,6 +365,25 @@ def test_a_database_that_is_away_around_the_body_blames_nobody(
     assert names(geneva) == ["Ada"]
 
 
+def test_a_body_that_costs_its_own_connection_each_time_is_not_run_for_ever(
+    geneva: gd.Drive, users: None, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite has no connection to lose.")
+    runs: list[int] = []
+
+    def lose_the_connection(self: gd.Workflow[Any], session: Session) -> None:
+        runs.append(self.attempt)
+        session.connection().connection.dbapi_connection.close()  # type: ignore[union-attr]
+
+    workflow = signing_up(lose_the_connection)
+    drain(geneva)
+
+    assert workflow.reload().state == "paused"
+    assert runs == [attempt for attempt in (1, 2, 3, 4) for _ in range(5)]
+    assert names(geneva) == []
+
+
 def test_an_interrupt_rolls_back_and_gives_the_execution_back(
     geneva: gd.Drive, users: None
 ) -> None:

@@ -150,6 +150,20 @@ def test_a_read_only_database_is_not_migrated(
     )
 
 
+def test_a_file_that_stops_being_a_database_is_told_at_once(
+    sqlite_database: str, tmp_path: Path, open_drive: OpenDrive
+) -> None:
+    file = tmp_path / "geneva.db"
+    drive = open_drive(f"sqlite:///{file}")
+    drive.migrate()
+    store = drive.store
+    drive.engine.dispose()
+    file.write_text("Dear reader, " * 1000)
+
+    with pytest.raises(gd.errors.DatabaseUnavailable, match="file is not a database"):
+        store.write(lambda connection: store.workers.forget(connection, ["nobody"]))
+
+
 def test_a_file_that_is_not_a_database_is_named(
     sqlite_database: str, tmp_path: Path, open_drive: OpenDrive
 ) -> None:

@@ -263,6 +263,24 @@ def test_notices_that_follow_shortly_are_left_out(
     assert len(heard()) == 2  # at 100.0 and 100.006; 100.011 is within the time of the second
 
 
+def test_a_start_that_is_refused_keeps_no_other_notice_back(
+    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+) -> None:
+    moment = [100.0]
+    wakeups = geneva.environment.wakeups
+    wakeups.hints = Notices(geneva.engine, CHANNEL, geneva.store.write, clock=lambda: moment[0])
+    Task.create(idempotency_key="one")
+    assert len(heard()) == 1
+
+    moment[0] = 200.0
+    Task.create(idempotency_key="one")
+    assert heard() == []
+    Task.create()
+    Task.create()
+
+    assert len(heard()) == 1
+
+
 def test_a_drives_own_notices_wake_its_workers_no_second_time(
     postgresql: str, geneva: gd.Drive
 ) -> None:

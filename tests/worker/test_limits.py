@@ -51,8 +51,7 @@ def test_a_queue_has_a_limit_over_two_workers(geneva: gd.Drive, make_drive: Make
             gauge.pass_through()
 
         @gd.step
-        def index(self) -> None:
-            gauge.pass_through()
+        def index(self) -> None: ...  # meets nobody: the last two may be of one workflow
 
     for _ in range(6):
         Load.create()

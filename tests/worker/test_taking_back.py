@@ -8,6 +8,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
+from geneva_drive.engine import recovery
 from geneva_drive.testing import crash_after, drain, expire_leases
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
@@ -261,3 +262,23 @@ def test_what_is_locked_is_left_to_a_later_round_and_keeps_nobody_waiting(
     assert rows_of(free)[0] == ("work", "failed", "recovered")
     assert geneva.housekeep() == 1
     assert rows_of(frozen)[0] == ("work", "failed", "recovered")
+
+
+def test_many_that_are_locked_do_not_stand_in_the_way_of_those_behind_them(
+    geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite has no locks of rows.")
+    monkeypatch.setattr(recovery, "_BATCH", 2)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    tasks = [Task.create() for _ in range(7)]
+    _claim_and_die(geneva)
+    with geneva.store.transaction() as connection:
+        geneva.store.workflows.lock(connection, [task.id for task in tasks[:5]])
+        assert geneva.housekeep() == 2
+
+    assert geneva.housekeep() == 5

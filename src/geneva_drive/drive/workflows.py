@@ -26,6 +26,7 @@ from geneva_drive.errors import (
     WorkflowNotFound,
 )
 from geneva_drive.storage import keys
+from geneva_drive.storage.hints import Hints
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -148,11 +149,11 @@ class Workflows(Generic[W]):
         now = self._drive.clock.now()
         wakeups = self._drive.environment.wakeups
         if joined is None and store.database.is_joined:
-            answer = creating.start(store, new, now)
+            answer = creating.start(store, new, now, Hints())  # told once that is committed
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
             return answer
         if joined is None:
-            answer = creating.start(store, new, now, wakeups.hints.along())
+            answer = creating.start(store, new, now, wakeups.hints)
             self._announce(answer, wakeups.ring_here)
             return answer
         connection = joining.connection_of(joined, store.database.engine)

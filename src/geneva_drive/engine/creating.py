@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -14,7 +15,7 @@ from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.engine.change import scheduled
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.hints import Notice
+from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
     WORKFLOW_COLUMNS,
@@ -66,25 +67,33 @@ class Refused:
 Answer = Created | Existing | Refused
 
 
-def start(store: Store, new: NewWorkflow, now: datetime, notice: Notice | None = None) -> Answer:
+def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
     """Create a workflow in a transaction of its own, in as few round trips as it takes.
 
-    The notice is sent along, where that can be.
+    Where that can be, the hint that it is due is sent with it.
     """
     workflow, execution = _planned(new, now)
     for _ in range(_MAX_TRIES):
-        started = store.write_at_once(
-            lambda connection: store.database.dialect.start(
-                connection, store.tables, workflow, execution, notice
-            )
+        notice = hints.along() if execution else None
+        write = partial(
+            store.database.dialect.start,
+            tables=store.tables,
+            workflow=workflow,
+            execution=execution,
+            notice=notice,
         )
+        started = store.write_at_once(write)
         if started is not None:
+            if notice is not None:
+                hints.went_along()
             return _created(workflow, execution, *started)
         found = store.read(lambda connection: _find(connection, store, new))
         if found is not None:
             return found
         # What stood in its way has ended meanwhile.
-    return store.write(lambda connection: create(connection, store, new, now))
+    answer = store.write(lambda connection: create(connection, store, new, now))
+    hints.send()
+    return answer
 
 
 def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Answer:

@@ -90,6 +90,7 @@ class Run:
         self._instance = start_executing(definition.workflow_class, context)
         self._started = time.monotonic()
         self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
+        self.has_begun = False  # its body, at least once
 
     @property
     def node(self) -> Node | None:
@@ -121,6 +122,7 @@ class Run:
         self, *arguments: Any, finish: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
         """Run hooks and body; `finish` is called last, as part of the body."""
+        self.has_begun = True
         node = self._require_node()
         result = None  # for an around-hook that swallows what the body raised
         try:

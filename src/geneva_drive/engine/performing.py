@@ -148,7 +148,9 @@ def _perform_in_transaction(
             database = environment.store.database
             if database.is_unreachable(error):
                 if not remaining:
-                    return Concluded(Lost(f"The database was away: {error.orig}", None))
+                    # Counted once the body has run: it may be what costs it its connection.
+                    limit = environment.settings.max_recoveries if run.has_begun else None
+                    return Concluded(Lost(f"The database was away: {error.orig}", limit))
             elif not (remaining and database.is_transient(error)):
                 return Concluded(run.conclude(Failed(error)))
         # What took the transaction away (a server that restarts, a lock) may take the next one too.

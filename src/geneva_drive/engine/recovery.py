@@ -31,9 +31,14 @@ class Taken:
     count: int
     has_more: bool
     passed_over: frozenset[Claim]  # of which nothing can be recorded, so far as is known
+    locked: frozenset[Claim]  # left alone until all others were looked at
 
 
-def take_back(environment: Environment, passing_over: frozenset[Claim] = frozenset()) -> Taken:
+def take_back(
+    environment: Environment,
+    passing_over: frozenset[Claim] = frozenset(),
+    locked: frozenset[Claim] = frozenset(),
+) -> Taken:
     """Schedule again a batch of what workers hold that are silent past the lease.
 
     What was tried and is still there next time is passed over: it would be refused again, and
@@ -43,15 +48,15 @@ def take_back(environment: Environment, passing_over: frozenset[Claim] = frozens
     with store.reading() as connection:
         workers = store.workers.all(connection, settings.lease)
         living = [worker.id for worker in workers if worker.is_alive]
-        limit = _BATCH + len(passing_over)
+        limit = _BATCH + len(passing_over) + len(locked)
         found = store.executions.held_by_none_of(connection, living, limit)
     with store.reading() as connection:
         # Once more, in this order: a worker may have signed on and claimed between the two looks.
         newcomers = {w.id for w in store.workers.all(connection, settings.lease) if w.is_alive}
     lost = [record for record in found if record.worker_id not in newcomers]
-    wanted = _unlocked(
-        environment, [record for record in lost if _claim(record) not in passing_over]
-    )
+    free = [record for record in lost if _claim(record) not in passing_over | locked]
+    wanted = _unlocked(environment, free)
+    locked |= {_claim(record) for record in free} - {_claim(record) for record in wanted}
     names = {worker.id: worker.name for worker in workers}
     endings = [
         _lost(
@@ -72,6 +77,7 @@ def take_back(environment: Environment, passing_over: frozenset[Claim] = frozens
         count=_count(applied),
         has_more=has_more,
         passed_over=(passing_over if has_more else frozenset(still_there)) | untaken,
+        locked=locked if has_more else frozenset(),
     )
 
 

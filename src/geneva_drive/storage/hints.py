@@ -53,6 +53,9 @@ class Hints:
         """Give the notice to be sent along with what is about to be written, if one is due."""
         return None
 
+    def went_along(self) -> None:
+        """Hear that it was sent: for a moment, it stands for others."""
+
     def send_within(self, connection: Connection) -> None:
         """Let a hint go out with the commit of a caller's transaction, of which we are not told."""
 
@@ -104,23 +107,27 @@ class Notices(Hints):
         self._sender = secrets.token_hex(8)
 
     def send(self) -> None:
-        if not self._is_due():
-            return
+        with self._lock:
+            now = self._clock()
+            if not self._is_due(now):
+                return
+            self._sent_at = now
         try:
             self._write(lambda connection: _notify(connection, self._channel, self._sender))
         except (StorageError, DBAPIError) as error:
             logger.debug("No notice was sent: %s", error)
 
     def along(self) -> Notice | None:
-        return Notice(self._channel, self._sender) if self._is_due() else None
-
-    def _is_due(self) -> bool:
         with self._lock:
-            now = self._clock()
-            if now - self._sent_at < COALESCED.total_seconds():
-                return False
-            self._sent_at = now
-            return True
+            is_due = self._is_due(self._clock())
+        return Notice(self._channel, self._sender) if is_due else None
+
+    def went_along(self) -> None:
+        with self._lock:
+            self._sent_at = self._clock()
+
+    def _is_due(self, now: float) -> bool:
+        return now - self._sent_at >= COALESCED.total_seconds()
 
     def send_within(self, connection: Connection) -> None:
         # Without a sender: nobody will tell us of the commit, so that our own workers listen too.

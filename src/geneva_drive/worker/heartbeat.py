@@ -62,8 +62,9 @@ class Heartbeat:
 
     def beat(self) -> None:
         store = self._environment.store
+        asked_at = time.monotonic()  # it may be frozen before it hears the answer
         is_known = store.write(lambda connection: store.workers.beat(connection, self._identity.id))
-        self._note_silence()
+        self._note_silence(asked_at)
         if not is_known:
             logger.warning(
                 "Worker %s had been silent past its lease and was given up; it goes on anew",
@@ -76,11 +77,11 @@ class Heartbeat:
         store = self._environment.store
         store.write(lambda connection: store.workers.stop(connection, self._identity.id))
 
-    def _note_silence(self) -> None:
+    def _note_silence(self, beaten_at: float) -> None:
         now = time.monotonic()
         if self._was_silent(now):
             self._may_judge_at = now + self._environment.settings.lease.total_seconds()
-        self._last_beat = now
+        self._last_beat = beaten_at
 
     def _was_silent(self, now: float) -> bool:
         """Say whether a heartbeat was missed, well before others could see it by the lease.

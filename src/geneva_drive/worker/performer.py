@@ -186,6 +186,7 @@ class Performer:
     def _may_chain(self, claimed: Claimed) -> bool:
         return (
             not self._stopping.begun.is_set()
+            and self._may_begin()
             and claimed.chain_length < MAX_CHAIN_LENGTH
             and time.monotonic() - claimed.chained_since < MAX_CHAIN_SECONDS
         )

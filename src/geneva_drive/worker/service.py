@@ -22,9 +22,17 @@ class Service(Protocol):
 class Periodic:
     """Does something again and again on a thread of its own."""
 
-    def __init__(self, name: str, every: timedelta, action: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        name: str,
+        every: timedelta,
+        action: Callable[[], object],
+        *,
+        after_failure: timedelta | None = None,
+    ) -> None:
         self.name = name
         self._every = every.total_seconds()
+        self._after_failure = min(every, after_failure or every).total_seconds()
         self._action = action
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"geneva-{name}", daemon=True)
@@ -37,9 +45,12 @@ class Periodic:
         self._thread.join(timeout)
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._every):
+        pause = self._every
+        while not self._stopping.wait(pause):
+            pause = self._every
             try:
                 self._action()
             except Exception:
                 # One bad round (a database hiccup) must not end the heartbeat.
-                logger.exception("%s failed; next try in %ss", self.name, self._every)
+                pause = self._after_failure
+                logger.exception("%s failed; next try in %ss", self.name, pause)

@@ -8,6 +8,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -26,6 +27,7 @@ from geneva_drive.worker.service import Periodic, Service
 
 logger = logging.getLogger(__name__)
 
+_BEATEN_AGAIN_AFTER = timedelta(seconds=1)
 _LAST_COMMIT = 5.0  # seconds that giving back may take when the worker stops
 
 
@@ -69,7 +71,12 @@ class Worker:
         self._stop_requests: queue.SimpleQueue[None] = queue.SimpleQueue()
         settings = environment.settings
         self._services: list[Service] = [
-            Periodic("heartbeat", settings.heartbeat_interval, self._heartbeat.beat),
+            Periodic(
+                "heartbeat",
+                settings.heartbeat_interval,
+                self._heartbeat.beat,
+                after_failure=_BEATEN_AGAIN_AFTER,  # nothing begins until it is heard
+            ),
             *(
                 Periodic(duty.name, duty.every, partial(self._do, duty))
                 for duty in duties(settings, lambda: self._heartbeat.may_judge)

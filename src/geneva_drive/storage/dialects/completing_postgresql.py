@@ -35,9 +35,7 @@ _GIVEN = (
 # seen, and nobody deadlocks. A row ends before its successor is inserted, as each part takes its
 # rows from the one before: the index of "one active per workflow" is never violated.
 # What is put into IS TRUE cannot be looked up in an index: it is the keys that find the rows,
-# whatever the statistics say. No two lists are joined: that would be quadratic. And `few` always
-# holds, but has the planner expect very few rows. A plan is made when the tables may be small and
-# kept as they grow: expecting many rows, it would go through all of a small table for them.
+# whatever the statistics say. No two lists are joined: that would be quadratic.
 _STATEMENT = """
 WITH given AS (
     {given}
@@ -86,6 +84,8 @@ SELECT workflow_id, id, attempt_number, claim_token IS NOT NULL FROM added
 UNION ALL
 SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
 """
+# It always holds, but has the planner expect very few rows. A plan is made when the tables may be
+# small and kept as they grow: expecting many rows, it would go through all of a small table.
 _FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
 # Asked once for the least urgent of the group; only if that is outranked, for each.
 _CLAIMS_OF_ONE = "g.may_claim AND NOT {least}"

@@ -148,9 +148,9 @@ def _begin_writing(connection: Connection) -> None:
     rest = _FIRST_REST
     driver.execute("PRAGMA busy_timeout = 0").close()
     try:
-        while not _begins(driver):
-            if time.monotonic() > give_up_at:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # it says what stands in the way
+        while (error := _begin(driver)) is not None:
+            if "is locked" not in str(error) or time.monotonic() > give_up_at:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # which says it in SQLAlchemy's way
                 return
             time.sleep(rest)
             rest = min(rest * 2, _LONGEST_REST)
@@ -158,12 +158,12 @@ def _begin_writing(connection: Connection) -> None:
         driver.execute(_patience()).close()
 
 
-def _begins(driver: Any) -> bool:
+def _begin(driver: Any) -> sqlite3.Error | None:
     try:
         driver.execute("BEGIN IMMEDIATE").close()
-    except sqlite3.OperationalError:
-        return False
-    return True
+    except sqlite3.Error as error:
+        return error
+    return None
 
 
 def _patience() -> str:

@@ -43,27 +43,34 @@ def in_one_statement(
     notice: Notice | None,
 ) -> Started | None:
     """Start it on PostgreSQL, and have the notice sent if it was started."""
-    values = _given("w", tables, workflow)
-    if execution is not None:
-        values |= _given("e", tables, execution)
-        if notice is not None:
-            values |= {"channel": notice.channel, "sender": notice.sender}
-    statement = _statement_for(tables, connection.dialect, tuple(values))
+    first = _given(tables, workflow)
+    second = {} if execution is None else _given(tables, execution)
+    statement = _statement_for(
+        tables, connection.dialect, tuple(first), tuple(second), tells=notice is not None
+    )
+    values = {f"w_{name}": value for name, value in first.items()}
+    values |= {f"e_{name}": value for name, value in second.items()}
+    if notice is not None:
+        values |= {"channel": notice.channel, "sender": notice.sender}
     found = connection.exec_driver_sql(statement, values).first()
     return None if found is None else (found[0], found[1])
 
 
-def _given(prefix: str, tables: Tables, row: Row) -> dict[str, Any]:
-    """Name the values of a row, but for those that a column has by itself."""
+def _given(tables: Tables, row: Row) -> dict[str, Any]:
+    """Give the values of a row, but for those that a column has by itself."""
     [keyed] = tables.keyed([row])
-    return {f"{prefix}_{name}": value for name, value in keyed.items() if value is not None}
+    return {name: value for name, value in keyed.items() if value is not None}
 
 
 @lru_cache(maxsize=64)
-def _statement_for(tables: Tables, dialect: Dialect, names: tuple[str, ...]) -> str:
-    workflow, execution = (
-        [name[2:] for name in names if name.startswith(prefix)] for prefix in ("w_", "e_")
-    )
+def _statement_for(
+    tables: Tables,
+    dialect: Dialect,
+    workflow: tuple[str, ...],
+    execution: tuple[str, ...],
+    *,
+    tells: bool,
+) -> str:
     template = _IN_ONE if execution else _ALONE
     written = template.format(
         workflows=tables.quoted(tables.workflows),
@@ -72,7 +79,7 @@ def _statement_for(tables: Tables, dialect: Dialect, names: tuple[str, ...]) -> 
         workflow_values=_placeholders("w_", tables.workflows, workflow, dialect),
         execution_columns=", ".join(execution),
         execution_values=_placeholders("e_", tables.step_executions, execution, dialect),
-        notice=_NOTICE if "channel" in names else "",
+        notice=_NOTICE if tells else "",
     )
     # As in the fast commit: other drivers know only %s.
     return written if dialect.driver == "psycopg" else written.replace(")b", ")s")
@@ -84,8 +91,8 @@ def _placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Dial
 
 def _kind(column_type: TypeEngine[Any], dialect: Dialect) -> str:
     # A cast to a text of some length would cut a longer one off; written into it, it is refused.
-    is_text = column_type.python_type is str
-    return "text" if is_text else str(column_type.compile(dialect))
+    kind = str(column_type.compile(dialect))
+    return "text" if kind.startswith("VARCHAR") else kind
 
 
 def on_sqlite(
@@ -103,15 +110,15 @@ def _insert_on_sqlite(
     connection: Connection, tables: Tables, table: Table, values: Row
 ) -> Key | None:
     """Insert a row; None if an index refuses it."""
-    [keyed] = tables.keyed([values])
-    given = {name: plain(value) for name, value in keyed.items() if value is not None}
+    row = _given(tables, values)
+    given = {name: plain(value) for name, value in row.items()}
     columns, places = ", ".join(given), ", ".join("?" * len(given))
     found = connection.exec_driver_sql(
         f"INSERT INTO {tables.quoted(table)} ({columns}) VALUES ({places}) "
         f"ON CONFLICT DO NOTHING RETURNING id",
         tuple(given.values()),
     ).scalar()
-    return keyed.get("id", found) if found is not None else None
+    return None if found is None else row.get("id", found)
 
 
 def without_returning(

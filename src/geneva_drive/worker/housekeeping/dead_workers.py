@@ -17,12 +17,13 @@ class DeadWorkers:
     def __init__(self, may_judge: Callable[[], bool]) -> None:
         self._may_judge = may_judge
         self._passed_over: frozenset[Claim] = frozenset()
+        self._locked: frozenset[Claim] = frozenset()
 
     def __call__(self, environment: Environment) -> Round:
         if not self._may_judge():
             return Round(0, has_more=False)
-        taken = recovery.take_back(environment, self._passed_over)
-        self._passed_over = taken.passed_over
+        taken = recovery.take_back(environment, self._passed_over, self._locked)
+        self._passed_over, self._locked = taken.passed_over, taken.locked
         return Round(taken.count, taken.has_more)
 
 
