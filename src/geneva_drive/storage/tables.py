@@ -43,15 +43,6 @@ MYSQL_NAMES = ("mysql", "mariadb")
 # A step's own key is made of two names.
 LIMIT_KEY_LENGTH = 400
 
-# Rows of the queue are rewritten as they move on: room on the page keeps the rewrite beside the
-# original, and early vacuuming keeps the queue's index short.
-HOT_TABLE = {
-    "fillfactor": 85,
-    "autovacuum_vacuum_scale_factor": 0.02,
-    "autovacuum_vacuum_threshold": 1000,
-    "autovacuum_analyze_scale_factor": 0.02,
-}
-
 
 class Tables:
     """The tables of one Drive, under its prefix and with its kind of key."""
@@ -265,7 +256,6 @@ class Tables:
                 "AND wakes_at IS NULL)",
                 name=f"{self.prefix}step_executions_limit_is_ahead",
             ),
-            postgresql_with=HOT_TABLE,
         )
         self._step_execution_indexes(table)
         return table
