@@ -29,8 +29,6 @@ OUTCOMES = (
 REQUESTS = "'cancel', 'pause'"
 
 
-# Rows of the queue are rewritten as they move on: room on the page keeps the rewrite beside the
-# original, and early vacuuming keeps the queue's index short.
 _HOT_TABLE = (
     "fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, "
     "autovacuum_analyze_scale_factor = 0.02"
