@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -75,14 +74,11 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
     workflow, execution = _planned(new, now)
     for _ in range(_MAX_TRIES):
         notice = hints.along() if execution else None
-        write = partial(
-            store.database.dialect.start,
-            tables=store.tables,
-            workflow=workflow,
-            execution=execution,
-            notice=notice,
+        started = store.write_at_once(
+            lambda connection, notice=notice: store.database.dialect.start(
+                connection, store.tables, workflow, execution, notice
+            )
         )
-        started = store.write_at_once(write)
         if started is not None:
             if notice is not None:
                 hints.went_along()
