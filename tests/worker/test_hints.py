@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -15,6 +16,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
+from geneva_drive.storage import hints as hints_module
 from geneva_drive.storage.hints import COALESCED, Notices
 from geneva_drive.worker.listening import Listening
 from tests.worker.conftest import MakeDrive
@@ -63,8 +65,13 @@ def hinting(database: str) -> str:
 
 @pytest.fixture
 def resting(make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch) -> gd.Drive:
-    """A Drive whose workers look for work once, and then rest until they are woken."""
+    """A Drive whose workers look for work once, and then rest until they are woken.
+
+    So each hint has to be sent: elsewhere one stands for those that follow shortly, as whoever was
+    woken looks again after a moment.
+    """
     monkeypatch.setattr(FIRST_REST, 600.0)
+    monkeypatch.setattr(hints_module, "COALESCED", timedelta(0))
     return make_drive(**RESTING)
 
 

@@ -75,7 +75,7 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
     for _ in range(_MAX_TRIES):
         notice = hints.along() if execution else None
         started = store.write_at_once(
-            lambda connection, notice=notice: store.database.dialect.start(
+            lambda connection, notice=notice: store.database.dialect.start(  # type: ignore[misc]
                 connection, store.tables, workflow, execution, notice
             )
         )
