@@ -94,10 +94,10 @@ def command(
         raise NothingToServe(opening.app)
     stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
     stop.install()
+    _spare_the_collector()
     click.echo(_start_line(drive, worker, concurrency))
     if lifeline is not None:
         hold(lifeline, on_loss=lambda: _stop_alone(stop))
-    _spare_the_collector()
     worker.run()
     if worker.needs_recycling and not stop.was_requested:
         _start_anew(drive)
