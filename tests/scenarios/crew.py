@@ -77,9 +77,14 @@ class Crew:
         feeding.result()
 
     def _welcome(self) -> None:
-        """Wait until those that were started are at work, or about to be."""
+        """Wait until those that were started have signed on: without a database, one ends."""
         while self._arriving:
-            self._arriving.pop().expect_start("Worker ")
+            worker = self._arriving.pop()
+            worker.expect_start("Worker ")
+            wait_until(partial(self._has_signed_on, worker), "a worker has signed on")
+
+    def _has_signed_on(self, worker: Process) -> bool:
+        return any(row.name.endswith(f":{worker.pid}") for row in self._drive.workers)
 
     def _feed(self) -> None:
         for key in itertools.islice(self._keys, BATCH):

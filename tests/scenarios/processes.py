@@ -50,6 +50,10 @@ class Process:
             self._read(self._process.stderr, self._complaints.append),
         ]
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     @staticmethod
     def _read(stream: IO[str] | None, take: Callable[[str], None]) -> threading.Thread:
         assert stream is not None
