@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _STDERR = 2
@@ -44,16 +43,30 @@ class PoliteStop:
 
 
 @contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Clean up as after Ctrl-C when the terminal is closed, or somebody ends the process."""
+def interrupted_by_signals() -> Iterator[Callable[[], None]]:
+    """Give what raises `KeyboardInterrupt` once a signal has asked for the end.
 
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - signal's shape
-        raise KeyboardInterrupt
+    Raised by the handler itself it would be lost wherever Python swallows errors: in a finalizer,
+    or in the callback of a weak reference. So long work calls this wherever it can stop. At the
+    second signal the handler does raise: the work may hang between two calls.
+    """
+    was_asked = False
 
-    wanted = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's shape
+        nonlocal was_asked
+        if was_asked:
+            raise KeyboardInterrupt
+        was_asked = True
+
+    def stop_if_asked() -> None:
+        if was_asked:
+            raise KeyboardInterrupt
+
+    # The terminal may be closed, too.
+    wanted = [*_SIGNALS, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     former = {number: signal.signal(number, interrupt) for number in wanted}
     try:
-        yield
+        yield stop_if_asked
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)

@@ -16,7 +16,9 @@ from geneva_drive.durations import describe
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.storage.health.commits import BareCommits
 
-Tell = Callable[[str, int, int], None]  # what is measured, how much of it is done, of how much
+# What is measured, how much of it is done, of how much. Every loop here tells, again and again
+# while it waits: what is told may end the measurement.
+Tell = Callable[[str, int, int], None]
 
 _PATIENCE = timedelta(seconds=60)
 _GROUP = 100  # workflows created in one transaction
@@ -73,14 +75,13 @@ class _Course:
     def starts(self, count: int) -> list[timedelta]:
         """Start workflows one by one, each when the worker has nothing else to do."""
         workflow_class = make_class("start", 1, self._meter)
-        taken = []
-        for number in range(count):
+        taken: list[timedelta] = []
+        for _ in range(count):
             before = time.perf_counter()
             self._drive.workflows(workflow_class).create()
-            self._await("starts", workflow_class, 1, told=False)
+            self._await("starts", workflow_class, 1, (len(taken), count))
             taken.append(timedelta(seconds=self._meter.moments[0] - before))
             self._meter.moments.clear()
-            self._tell("starts", number + 1, count)
         return taken
 
     def chain_step(self, count: int) -> timedelta:
@@ -94,10 +95,12 @@ class _Course:
 
     def throughput(self, wanted: Wanted) -> timedelta:
         workflow_class = make_class("many", wanted.steps, self._meter)
+        what, step_count = "many workflows", wanted.workflows * wanted.steps
         before = time.perf_counter()
         for start in range(0, wanted.workflows, _GROUP):
             self._create(workflow_class, min(_GROUP, wanted.workflows - start))
-        self._await("many workflows", workflow_class, wanted.workflows * wanted.steps)
+            self._tell(what, len(self._meter.moments), step_count)
+        self._await(what, workflow_class, step_count)
         return timedelta(seconds=time.perf_counter() - before)
 
     def _create(self, workflow_class: Measured, count: int) -> None:
@@ -111,15 +114,19 @@ class _Course:
         self._drive.wake_workers()
 
     def _await(
-        self, what: str, workflow_class: Measured, step_count: int, *, told: bool = True
+        self,
+        what: str,
+        workflow_class: Measured,
+        step_count: int,
+        told: tuple[int, int] | None = None,
     ) -> None:
         """Return when every step ran and every workflow of the class has ended."""
         for ran in self._watch(what, step_count):
-            if told:
-                self._tell(what, ran, step_count)
+            self._tell(what, *(told or (ran, step_count)))
         ongoing = self._drive.workflows(workflow_class).ongoing()
         give_up_at = time.monotonic() + self._patience.total_seconds()
         while ongoing.count():
+            self._tell(what, *(told or (step_count, step_count)))
             if time.monotonic() > give_up_at:
                 raise Standstill(what, step_count, step_count, self._patience)
             time.sleep(_LOOK_CLOSELY_SECONDS)

@@ -68,12 +68,17 @@ def command(
 
 def _measure(drive: Drive, wanted: Wanted, *, keep: bool, force: bool, is_shown: bool) -> Figures:
     with (
-        interrupted_by_signals(),
+        interrupted_by_signals() as stop_if_asked,
         own_tables(drive, force=force, keep=keep) as bench,
         registry.isolated(),
         _quiet(),
-        progress(make_console(), is_shown=is_shown) as tell,
+        progress(make_console(), is_shown=is_shown) as show,
     ):
+
+        def tell(what: str, done: int, total: int) -> None:
+            stop_if_asked()
+            show(what, done, total)
+
         return measure(bench, wanted, tell)
 
 

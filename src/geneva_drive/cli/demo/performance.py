@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -30,14 +31,17 @@ _SETTINGS = {
 
 def perform(console: Console) -> int:
     try:
-        with interrupted_by_signals(), tempfile.TemporaryDirectory(prefix="geneva-demo-") as folder:
-            return _perform(console, Path(folder))
+        with (
+            interrupted_by_signals() as stop_if_asked,
+            tempfile.TemporaryDirectory(prefix="geneva-demo-") as folder,
+        ):
+            return _perform(console, Path(folder), stop_if_asked)
     except KeyboardInterrupt:
         console.print("Interrupted. The workers are ended, and the demo's database is gone.")
         return _INTERRUPTED
 
 
-def _perform(console: Console, folder: Path) -> int:
+def _perform(console: Console, folder: Path, stop_if_asked: Callable[[], None]) -> int:
     url = f"sqlite:///{folder / 'demo.db'}"
     crew = Crew(url, _SETTINGS, log=folder / "workers.log")
     drive = gd.Drive(url, **_SETTINGS)
@@ -46,7 +50,7 @@ def _perform(console: Console, folder: Path) -> int:
             console.print("A database is made in a temporary folder ...")
             drive.migrate()
             with view.for_console(console, drive.clock.now()) as shown:
-                stage = Stage(drive, crew, shown)
+                stage = Stage(drive, crew, shown, stop_if_asked)
                 kill = story.tell(stage)
         is_as_promised = report.report(console, stage.look(), stage.observer.effects(), kill)
         if is_as_promised:

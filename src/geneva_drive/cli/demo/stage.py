@@ -25,11 +25,14 @@ class DemoFailed(Exception):
 class Stage:
     """Shows what the database holds until the story may go on."""
 
-    def __init__(self, drive: gd.Drive, crew: Crew, view: View) -> None:
+    def __init__(
+        self, drive: gd.Drive, crew: Crew, view: View, stop_if_asked: Callable[[], None]
+    ) -> None:
         self.drive = drive
         self.crew = crew
         self.observer = Observer(drive)
         self._view = view
+        self._stop_if_asked = stop_if_asked
         self._ends_at = time.monotonic() + _LONGEST_SECONDS
 
     def say(self, title: str, text: str) -> None:
@@ -53,6 +56,7 @@ class Stage:
             self._view.show(snapshot, self.crew.workers)
             if until(snapshot) and time.monotonic() >= earliest:
                 return snapshot
+            self._stop_if_asked()
             self._check()
             time.sleep(_FRAME_SECONDS)
 
