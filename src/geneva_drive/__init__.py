@@ -20,32 +20,43 @@ from geneva_drive.definition.backoff import exponential, linear
 from geneva_drive.definition.conditions import cancel_if
 from geneva_drive.definition.heroes import HeroRef, register_hero
 from geneva_drive.definition.policies import ExceptionPolicy, Retry
-from geneva_drive.definition.step import removed_step, step
+from geneva_drive.definition.step import removed_step, resumable_step, step
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
+from geneva_drive.serializers import register_serializer
 from geneva_drive.states import Outcome, StepState, WorkflowState
-from geneva_drive.telemetry import StepChanged, WorkflowChanged
+from geneva_drive.telemetry import StepChanged, StepProgressed, WorkflowChanged
 
 if typing.TYPE_CHECKING:
     from geneva_drive.drive.default import configure, current_drive
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handles import WorkflowHandle
-    from geneva_drive.drive.step_executions import StepExecution
+    from geneva_drive.drive.step_executions import Checkpoint, StepExecution
+    from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
+    from geneva_drive.iteration.iterable_step import IterableStep
+    from geneva_drive.iteration.progress import IterationProgress
+    from geneva_drive.iteration.records import RecordBatch
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncIterableStep",
+    "Checkpoint",
     "Drive",
     "ExceptionPolicy",
     "HeroRef",
+    "IterableStep",
+    "IterationProgress",
     "Limit",
     "Outcome",
     "PermanentError",
+    "RecordBatch",
     "Retry",
     "RetryableError",
     "StepChanged",
     "StepExecution",
+    "StepProgressed",
     "StepState",
     "Workflow",
     "WorkflowChanged",
@@ -58,14 +69,21 @@ __all__ = [
     "exponential",
     "linear",
     "register_hero",
+    "register_serializer",
     "removed_step",
+    "resumable_step",
     "step",
 ]
 
 # These bring SQLAlchemy along, which takes longer to load than all the rest: they are loaded when
 # somebody first asks for one of them, so that a module with workflow classes is imported quickly.
 _ON_DEMAND = {
+    "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
+    "Checkpoint": "geneva_drive.drive.step_executions",
     "Drive": "geneva_drive.drive.drive",
+    "IterableStep": "geneva_drive.iteration.iterable_step",
+    "IterationProgress": "geneva_drive.iteration.progress",
+    "RecordBatch": "geneva_drive.iteration.records",
     "StepExecution": "geneva_drive.drive.step_executions",
     "WorkflowHandle": "geneva_drive.drive.handles",
     "configure": "geneva_drive.drive.default",

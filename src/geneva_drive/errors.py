@@ -3,6 +3,7 @@
 GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
 ├── InvalidInput             fix what was passed (also a ValueError)
+│   ├── CursorTooLarge       pass less
 │   └── PayloadTooLarge      pass less
 ├── NotFound                 look elsewhere
 │   └── StepNotDefined
@@ -50,6 +51,16 @@ class PayloadTooLarge(InvalidInput):
         super().__init__(
             f"{what} is {size:,} bytes as JSON; the limit is {limit:,} bytes. Store the data "
             f"elsewhere and keep its key, or raise the setting {setting}."
+        )
+
+
+class CursorTooLarge(InvalidInput):
+    def __init__(self, size: int, limit: int) -> None:
+        self.size = size
+        self.limit = limit
+        super().__init__(
+            f"The cursor is {size:,} bytes as JSON; the limit is {limit:,} bytes. Keep a key in "
+            f"it, not the data, or raise the setting max_cursor_size."
         )
 
 
@@ -108,6 +119,35 @@ class UnknownWorkflowClass(NotFound):
         )
 
 
+class UnknownStoredType(NotFound):
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+        super().__init__(
+            f"The database holds a value of type {type_name!r}, which nobody registered in this "
+            f"process. Register it with gd.register_serializer in a module that the app imports."
+        )
+
+
+class UnknownEnum(NotFound):
+    def __init__(self, enum_name: str) -> None:
+        self.enum_name = enum_name
+        super().__init__(
+            f"The database holds a member of the Enum {enum_name!r}, and no module imported in "
+            f"this process defines it. Import {enum_name.partition(':')[0]!r} in the app; of an "
+            f"Enum that was moved or renamed, keep the old name beside the new one."
+        )
+
+
+class UnknownEnumMember(NotFound):
+    def __init__(self, enum_name: str, value: object) -> None:
+        self.enum_name = enum_name
+        self.value = value
+        super().__init__(
+            f"The database holds {value!r} of the Enum {enum_name!r}, which has no such member. "
+            f"Put the member back, or let the Enum's _missing_ name its successor."
+        )
+
+
 class AlreadyRunning(GenevaDriveError):
     """The hero already has an ongoing workflow of this class: see `existing`."""
 
@@ -138,6 +178,18 @@ class ClaimLost(GenevaDriveError):
         super().__init__(
             f"Execution {execution_id} of step {step_name!r} is no longer held by this worker; "
             f"its result was dropped."
+        )
+
+
+class IterationLimitExceeded(GenevaDriveError):
+    """A resumable step has gone through as many items as its `iteration_limit` allows."""
+
+    def __init__(self, step_name: str, limit: int) -> None:
+        self.step_name = step_name
+        self.limit = limit
+        super().__init__(
+            f"Step {step_name!r} has done {limit} iterations, which is its iteration_limit, and "
+            f"there are more. Does it loop for ever? If not, raise iteration_limit and resume."
         )
 
 

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
-from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from json.encoder import encode_basestring_ascii
+from types import NoneType
 from typing import Any
-from uuid import UUID
 
-from geneva_drive.errors import InvalidInput, PayloadTooLarge
+from geneva_drive import enum_names, serializers, stored_types
+from geneva_drive.errors import CursorTooLarge, InvalidInput, PayloadTooLarge
+from geneva_drive.stored_types import Serializer, Unstorable
 
 _TAG = "$type"
 
-# `datetime` stands before `date`, its parent.
-_ENCODERS: tuple[tuple[type, str, Callable[[Any], Any]], ...] = (
-    (datetime, "datetime", datetime.isoformat),
-    (date, "date", date.isoformat),
-    (time, "time", time.isoformat),
-    (timedelta, "timedelta", lambda span: [span.days, span.seconds, span.microseconds]),
-    (Decimal, "decimal", str),
-    (UUID, "uuid", str),
-    (bytes, "bytes", lambda data: base64.b64encode(data).decode("ascii")),
-)
-
-_DECODERS: dict[str, Callable[[Any], Any]] = {
-    "datetime": datetime.fromisoformat,
-    "date": date.fromisoformat,
-    "time": time.fromisoformat,
-    "timedelta": lambda parts: timedelta(*parts),
-    "decimal": Decimal,
-    "uuid": UUID,
-    "bytes": base64.b64decode,
-    "float": float,
-    "tuple": tuple,
-    "dict": dict,
-}
+# Python refuses to write longer numbers in decimal, wherever its limit on digits is set.
+_LONGEST_DECIMAL = 2**2048
 
 
 def dump(value: object, what: str = "The value") -> str:
     """Write `value` as typed JSON in plain ASCII, which every database takes as it is."""
     try:
-        # ASCII also keeps NUL and lone surrogates, which PostgreSQL refuses in text, as escapes.
-        return json.dumps(_encode(value, what), separators=(",", ":"), ensure_ascii=True)
+        return _WRITERS.get(type(value), _write_other)(value)
+    except Unstorable as refusal:
+        raise InvalidInput(refusal.about(what)) from None
     except RecursionError:
         raise InvalidInput(
             f"{what} contains itself, or is nested too deeply to be stored as JSON."
@@ -58,8 +39,15 @@ def dump_within(value: object, limit: int, *, what: str, setting: str) -> str:
     return text
 
 
+def dump_cursor(value: object, limit: int) -> str:
+    text = dump(value, "The cursor")
+    if len(text) > limit:
+        raise CursorTooLarge(len(text), limit)
+    return text
+
+
 def load(text: str | None) -> Any:
-    return None if text is None else json.loads(text, object_hook=_decode)
+    return None if text is None else _read(text)
 
 
 def safe_text(text: str) -> str:
@@ -75,39 +63,127 @@ def words_of(error: BaseException) -> str:
         return f"<{type(error).__name__} that cannot be put into words>"
 
 
-def _encode(value: object, path: str) -> object:
-    match value:
-        case None | bool():
-            return value
-        case int() | str() if type(value) in (int, str):
-            return value
-        case float() if type(value) is float:
-            return value if math.isfinite(value) else {_TAG: "float", "value": repr(value)}
-        case list():
-            return [_encode(item, f"{path}[{index}]") for index, item in enumerate(value)]
-        case tuple() if type(value) is tuple:
-            items = [_encode(item, f"{path}[{index}]") for index, item in enumerate(value)]
-            return {_TAG: "tuple", "value": items}
-        case Mapping():
-            return _encode_mapping(value, path)
-    for kind, tag, encode in _ENCODERS:
-        if isinstance(value, kind):
-            return {_TAG: tag, "value": encode(value)}
-    raise InvalidInput(
-        f"{path} is a {type(value).__qualname__}, which cannot be stored as JSON. Use text, "
-        f"numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID "
-        f"or bytes; of a record, store its key; of an Enum, its value."
+def _write(value: object) -> str:
+    return _WRITERS.get(type(value), _write_other)(value)
+
+
+def _write_int(value: int) -> str:
+    if -_LONGEST_DECIMAL < value < _LONGEST_DECIMAL:
+        return repr(value)
+    return _tagged("int", f'"{value:x}"')
+
+
+def _write_float(value: float) -> str:
+    return repr(value) if math.isfinite(value) else _tagged("float", f'"{value!r}"')
+
+
+def _write_list(value: Iterable[Any]) -> str:
+    written: list[str] = []
+    try:
+        for item in value:
+            written.append(_WRITERS.get(type(item), _write_other)(item))  # noqa: PERF401 - its length tells which item was refused
+    except Unstorable as refusal:
+        refusal.within(f"[{len(written)}]")
+        raise
+    return f"[{','.join(written)}]"
+
+
+def _write_tuple(value: tuple[Any, ...]) -> str:
+    return _tagged("tuple", _write_list(value))
+
+
+def _write_mapping(value: Mapping[Any, Any]) -> str:
+    written = {key: _write_item(key, item) for key, item in value.items()}
+    if all(type(key) is str for key in written) and _TAG not in written:
+        pairs = [f"{encode_basestring_ascii(key)}:{item}" for key, item in written.items()]
+        return f"{{{','.join(pairs)}}}"
+    pairs = [f"[{_write_key(key)},{item}]" for key, item in written.items()]
+    return _tagged("dict", f"[{','.join(pairs)}]")
+
+
+def _write_item(key: object, item: object) -> str:
+    try:
+        return _write(item)
+    except Unstorable as refusal:
+        refusal.within(f"[{key!r}]")
+        raise
+
+
+def _write_key(key: object) -> str:
+    try:
+        return _write(key)
+    except Unstorable as refusal:
+        refusal.within_a_key()
+        raise
+
+
+def _write_other(value: object) -> str:
+    kind = type(value)
+    # Registered types come first, as they may be kinds of list, say.
+    serializer = serializers.of(kind)
+    if serializer is not None:
+        return _write_encoded(serializer, value)
+    if isinstance(value, Enum):
+        return _write_enum(value)
+    if isinstance(value, list):
+        return _write_list(value)
+    if isinstance(value, Mapping):
+        return _write_mapping(value)
+    serializer = stored_types.of_parent(value)
+    if serializer is not None:
+        return _write_encoded(serializer, value)
+    raise Unstorable(
+        f"is a {kind.__qualname__}, which cannot be stored as JSON. Use text, numbers, booleans, "
+        f"None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum "
+        f"members; of a record, store its key; for other types, call gd.register_serializer."
     )
 
 
-def _encode_mapping(value: Mapping[Any, Any], path: str) -> object:
-    encoded = {key: _encode(item, f"{path}[{key!r}]") for key, item in value.items()}
-    if all(type(key) is str for key in encoded) and _TAG not in encoded:
-        return encoded
-    pairs = [[_encode(key, f"a key of {path}"), item] for key, item in encoded.items()]
-    return {_TAG: "dict", "value": pairs}
+def _write_encoded(serializer: Serializer, value: object) -> str:
+    encoded = serializer.encode(value)
+    try:
+        return _tagged(serializer.name, _write(encoded))
+    except Unstorable as refusal:
+        refusal.within(f" (encoded by the serializer {serializer.name!r})")
+        raise
 
 
-def _decode(value: dict[str, Any]) -> Any:
-    tag = value.get(_TAG)
-    return value if tag is None else _DECODERS[tag](value["value"])
+def _write_enum(member: Enum) -> str:
+    kind = type(member)
+    name = enum_names.name_of(kind)
+    if name is None:
+        raise Unstorable(
+            f"is a member of the Enum {kind.__qualname__}, which is not found under that name in "
+            f"the module {kind.__module__}. Define it there at the top level, or in a class."
+        )
+    try:
+        value = _write(member.value)
+    except Unstorable as refusal:
+        refusal.within(".value")
+        raise
+    return _tagged("enum", f"[{encode_basestring_ascii(name)},{value}]")
+
+
+def _tagged(name: str, written: str) -> str:
+    return f'{{"{_TAG}":{encode_basestring_ascii(name)},"value":{written}}}'
+
+
+def _decode(found: dict[str, Any]) -> Any:
+    name = found.get(_TAG)
+    return found if name is None else serializers.decode(name, found["value"])
+
+
+# By exact type, which is the quickest way: loops save a cursor for each of millions of items.
+# ASCII also keeps NUL and lone surrogates, which PostgreSQL refuses in text, as escapes.
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    int: _write_int,
+    str: encode_basestring_ascii,
+    tuple: _write_tuple,
+    list: _write_list,
+    dict: _write_mapping,
+    NoneType: lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    float: _write_float,
+}
+
+_read = json.JSONDecoder(object_hook=_decode).decode

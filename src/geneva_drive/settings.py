@@ -109,6 +109,7 @@ class Settings:
         default_factory=lambda: MappingProxyType({}), metadata={"parse": _queue_limits}
     )
     retention: timedelta | None = field(default=None, metadata={"parse": _optional_span})
+    max_cursor_size: int = field(default=131_072, metadata={"parse": _count})
     max_result_size: int = field(default=1_048_576, metadata={"parse": _count})
     max_payload_size: int = field(default=1_048_576, metadata={"parse": _count})
     sqlite_durability: str = field(default="normal", metadata={"parse": _durability})

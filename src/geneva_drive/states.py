@@ -63,6 +63,20 @@ class Request(StrEnum):
     CANCEL = "cancel"
 
 
+class Interruption(StrEnum):
+    """Why a resumable step stopped between two items, to go on later from its cursor."""
+
+    SHUTDOWN = "shutdown"  # its worker stops
+    MAX_ITERATIONS = "max_iterations"
+    MAX_RUNTIME = "max_runtime"
+    PAUSED = "paused"  # an operator asked for it
+    CANCELED = "canceled"
+    CLAIM_LOST = "claim_lost"  # another worker has it: nothing is written
+    THROTTLED = "throttled"
+    SUSPEND = "suspend"  # its own body wanted it
+    SKIP_TO = "skip_to"
+
+
 class DeadLetterReason(StrEnum):
     """Why a workflow needs a person."""
 

@@ -6,8 +6,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal, overload
 
 from geneva_drive.serialization import words_of
 from geneva_drive.states import Outcome, StepState, WorkflowState
@@ -49,8 +49,27 @@ class StepChanged:
     error: BaseException | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepProgressed:
+    """A resumable step came further; told at most once a second, after a checkpoint."""
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    execution_id: Any
+    step_name: str
+    cursor: Any
+    done: int
+    total: int | None
+    rate: float | None  # items per second, over all runs
+    remaining: timedelta | None
+    at: datetime
+
+
 Event = WorkflowChanged | StepChanged
 Subscriber = Callable[[Event], object]
+ProgressSubscriber = Callable[[Event | StepProgressed], object]
 
 
 class Events:
@@ -58,10 +77,21 @@ class Events:
 
     def __init__(self) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
+        self._of_progress: tuple[ProgressSubscriber, ...] = ()  # those of them who want that too
         self._lock = threading.Lock()
 
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+    @overload
+    def subscribe(
+        self, subscriber: ProgressSubscriber, *, progress: Literal[True]
+    ) -> Callable[[], None]: ...
+    @overload
+    def subscribe(
+        self, subscriber: Subscriber, *, progress: Literal[False] = False
+    ) -> Callable[[], None]: ...
+    def subscribe(self, subscriber: Any, *, progress: bool = False) -> Callable[[], None]:
         """Call `subscriber` with every event from now on; the answer ends that.
+
+        With `progress` also with a `StepProgressed` a second for each resumable step that runs.
 
         >>> import geneva_drive as gd
         >>> drive = gd.Drive("sqlite:///doctest.db")
@@ -70,10 +100,13 @@ class Events:
         """
         with self._lock:
             self._subscribers += (subscriber,)
+            if progress:
+                self._of_progress += (subscriber,)
 
         def unsubscribe() -> None:
             with self._lock:
                 self._subscribers = tuple(s for s in self._subscribers if s is not subscriber)
+                self._of_progress = tuple(s for s in self._of_progress if s is not subscriber)
 
         return unsubscribe
 
@@ -86,11 +119,22 @@ class Events:
         for event in events:
             log_event(event)
             for subscriber in self._subscribers:
-                try:
-                    subscriber(event)
-                except (Exception, SystemExit):
-                    # What was committed stays committed, whoever stumbles over hearing of it.
-                    logger.exception("Subscriber %r failed on %r", subscriber, event)
+                _tell(subscriber, event)
+
+    def emit_progress(self, make: Callable[[], StepProgressed]) -> None:
+        """Tell those who want to know; for nobody, the event is not even made."""
+        if self._of_progress:
+            event = make()
+            for subscriber in self._of_progress:
+                _tell(subscriber, event)
+
+
+def _tell(subscriber: Callable[[Any], object], event: Event | StepProgressed) -> None:
+    try:
+        subscriber(event)
+    except (Exception, SystemExit):
+        # What was committed stays committed, whoever stumbles over hearing of it.
+        logger.exception("Subscriber %r failed on %r", subscriber, event)
 
 
 def log_event(event: Event) -> None:

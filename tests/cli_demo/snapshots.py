@@ -33,7 +33,7 @@ def execution(step_name: str, state: str = "completed", **given: Any) -> gd.Step
         "finished_at": None if state in ("scheduled", "in_progress") else at(1),
         "worker_id": "worker-1",
     }
-    return gd.StepExecution(ExecutionRecord(**{**values, **given}))
+    return gd.StepExecution(ExecutionRecord(**{**values, **given}), lambda _: [])
 
 
 def workflow(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:

@@ -116,7 +116,7 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
 
     assert str(refusal.value) == (
         "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
-        "heartbeat_interval, lease, max_payload_size, max_recoveries, max_result_size, "
-        "notify, poll_interval, queue_limits, retention, session_factory, sqlite_durability, "
-        "table_prefix."
+        "heartbeat_interval, lease, max_cursor_size, max_payload_size, max_recoveries, "
+        "max_result_size, notify, poll_interval, queue_limits, retention, session_factory, "
+        "sqlite_durability, table_prefix."
     )

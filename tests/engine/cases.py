@@ -74,6 +74,8 @@ def execution(step_name: str = "first", **changes: Any) -> ExecutionRecord:
         "worker_id": "worker",
         "claim_token": "token",
         "recoveries": 0,
+        "completed_iterations": 0,
+        "item_errors": 0,
         "scheduled_for": EARLIER,
         "created_at": EARLIER,
         "started_at": EARLIER,

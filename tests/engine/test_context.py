@@ -87,8 +87,9 @@ def test_the_context_is_read_only_in_a_step(geneva: gd.Drive) -> None:
         (
             {"deep": [{"down": {1, 2}}]},
             "The context['deep'][0]['down'] is a set, which cannot be stored as JSON. Use text, "
-            "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID "
-            "or bytes; of a record, store its key; of an Enum, its value.",
+            "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
+            "bytes or Enum members; of a record, store its key; for other types, call "
+            "gd.register_serializer.",
         ),
     ],
     ids=["a list", "a key that is no text", "a value that is no JSON"],

@@ -24,6 +24,11 @@ WORDS: list[tuple[Exception, str]] = [
         "elsewhere and keep its key, or raise the setting max_payload_size.",
     ),
     (
+        errors.CursorTooLarge(200_000, 131_072),
+        "The cursor is 200,000 bytes as JSON; the limit is 131,072 bytes. Keep a key in it, not "
+        "the data, or raise the setting max_cursor_size.",
+    ),
+    (
         errors.WorkflowNotFound(7),
         "There is no workflow with id 7. `geneva list` shows those there are.",
     ),
@@ -53,6 +58,22 @@ WORDS: list[tuple[Exception, str]] = [
         "or name it with --app or GENEVA_APP.",
     ),
     (
+        errors.UnknownStoredType("shop.Money"),
+        "The database holds a value of type 'shop.Money', which nobody registered in this process. "
+        "Register it with gd.register_serializer in a module that the app imports.",
+    ),
+    (
+        errors.UnknownEnum("shop.colors:Color"),
+        "The database holds a member of the Enum 'shop.colors:Color', and no module imported in "
+        "this process defines it. Import 'shop.colors' in the app; of an Enum that was moved or "
+        "renamed, keep the old name beside the new one.",
+    ),
+    (
+        errors.UnknownEnumMember("shop.colors:Color", "red"),
+        "The database holds 'red' of the Enum 'shop.colors:Color', which has no such member. Put "
+        "the member back, or let the Enum's _missing_ name its successor.",
+    ),
+    (
         errors.AlreadyRunning("Signup", "User", "7", EXISTING),
         "User '7' already has an ongoing Signup (workflow 41). Use get_or_create() to take that "
         "one, or allow_multiple=True to start another.",
@@ -64,6 +85,11 @@ WORDS: list[tuple[Exception, str]] = [
     (
         errors.ClaimLost(41, "welcome"),
         "Execution 41 of step 'welcome' is no longer held by this worker; its result was dropped.",
+    ),
+    (
+        errors.IterationLimitExceeded("import_rows", 500),
+        "Step 'import_rows' has done 500 iterations, which is its iteration_limit, and there are "
+        "more. Does it loop for ever? If not, raise iteration_limit and resume.",
     ),
     (
         errors.StepTimedOut("welcome", timedelta(seconds=90)),
@@ -125,11 +151,15 @@ def test_every_error_that_words_itself_is_in_the_list_above() -> None:
         (errors.StepConfigurationError, (errors.GenevaDriveError, TypeError)),
         (errors.InvalidInput, (errors.GenevaDriveError, ValueError)),
         (errors.PayloadTooLarge, (errors.InvalidInput,)),
+        (errors.CursorTooLarge, (errors.InvalidInput,)),
         (errors.NotFound, (errors.GenevaDriveError, LookupError)),
         (errors.WorkflowNotFound, (errors.NotFound,)),
         (errors.StepNotDefined, (errors.NotFound,)),
         (errors.StepVanished, (errors.StepNotDefined,)),
         (errors.UnknownWorkflowClass, (errors.NotFound,)),
+        (errors.UnknownStoredType, (errors.NotFound,)),
+        (errors.UnknownEnum, (errors.NotFound,)),
+        (errors.UnknownEnumMember, (errors.NotFound,)),
         (errors.AlreadyRunning, (errors.GenevaDriveError,)),
         (errors.InvalidStateError, (errors.GenevaDriveError,)),
         (errors.IllegalMove, (errors.InvalidStateError,)),

@@ -26,6 +26,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert settings.max_recoveries == 3
     assert settings.queue_limits == {}
     assert settings.retention is None
+    assert settings.max_cursor_size == 131_072
     assert settings.max_result_size == 1_048_576
     assert settings.max_payload_size == 1_048_576
     assert settings.sqlite_durability == "normal"
@@ -52,6 +53,7 @@ CASES: list[tuple[str, object, str, object]] = [
         {"mail": Limit(concurrency=5, rate="100/m"), "bulk": Limit(rate="5/2s")},
     ),
     ("retention", "30d", "30d", timedelta(days=30)),
+    ("max_cursor_size", 0, "0", 0),
     ("max_result_size", 10, "10", 10),
     ("max_payload_size", 20, " 20 ", 20),
     ("sqlite_durability", "full", "full", "full"),
@@ -98,9 +100,9 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
 
     assert str(caught.value) == (
         "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
-        "heartbeat_interval, lease, max_payload_size, max_recoveries, max_result_size, "
-        "notify, poll_interval, queue_limits, retention, session_factory, sqlite_durability, "
-        "table_prefix."
+        "heartbeat_interval, lease, max_cursor_size, max_payload_size, max_recoveries, "
+        "max_result_size, notify, poll_interval, queue_limits, retention, session_factory, "
+        "sqlite_durability, table_prefix."
     )
 
 
@@ -119,6 +121,7 @@ BAD: list[tuple[str, object, str]] = [
     ("max_recoveries", "three", "'three' is not a whole number from 0 up"),
     ("max_recoveries", "-3", "'-3' is not a whole number from 0 up"),
     ("max_recoveries", True, "True is not a whole number from 0 up"),
+    ("max_cursor_size", -1, "-1 is not a whole number from 0 up"),
     ("max_result_size", 1.5, "1.5 is not a whole number from 0 up"),
     ("table_prefix", "", "'' is not a table prefix: letters, digits, _, at most 30 long"),
     (

@@ -50,17 +50,18 @@ WORKFLOW_CHANGED = gd.WorkflowChanged(
 
 
 def test_every_subscriber_is_told_in_order() -> None:
-    events, told = Events(), []
-    events.subscribe(lambda event: told.append(("first", event.to_state)))
-    events.subscribe(lambda event: told.append(("second", event.to_state)))
+    events = Events()
+    told: list[tuple[str, Event]] = []
+    events.subscribe(lambda event: told.append(("first", event)))
+    events.subscribe(lambda event: told.append(("second", event)))
 
     events.emit([step_changed(), WORKFLOW_CHANGED])
 
     assert told == [
-        ("first", "completed"),
-        ("second", "completed"),
-        ("first", "ready"),
-        ("second", "ready"),
+        ("first", step_changed()),
+        ("second", step_changed()),
+        ("first", WORKFLOW_CHANGED),
+        ("second", WORKFLOW_CHANGED),
     ]
 
 

@@ -27,6 +27,7 @@ from tests.storage.schema import describe
 
 TABLES = [
     "geneva_drive_audit_entries",
+    "geneva_drive_checkpoints",
     "geneva_drive_dead_letters",
     "geneva_drive_limit_slots",
     "geneva_drive_limits",

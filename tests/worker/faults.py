@@ -76,8 +76,8 @@ class CommitFault:
         self, connection: Connection, cursor: Any, statement: str, parameters: Any, *_: Any
     ) -> None:
         moves = _MOVES.search(statement) is not None
-        # The fast statements name the state themselves.
-        if not moves or self._writes not in f"{statement}{parameters!r}":
+        # The fast statements name the state themselves, in quotes as its repr among parameters.
+        if not moves or f"'{self._writes}'" not in f"{statement}{parameters!r}":
             return
         if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
             self._strike_at(connection, lambda: cursor.execute(statement, parameters))

@@ -12,9 +12,11 @@ from typing import Any
 from geneva_drive import serialization
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.iteration.progress import IterationProgress
 
 
-def execution_body(workflow: WorkflowHandle[Any]) -> dict[str, Any]:
+def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
+    """Give a workflow's body; who has asked why already need not ask again."""
     return {
         "id": _key(workflow.id),
         "type": workflow.type,
@@ -32,7 +34,7 @@ def execution_body(workflow: WorkflowHandle[Any]) -> dict[str, Any]:
         "started_at": _moment(workflow.started_at),
         "finished_at": _moment(workflow.finished_at),
         "canceled_at": _moment(workflow.canceled_at),
-        "why": workflow.why(),
+        "why": workflow.why() if why is None else why,
     }
 
 
@@ -60,6 +62,21 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
         "error_backtrace": execution.error_backtrace,
         "result": _typed(execution.result),
         "metadata": _typed(execution.metadata),
+        "cursor": _stored(execution.stored_cursor),
+        "completed_iterations": execution.completed_iterations,
+        "progress": progress_body(execution.progress),
+    }
+
+
+def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
+    if progress is None:
+        return None
+    rate, remaining = progress.rate, progress.remaining
+    return {
+        "done": progress.done,
+        "total": progress.total,
+        "rate": None if rate is None else round(rate, 3),
+        "remaining_seconds": None if remaining is None else round(remaining.total_seconds(), 3),
     }
 
 
@@ -74,3 +91,8 @@ def _moment(at: datetime | None) -> str | None:
 def _typed(value: object) -> Any:
     """Give a user's value as typed JSON: dates and the like as they are stored."""
     return json.loads(serialization.dump(value))
+
+
+def _stored(text: str | None) -> Any:
+    """Give a cursor as typed JSON, also where the app that knows its type is not imported."""
+    return None if text is None else json.loads(text)

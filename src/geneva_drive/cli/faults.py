@@ -22,11 +22,16 @@ def one_line(error: BaseException) -> str:
 
 def with_place(error: BaseException) -> str:
     """Word an error that nobody foresaw: its class, its words, its file and line."""
-    name = type(error).__qualname__
-    text = " ".join(str(error).split())
-    words = f"{name}: {text}" if text else name
+    words = with_class(error)
     place = _place(error)
     return f"{words} ({place})" if place and not isinstance(error, SyntaxError) else words
+
+
+def with_class(error: BaseException) -> str:
+    """Word an error whose own words may say too little: its class goes before them."""
+    name = type(error).__qualname__
+    text = " ".join(str(error).split())
+    return f"{name}: {text}" if text else name
 
 
 def _place(error: BaseException) -> str | None:

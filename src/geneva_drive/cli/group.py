@@ -15,8 +15,8 @@ from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
     "Run": ("demo", "migrate", "worker"),
-    "Look": ("list", "show", "why", "history", "doctor", "bench"),
-    "Command": ("pause", "resume", "cancel", "skip", "prune"),
+    "Look": ("list", "show", "why", "watch", "history", "doctor", "bench"),
+    "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Shell": ("completion",),
 }
 

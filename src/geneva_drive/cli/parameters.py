@@ -11,9 +11,12 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from geneva_drive import serialization
 from geneva_drive.cli.completing import ongoing_ids
+from geneva_drive.cli.faults import with_class
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.durations import parse_duration
+from geneva_drive.errors import UnknownEnum, UnknownStoredType
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -22,6 +25,10 @@ T = TypeVar("T")
 def workflow_id_argument(function: F) -> F:
     # Taken as text: only the database knows what its ids are made of.
     return click.argument("workflow_id", metavar="ID", shell_complete=_complete_id)(function)
+
+
+def step_argument(function: F) -> F:
+    return click.argument("step", metavar="STEP")(function)
 
 
 def json_option(function: F) -> F:
@@ -81,6 +88,24 @@ def json_object(text: str) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise ValueError(f"{text!r} is not a JSON object, such as '{{\"key\": 1}}'")  # noqa: TRY004 - `reading` takes one kind
     return read
+
+
+def cursor(text: str) -> Any:
+    """Read a cursor: JSON, typed if need be; what is no JSON is taken as text."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    try:
+        return serialization.load(text)
+    except (UnknownStoredType, UnknownEnum) as error:
+        raise ValueError(
+            f"{text!r} is of a type that is not known here: import the module that has it, or "
+            f"name it with --app"
+        ) from error
+    except Exception as error:
+        # The types of an app are read by its own functions, which may raise anything.
+        raise ValueError(f"{text!r} cannot be read as typed JSON: {with_class(error)}") from error
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -147,7 +147,11 @@ class Chain:
                 where,
             )
         with source.naming(f"{self._owner}.{attribute}", where):
-            signatures.check_body(value, transaction=former.options.transaction)
+            signatures.check_body(
+                value,
+                transaction=former.options.transaction,
+                resumable=former.is_resumable,
+            )
         step: Step[Any, Any] = Step(value, former.options, where)
         self._places[index].node = Node(
             name=attribute, where=where, step=step, options=former.options

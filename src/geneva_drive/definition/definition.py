@@ -41,6 +41,16 @@ class Node:
         return self.step.function
 
     @property
+    def is_resumable(self) -> bool:
+        return self.options.iteration is not None
+
+    @property
+    def kind(self) -> str:
+        if self.is_removed:
+            return "removed"
+        return "resumable" if self.is_resumable else "step"
+
+    @property
     def is_async(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
 
@@ -60,9 +70,7 @@ class Definition:
     @cached_property
     def signature(self) -> str:
         """Stand for the shape of the chain, so that workers can tell whether their code agrees."""
-        shape = "\n".join(
-            f"{node.name}:{'removed' if node.is_removed else 'step'}" for node in self.nodes
-        )
+        shape = "\n".join(f"{node.name}:{node.kind}" for node in self.nodes)
         return hashlib.sha256(shape.encode()).hexdigest()[:16]
 
     @cached_property

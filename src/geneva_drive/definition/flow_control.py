@@ -34,6 +34,14 @@ class Finish(FlowControl):
 
 @dataclass(eq=False)
 class Reattempt(FlowControl):
-    """Run this step again, now or after a wait."""
+    """Run this step again, now or after a wait, from its cursor or from the start."""
+
+    wait: timedelta | None = None
+    rewind: bool = False
+
+
+@dataclass(eq=False)
+class Suspend(FlowControl):
+    """Let a resumable step rest; the same execution goes on from its cursor."""
 
     wait: timedelta | None = None

@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from geneva_drive import limit as limits
-from geneva_drive.definition import policies, signatures, source
+from geneva_drive.definition import iterating, policies, signatures, source
 from geneva_drive.definition.conditions import Condition, StepCondition, Test
+from geneva_drive.definition.iterating import Iteration, IterationOptions
 from geneva_drive.definition.policies import (
     DEFAULT_MAX_REATTEMPTS,
     ExceptionPolicy,
@@ -49,6 +50,10 @@ class StepOptions(TypedDict, total=False):
     renamed_from: str | None
 
 
+class ResumableStepOptions(StepOptions, IterationOptions, total=False):
+    """The keywords of `@gd.resumable_step`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """A step's options in their normal form."""
@@ -65,20 +70,24 @@ class Options:
     transaction: bool = False
     keep_result: bool = False
     renamed_from: str | None = None
+    iteration: Iteration | None = None  # of a resumable step
 
 
-def parse(given: Mapping[str, Any], function: Callable[..., object], where: str) -> Options:
+def parse(
+    given: Mapping[str, Any], function: Callable[..., object], where: str, *, resumable: bool
+) -> Options:
     """Read the keywords of a decorator; the error names the step, the option and the place."""
     with source.naming(f"Step {source.name_of(function)!r}", where):
-        options = _parse(given)
-        signatures.check_body(function, transaction=options.transaction)
+        options = _parse(given, resumable=resumable)
+        signatures.check_body(function, transaction=options.transaction, resumable=resumable)
         return options
 
 
-def _parse(given: Mapping[str, Any]) -> Options:
-    unknown = sorted(set(given) - set(StepOptions.__annotations__))
+def _parse(given: Mapping[str, Any], *, resumable: bool) -> Options:
+    names = StepOptions.__annotations__ | (IterationOptions.__annotations__ if resumable else {})
+    unknown = sorted(set(given) - set(names))
     if unknown:
-        known = ", ".join(sorted(StepOptions.__annotations__))
+        known = ", ".join(sorted(names))
         raise StepConfigurationError(
             f"there is no option {unknown[0]!r}. The options are: {known}."
         )
@@ -97,6 +106,7 @@ def _parse(given: Mapping[str, Any]) -> Options:
         transaction=_flag(given, "transaction"),
         keep_result=_flag(given, "keep_result"),
         renamed_from=_former_name(given.get("renamed_from")),
+        iteration=iterating.parse(given) if resumable else None,
     )
 
 

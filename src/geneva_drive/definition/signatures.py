@@ -34,7 +34,7 @@ def check_plain(option: str, function: Callable[..., object], *arguments: str) -
         check(function, *arguments)
 
 
-def check_body(function: Callable[..., object], *, transaction: bool) -> None:
+def check_body(function: Callable[..., object], *, transaction: bool, resumable: bool) -> None:
     """Refuse what cannot be the body of a step."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise source.fault("its body contains a yield, so that calling it would run none of it.")
@@ -43,4 +43,5 @@ def check_body(function: Callable[..., object], *, transaction: bool) -> None:
             "transaction=True needs a plain function, as its session belongs to one thread. "
             "Write def instead of async def, or leave out transaction."
         )
-    check(function, *(("self", "session") if transaction else ("self",)))
+    loop = ("it",) if resumable else ()
+    check(function, "self", *loop, *(("session",) if transaction else ()))

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 
 from geneva_drive.definition import options, source
 from geneva_drive.definition.conditions import CancelCondition
-from geneva_drive.definition.options import Options, StepOptions
+from geneva_drive.definition.options import Options, ResumableStepOptions, StepOptions
 from geneva_drive.errors import StepConfigurationError
 
 P = ParamSpec("P")
@@ -101,7 +101,37 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     return _make(function, given, None)
 
 
-def _make(function: Any, given: dict[str, Any], where: str | None) -> Step[Any, Any]:
+@overload
+def resumable_step(
+    function: Callable[Concatenate[Any, P], R], /, **given: Unpack[ResumableStepOptions]
+) -> Step[P, R]: ...
+@overload
+def resumable_step(
+    **given: Unpack[ResumableStepOptions],
+) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
+def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
+    """Make a method a step that goes through many items, and goes on where it stood.
+
+    Its second argument is a `gd.IterableStep`, or a `gd.AsyncIterableStep` for an `async def`:
+    the loops that it gives save their cursor as they go.
+
+    >>> import geneva_drive as gd
+    >>> from datetime import timedelta
+    >>> class Campaign(gd.Workflow):
+    ...     @gd.resumable_step(max_runtime=timedelta(minutes=5))
+    ...     def send(self, it):
+    ...         for address in it.iterate_over(self.context["addresses"]): ...
+    """
+    if function is None:
+        return lambda decorated: _make(
+            decorated, given, source.of_function(decorated), resumable=True
+        )
+    return _make(function, given, None, resumable=True)
+
+
+def _make(
+    function: Any, given: dict[str, Any], where: str | None, *, resumable: bool = False
+) -> Step[Any, Any]:
     where = where or source.of_caller()
     if isinstance(function, Step | RemovedStep):
         raise StepConfigurationError(f"{function!r} is a step already.", where)
@@ -109,4 +139,5 @@ def _make(function: Any, given: dict[str, Any], where: str | None) -> Step[Any, 
         raise StepConfigurationError(
             f"A step is a method taking self, not {type(function).__name__} {function!r}.", where
         )
-    return Step(function, options.parse(given, function, where), where)
+    parsed = options.parse(given, function, where, resumable=resumable)
+    return Step(function, parsed, where)

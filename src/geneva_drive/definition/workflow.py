@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -56,6 +57,8 @@ class Execution(Protocol):
     def context(self) -> Mapping[str, Any]: ...
     @property
     def attempt(self) -> int: ...
+    @property
+    def is_resumable(self) -> bool: ...
     @property
     def logger(self) -> StepLogger: ...
     @property
@@ -188,13 +191,22 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         """Complete this step and finish the workflow, whatever would follow."""
         _signal(self, "finish", flow_control.Finish())
 
-    def reattempt(self, wait: Duration | None = None) -> NoReturn:
-        """Run this step again, now or after `wait`, as a new execution."""
-        try:
-            delay = None if wait is None else parse_duration(wait)
-        except ValueError as error:
-            raise InvalidInput(f"reattempt(wait=...): {error}.") from None
-        _signal(self, "reattempt", flow_control.Reattempt(delay))
+    def reattempt(self, wait: Duration | None = None, rewind: bool = False) -> NoReturn:
+        """Run this step again, now or after `wait`, as a new execution.
+
+        A resumable step goes on from its cursor, unless it is to `rewind` to the start.
+        """
+        delay = _delay("reattempt", wait)
+        _signal(self, "reattempt", flow_control.Reattempt(delay, rewind))
+
+    def suspend(self, wait: Duration | None = None) -> NoReturn:
+        """Let a resumable step rest; the same execution goes on from its cursor, after `wait`."""
+        if not _running(self).is_resumable:
+            raise InvalidStateError(
+                f"{type(self).__name__}.suspend() is for resumable steps, which have a cursor to "
+                f"go on from. Declare the step with @gd.resumable_step, or use self.reattempt()."
+            )
+        _signal(self, "suspend", flow_control.Suspend(_delay("suspend", wait)))
 
     def before_step_starts(self, step_name: str) -> None:
         """Override it to do something before each step's body."""
@@ -287,6 +299,13 @@ def _running(instance: Workflow[Any]) -> Execution:
             f"Outside a step, use the handle that create() or find() returns."
         )
     return instance._geneva_execution
+
+
+def _delay(verb: str, wait: Duration | None) -> timedelta | None:
+    try:
+        return None if wait is None else parse_duration(wait)
+    except ValueError as error:
+        raise InvalidInput(f"{verb}(wait=...): {error}.") from None
 
 
 def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:

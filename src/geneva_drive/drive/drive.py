@@ -16,6 +16,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explaining import explain
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.queries import ExecutionQuery
+from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine import unparking
@@ -179,6 +180,12 @@ class Drive:
         self, record: WorkflowRecord, active: tuple[ExecutionRecord, ...] | None = None
     ) -> WorkflowHandle[Any]:
         return WorkflowHandle(self, record, active)
+
+    def open_execution(self, record: ExecutionRecord) -> StepExecution:
+        store = self.store
+        return StepExecution(
+            record, lambda key: store.read(lambda c: store.checkpoints.of_execution(c, key))
+        )
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
         return explain(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from geneva_drive import serialization
 from geneva_drive.durations import describe
+from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import Request, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, LimitUse, WorkerRecord, WorkflowRecord
 
@@ -55,6 +57,7 @@ def _ready(
         )
     execution = active[0]
     step = execution.step_name
+    far = _how_far(execution)
     if execution.state is StepState.IN_PROGRESS:
         asked = {Request.PAUSE: ", then it pauses", Request.CANCEL: ", then it is canceled"}
         then = asked[workflow.requested] if workflow.requested else ""
@@ -64,16 +67,28 @@ def _ready(
                 f"Step {step!r} was running on worker {silent[0].name}, which is silent since "
                 f"{_moment(silent[0].heartbeat_at)}; the next worker to look takes it back{then}."
             )
-        return f"Step {step!r} is running since {_moment(execution.started_at)}{then}."
+        return f"Step {step!r} is running since {_moment(execution.started_at)}{far}{then}."
     if execution.scheduled_for > now:
         span = describe(execution.scheduled_for - now)
-        return f"Step {step!r} runs at {_moment(execution.scheduled_for)}, in {span}."
+        verb = "goes on" if execution.state is StepState.SUSPENDED else "runs"
+        return f"Step {step!r} {verb} at {_moment(execution.scheduled_for)}, in {span}{far}."
     if not any(_serves(worker, execution) for worker in workers):
         return (
             f"Step {step!r} is due, but no running worker serves {execution.type} on queue "
             f"{execution.queue!r}: start `geneva worker` with an app that imports the class."
         )
-    return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}."
+    return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{far}."
+
+
+def _how_far(execution: ExecutionRecord) -> str:
+    """Say how far the loop of a resumable step has come."""
+    if not execution.completed_iterations:
+        return ""
+    progress = IterationProgress.read(
+        execution.completed_iterations, serialization.load(execution.progress)
+    )
+    total = "" if progress.total is None else f" of {progress.total:,}"
+    return f" ({progress.done:,}{total} items done)"
 
 
 def _parked(execution: ExecutionRecord, use: LimitUse) -> str:

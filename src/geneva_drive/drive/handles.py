@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from geneva_drive import serialization
 from geneva_drive.definition import registry
-from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, heroes
@@ -18,6 +18,8 @@ from geneva_drive.engine.change import AuditEntry
 from geneva_drive.engine.commands import Decision
 from geneva_drive.engine.commit import Applied
 from geneva_drive.engine.committing import announce
+from geneva_drive.engine.position import Position
+from geneva_drive.engine.shares import standing
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -206,10 +208,7 @@ class WorkflowHandle(Generic[W]):
     @property
     def step_executions(self) -> list[StepExecution]:
         """Every attempt at every step so far, in the order in which they were scheduled."""
-        store = self._drive.store
-        with store.reading() as connection:
-            records = store.executions.of_workflow(connection, self.id)
-        return [StepExecution(record) for record in records]
+        return [self._drive.open_execution(record) for record in self._read_executions()]
 
     @property
     def execution_history(self) -> list[StepExecution]:
@@ -222,7 +221,7 @@ class WorkflowHandle(Generic[W]):
 
     @property
     def current_executions(self) -> list[StepExecution]:
-        return [StepExecution(record) for record in self._active]
+        return [self._drive.open_execution(record) for record in self._active]
 
     @property
     def audit_entries(self) -> list[AuditRecord]:
@@ -235,20 +234,26 @@ class WorkflowHandle(Generic[W]):
         """Say whether a step is done: completed, or skipped."""
         definition = commands.definition_for(self._record)
         node = definition.require(step)
-        names = {node.name, node.options.renamed_from}
-        attempts = [e for e in self.step_executions if e.step_name in names]
-        return bool(attempts) and is_done(attempts[-1].state, attempts[-1].outcome)
+        return self._has_passed(node, self._read_executions())
 
     def progress(self) -> Progress:
         """Count the steps that are done, of those the class has now."""
         definition = commands.definition_for(self._record)
-        latest = {e.step_name: e for e in self.step_executions}
-        done = 0
-        for name in definition.step_names:
-            node = definition.require(name)
-            attempt = latest.get(name) or latest.get(node.options.renamed_from or "")
-            done += attempt is not None and is_done(attempt.state, attempt.outcome)
-        return Progress(done=done, total=len(definition.step_names))
+        records = self._read_executions()
+        nodes = [definition.require(name) for name in definition.step_names]
+        done = sum(self._has_passed(node, records) for node in nodes)
+        return Progress(done=done, total=len(nodes))
+
+    @staticmethod
+    def _has_passed(node: Node, records: Sequence[ExecutionRecord]) -> bool:
+        names = (node.name, node.options.renamed_from)
+        latest = standing([record for record in records if record.step_name in names])
+        return bool(latest) and all(is_done(record.state, record.outcome) for record in latest)
+
+    def _read_executions(self) -> list[ExecutionRecord]:
+        store = self._drive.store
+        with store.reading() as connection:
+            return store.executions.of_workflow(connection, self.id)
 
     def name_of(self, step: object) -> str:
         """Give the name of a step that is named by itself or by its decorated method."""
@@ -308,6 +313,30 @@ class WorkflowHandle(Generic[W]):
     ) -> Self:
         """Pass over the step that is next, or that failed, and go on after it."""
         return self._command("skip", lambda s: commands.skip(s, node), reason, actor)
+
+    def reattempt(
+        self,
+        node: object,
+        rewind: bool = False,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Run a step again that failed or was canceled, from its cursor unless `rewind`."""
+        return self._command(
+            "reattempt", lambda s: commands.reattempt(s, node, rewind=rewind), reason, actor
+        )
+
+    def rewind(
+        self,
+        node: object,
+        to: Any = None,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Let a resumable step start over, or from the cursor `to`; it starts counting anew."""
+        limit = self._drive.settings.max_cursor_size
+        position = None if to is None else Position(cursor=serialization.dump_cursor(to, limit))
+        return self._command("rewind", lambda s: commands.rewind(s, node, position), reason, actor)
 
     def _command(
         self, name: str, decision: Decision, reason: str | None, actor: str | None

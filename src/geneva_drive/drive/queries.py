@@ -137,7 +137,7 @@ class ExecutionQuery:
             records = store.executions.list_matching(
                 connection, self.conditions, limit=self.maximum
             )
-        return [StepExecution(record) for record in records]
+        return [self._drive.open_execution(record) for record in records]
 
     def first(self) -> StepExecution | None:
         return next(iter(self if self.maximum == 0 else self.limit(1)), None)

@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from geneva_drive import serialization
+from geneva_drive.engine.rows import SKIPPED_ITEM
+from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import Outcome, StepState
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.records import CheckpointRecord, ExecutionRecord, Key
+
+ReadCheckpoints = Callable[[Key], list[CheckpointRecord]]
+
+
+class Checkpoint:
+    """Where a resumable step stood when something happened to it."""
+
+    def __init__(self, record: CheckpointRecord) -> None:
+        self._record = record
+
+    @property
+    def cursor(self) -> Any:
+        return serialization.load(self._record.cursor)
+
+    @property
+    def stored_cursor(self) -> str | None:
+        """The cursor as typed JSON, also where its type is not known."""
+        return self._record.cursor
+
+    @property
+    def completed_iterations(self) -> int:
+        return self._record.completed_iterations
+
+    @property
+    def reason(self) -> str:
+        """What happened: an interruption, an outcome, or "item_error"."""
+        return self._record.reason
+
+    @property
+    def item(self) -> str | None:
+        """The item that was skipped, in words."""
+        return self._record.item
+
+    @property
+    def error_class(self) -> str | None:
+        return self._record.error_class
+
+    @property
+    def error_message(self) -> str | None:
+        return self._record.error_message
+
+    @property
+    def at(self) -> datetime:
+        return self._record.at
+
+    def __repr__(self) -> str:
+        return f"<Checkpoint at cursor {self._record.cursor}: {self.reason}>"
 
 
 class StepExecution:
     """One attempt to run a step: its schedule, its idempotency key and its audit record."""
 
-    def __init__(self, record: ExecutionRecord) -> None:
+    def __init__(self, record: ExecutionRecord, read_checkpoints: ReadCheckpoints) -> None:
         self._record = record
+        self._read_checkpoints = read_checkpoints
 
     @property
     def id(self) -> Any:
@@ -100,6 +150,40 @@ class StepExecution:
     @property
     def result(self) -> Any:
         return serialization.load(self._record.result)
+
+    @property
+    def cursor(self) -> Any:
+        """Where a resumable step stands; None without a cursor, and once it has completed."""
+        return serialization.load(self._record.cursor)
+
+    @property
+    def stored_cursor(self) -> str | None:
+        """The cursor as typed JSON, also where its type is not known."""
+        return self._record.cursor
+
+    @property
+    def completed_iterations(self) -> int:
+        return self._record.completed_iterations
+
+    @property
+    def progress(self) -> IterationProgress | None:
+        """How far a resumable step has come, over all its runs; None of any other."""
+        record = self._record
+        if record.progress is None and not record.completed_iterations:
+            return None
+        return IterationProgress.read(
+            record.completed_iterations, serialization.load(record.progress)
+        )
+
+    @property
+    def checkpoint_history(self) -> list[Checkpoint]:
+        """Where a resumable step was interrupted, skipped an item, or ended; oldest first."""
+        return [Checkpoint(record) for record in self._read_checkpoints(self._record.id)]
+
+    @property
+    def skipped_items(self) -> list[Checkpoint]:
+        """The items that `on_item_error="skip"` has passed over."""
+        return [one for one in self.checkpoint_history if one.reason == SKIPPED_ITEM]
 
     @property
     def metadata(self) -> Mapping[str, Any]:

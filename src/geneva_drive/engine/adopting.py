@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,11 +14,12 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import commit
 from geneva_drive.engine.change import AuditEntry, Change, NewExecution, WorkflowMove, scheduled
-from geneva_drive.engine.commands import Subject
 from geneva_drive.engine.commit import Applied
 from geneva_drive.engine.committing import announce
-from geneva_drive.engine.decide import honour_request
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.position import carried_over
+from geneva_drive.engine.requests import honour_request
+from geneva_drive.engine.subject import Subject
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store
@@ -97,8 +99,9 @@ def decide_adoption(
             f"{NOTHING_SCHEDULED} Step {name!r} is {attempt.state} already: `resume` runs it "
             f"again, `skip` goes on with the one after it.",
         )
-    planned = _planned(
-        definition, workflow, name, now if attempt else _due_at(definition, workflow)
+    planned = replace(
+        _planned(definition, workflow, name, now if attempt else _due_at(definition, workflow)),
+        position=carried_over(attempt),
     )
     return honour_request(
         Change(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from geneva_drive.engine.change import ExecutionMove
 from geneva_drive.engine.commit import Applied
+from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import StepState
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
-from geneva_drive.telemetry import Event, StepChanged, WorkflowChanged
+from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
 
 
 def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
@@ -20,8 +22,8 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
                 yield _moved(one.workflow, move, now)
         for execution in one.passed_over:
             yield scheduled(one.workflow, execution, now)
-        if one.scheduled is not None:
-            yield scheduled(one.workflow, one.scheduled, now)
+        for execution in one.scheduled:
+            yield scheduled(one.workflow, execution, now)
         if one.workflow.state is not one.change.record.state:
             yield _workflow_moved(one, now)
 
@@ -40,12 +42,38 @@ def created(workflow: WorkflowRecord, first: ExecutionRecord | None) -> Iterator
         yield scheduled(workflow, first, workflow.created_at)
 
 
+def progressed(
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    cursor: Any,
+    progress: IterationProgress,
+    now: datetime,
+) -> StepProgressed:
+    return StepProgressed(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        execution_id=execution.id,
+        step_name=execution.step_name,
+        cursor=cursor,
+        done=progress.done,
+        total=progress.total,
+        rate=progress.rate,
+        remaining=progress.remaining,
+        at=now,
+    )
+
+
 def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
     return _step_changed(workflow, execution, None, execution.state, now)
 
 
 def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
-    return _step_changed(workflow, execution, StepState.SCHEDULED, execution.state, now)
+    # A row that was begun before was left suspended.
+    was_begun = execution.started_at is not None and execution.started_at < now
+    former = StepState.SUSPENDED if was_begun and execution.metadata else StepState.SCHEDULED
+    return _step_changed(workflow, execution, former, execution.state, now)
 
 
 def _step_changed(

@@ -7,7 +7,15 @@ from datetime import datetime
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.outcome import ErrorDetails
-from geneva_drive.states import DeadLetterReason, Outcome, Request, StepState, WorkflowState
+from geneva_drive.engine.position import Position
+from geneva_drive.states import (
+    DeadLetterReason,
+    Interruption,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+)
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
 CHAIN_SLOT = "chain"
@@ -23,10 +31,13 @@ class ExecutionMove:
     error: ErrorDetails | None = None
     result: str | None = None
     wakes_at: datetime | None = None  # of an execution that goes back to sleep
+    scheduled_for: datetime | None = None  # its new time; None leaves the one that it has
     claimable: bool = False
     limit_key: str | None = None  # the limit that it waits for
     stop: Request | None = None
     resets_counts: bool = False  # an operator's command forgives earlier failures
+    interrupted_by: Interruption | None = None
+    position: Position | None = None  # where its loop stands now; None leaves it where it was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +55,13 @@ class NewExecution:
     outcome: Outcome | None = None
     stop: Request | None = None
     is_limited: bool = False  # its step has a limit, whose slot it needs before it runs
+    position: Position | None = None  # where its loop goes on
+    share: str | None = None  # of the items of a step that is divided into partitions
+    node_id: str | None = None  # the step's name, if it is not divided
+
+    @property
+    def node(self) -> str:
+        return self.node_id or self.step_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +111,17 @@ def scheduled(
     )
 
 
-def again(record: ExecutionRecord, at: datetime) -> NewExecution:
-    """Plan a further attempt of the node that an execution stood on."""
+def again(record: ExecutionRecord, at: datetime, *, rewind: bool = False) -> NewExecution:
+    """Plan a further attempt of the node that an execution stood on, from where its loop stood."""
     return NewExecution(
         step_name=record.step_name,
         signature=record.signature,
         queue=record.queue,
         priority=record.priority,
         scheduled_for=at,
+        position=None if rewind else Position.of(record),
+        share=record.share,
+        node_id=record.node_id,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +25,9 @@ from geneva_drive.engine.change import (
     scheduled,
 )
 from geneva_drive.engine.commit import Applied
+from geneva_drive.engine.position import Position
+from geneva_drive.engine.shares import hold as hold_shares
+from geneva_drive.engine.subject import Subject
 from geneva_drive.errors import (
     InvalidStateError,
     StepVanished,
@@ -38,45 +41,10 @@ from geneva_drive.states import (
     Request,
     StepState,
     WorkflowState,
+    is_done,
 )
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.records import Key, WorkflowRecord
 from geneva_drive.storage.store import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """A locked workflow with what is active of it, as a command finds it."""
-
-    workflow: WorkflowRecord
-    active: tuple[ExecutionRecord, ...]
-    now: datetime
-
-    @property
-    def running(self) -> ExecutionRecord | None:
-        return next((e for e in self.active if e.state is StepState.IN_PROGRESS), None)
-
-    @property
-    def state(self) -> WorkflowState:
-        """The state as readers see it."""
-        return WorkflowState.PERFORMING if self.running else self.workflow.state
-
-    def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
-        return InvalidStateError(f"Cannot {verb} a {self.state} workflow.{way_out}")
-
-    def stays(self, **values: Any) -> WorkflowMove:
-        """Plan the workflow's row as it is, but for `values`."""
-        record = self.workflow
-        kept = WorkflowMove(
-            state=record.state,
-            next_step_name=record.next_step_name,
-            previous_step_name=record.previous_step_name,
-            requested=record.requested,
-            requested_reason=record.requested_reason,
-            paused_reason=record.paused_reason,
-            paused_step_name=record.paused_step_name,
-        )
-        return replace(kept, **values)
-
 
 Decision = Callable[[Subject], Change]
 
@@ -95,7 +63,8 @@ def execute(
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
     active = tuple(store.executions.lock_active(connection, workflow_id))
-    change = decision(Subject(workflow=workflow, active=active, now=now))
+    attempts = tuple(store.executions.latest_of(connection, workflow_id))
+    change = decision(Subject(workflow=workflow, active=active, now=now, attempts=attempts))
     [applied] = commit.write(connection, store, [replace(change, audit=audit)], now, read_back=True)
     return applied
 
@@ -144,14 +113,19 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
         return Change(
             record=workflow,
             workflow=subject.stays(requested=None, requested_reason=None),
+            executions=_ask_running(subject, None),
             context=_merged(workflow, data, settings),
         )
     if workflow.state is not WorkflowState.PAUSED:
         raise subject.refuse("resume")
     ready = subject.stays(state=WorkflowState.READY, paused_reason=None, paused_step_name=None)
     context = _merged(workflow, data, settings)
-    if subject.active:
-        released = tuple(release(record, subject.now) for record in subject.active)
+    released = tuple(
+        release(record, subject.now)
+        for record in subject.active
+        if record.state is not StepState.IN_PROGRESS
+    ) + _ask_running(subject, None)
+    if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)
     definition = definition_for(workflow)
     node = definition.get(workflow.next_step_name or "")
@@ -160,7 +134,8 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
     return Change(
         record=workflow,
         workflow=replace(ready, next_step_name=node.name),
-        schedule=(scheduled(definition, workflow, node, subject.now),),
+        executions=released,
+        schedule=subject.again(definition, node),
         context=context,
     )
 
@@ -184,7 +159,65 @@ def resume_at(subject: Subject, step: object) -> Change:
             paused_step_name=None,
         ),
         executions=_cancel_active(subject),
-        schedule=(scheduled(definition, subject.workflow, node, subject.now),),
+        schedule=subject.again(definition, node),
+    )
+
+
+def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
+    """Run a step again that has not been done, from its cursor or from the start."""
+    definition = definition_for(subject.workflow)
+    node = definition.require(step)
+    _check_reattemptable(subject, definition, node)
+    change = resume_at(subject, step)
+    if not rewind:
+        return change
+    fresh = scheduled(definition, subject.workflow, node, subject.now)
+    return replace(change, schedule=(fresh,))
+
+
+def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -> None:
+    shares = [one for one in subject.unfinished_shares(node) if one.state is StepState.FAILED]
+    latest = shares[0] if shares else subject.latest(node)
+    if latest is None or latest.state not in (StepState.FAILED, StepState.CANCELED):
+        state = "has not been reached" if latest is None else f"is {latest.state}"
+        raise InvalidStateError(
+            f"Cannot reattempt step {node.name!r}: it {state}, neither failed nor canceled. "
+            f"To go on at a step of your choice, use resume_at."
+        )
+    following = definition.after(node.name)
+    while following is not None:
+        later = subject.latest(following)
+        if later is not None and is_done(later.state, later.outcome):
+            raise InvalidStateError(
+                f"Cannot reattempt step {node.name!r}: step {following.name!r} after it is "
+                f"{later.state} already. To go back nevertheless, use resume_at."
+            )
+        following = definition.after(following.name)
+
+
+def rewind(subject: Subject, step: object, position: Position | None) -> Change:
+    """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
+    workflow = subject.workflow
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("rewind a step of")
+    definition = definition_for(workflow)
+    standing = _standing(subject, definition, step, "rewind")
+    if not standing.is_resumable:
+        raise InvalidStateError(
+            f"Cannot rewind step {standing.name!r}: it is no resumable step, and has no cursor. "
+            f"To run it again, use reattempt."
+        )
+    is_held = workflow.state is WorkflowState.PAUSED
+    planned = replace(
+        scheduled(definition, workflow, standing, subject.now),
+        position=position,
+        stop=Request.PAUSE if is_held else None,
+    )
+    return Change(
+        record=workflow,
+        workflow=subject.stays(),
+        executions=_cancel_active(subject),
+        schedule=(planned,),
     )
 
 
@@ -194,7 +227,7 @@ def skip(subject: Subject, step: object | None) -> Change:
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("skip a step of")
     definition = definition_for(workflow)
-    standing = _standing(subject, definition, step)
+    standing = _standing(subject, definition, step, "skip")
     following = definition.after(standing.name)
     return Change(
         record=workflow,
@@ -226,6 +259,16 @@ def _request(subject: Subject, request: Request, reason: str | None) -> Change:
     return Change(
         record=subject.workflow,
         workflow=subject.stays(requested=request, requested_reason=reason),
+        executions=hold_shares(subject.active, request),
+    )
+
+
+def _ask_running(subject: Subject, request: Request | None) -> tuple[ExecutionMove, ...]:
+    """Write the wish on what runs, where the next checkpoint of a loop meets it."""
+    return tuple(
+        ExecutionMove(record=record, state=record.state, stop=request, limit_key=record.limit_key)
+        for record in subject.active
+        if record.state is StepState.IN_PROGRESS
     )
 
 
@@ -247,27 +290,29 @@ def _merged(
     )
 
 
-def _standing(subject: Subject, definition: Definition, step: object | None) -> Node:
+def _standing(subject: Subject, definition: Definition, step: object | None, verb: str) -> Node:
     """Find the step that the workflow stands at, which is the one that may be skipped."""
     if subject.running:
-        raise subject.refuse("skip a step of", " A running step is never torn.")
+        raise subject.refuse(f"{verb} a step of", " A running step is never torn.")
     name = subject.workflow.next_step_name or ""
     standing = definition.get(name)
     if standing is None:
         raise StepVanished(definition.type, name, definition.step_names)
     if step is not None and definition.require(step) is not standing:
         raise InvalidStateError(
-            f"Cannot skip step {definition.name_of(step)!r}: the workflow stands at {name!r}."
+            f"Cannot {verb} step {definition.name_of(step)!r}: the workflow stands at {name!r}."
         )
     return standing
 
 
 def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
     """Record that a failed step was passed over; a scheduled one is itself marked skipped."""
-    if subject.active:
+    if subject.active and not subject.unfinished_shares(node):
         return ()
-    passed_over = scheduled(definition, subject.workflow, node, subject.now)
-    return (replace(passed_over, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR),)
+    return tuple(
+        replace(planned, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR)
+        for planned in subject.again(definition, node)
+    )
 
 
 def _next(

@@ -14,12 +14,16 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.decide import decide
 from geneva_drive.engine.outcome import StepOutcome
+from geneva_drive.engine.position import AT_THE_START, Position
 from geneva_drive.engine.rows import (
+    checkpoint_values,
     claim_values,
     execution_values,
     new_execution_values,
+    position_values,
     workflow_values,
 )
+from geneva_drive.engine.shares import together
 from geneva_drive.errors import IllegalMove, StorageError
 from geneva_drive.states import (
     STEP_MOVES,
@@ -40,6 +44,7 @@ class Ending:
     definition: Definition | None
     outcome: StepOutcome
     may_chain: bool = False
+    position: Position | None = None  # where the loop of a resumable step stands
     # What the claim saw; None for an execution that somebody else had claimed.
     seen: tuple[WorkflowRecord, ExecutionRecord] | None = None
 
@@ -73,7 +78,8 @@ class Applied:
 
     change: Change
     workflow: WorkflowRecord
-    scheduled: ExecutionRecord | None = None  # the new execution, where somebody wants to know it
+    # The new executions, where somebody wants to know them.
+    scheduled: Sequence[ExecutionRecord] = ()
     passed_over: Sequence[ExecutionRecord] = ()  # new ones that were over when they were written
 
     @property
@@ -89,8 +95,7 @@ class Applied:
     @property
     def chained(self) -> ExecutionRecord | None:
         """The new execution, if it was inserted already claimed."""
-        is_claimed = self.scheduled is not None and self.scheduled.claim_token is not None
-        return self.scheduled if is_claimed else None
+        return next((one for one in self.scheduled if one.claim_token is not None), None)
 
 
 class ChangedUnderLock(StorageError):
@@ -114,10 +119,44 @@ def apply(
 
     `read_back` fetches the executions that were scheduled, for those who are told of them.
     """
+    results: list[Applied | None] = [None] * len(endings)
+    remaining = list(enumerate(endings))
+    while remaining:
+        # Of a workflow with partitions several may have ended: each sees what the one before did.
+        turn = list(
+            {ending.workflow_id: (place, ending) for place, ending in reversed(remaining)}.values()
+        )
+        taken = {place for place, _ in turn}
+        remaining = [(place, ending) for place, ending in remaining if place not in taken]
+        applied = _apply_turn(
+            connection,
+            store,
+            [ending for _, ending in turn],
+            now,
+            chaining=chaining,
+            read_back=read_back,
+        )
+        for place, one in zip((place for place, _ in turn), applied, strict=True):
+            results[place] = one
+    return results
+
+
+def _apply_turn(
+    connection: Connection,
+    store: Store,
+    endings: Sequence[Ending],
+    now: datetime,
+    *,
+    chaining: Chaining | None,
+    read_back: bool,
+) -> list[Applied | None]:
     workflows = store.workflows.lock(connection, [ending.workflow_id for ending in endings])
     executions = store.executions.lock(connection, [ending.execution_id for ending in endings])
+    shares = store.executions.lock_shares(
+        connection, {(e.workflow_id, e.step_name) for e in executions.values() if e.share}
+    )
     decided: list[Change | None] = [
-        _decide_one(ending, workflows, executions, now) for ending in endings
+        _decide_one(ending, workflows, executions, shares, now) for ending in endings
     ]
     chainable = {
         ending.workflow_id
@@ -134,13 +173,23 @@ def _decide_one(
     ending: Ending,
     workflows: dict[Key, WorkflowRecord],
     executions: dict[Key, ExecutionRecord],
+    shares: Sequence[ExecutionRecord],
     now: datetime,
 ) -> Change | None:
     workflow = workflows.get(ending.workflow_id)
     execution = executions.get(ending.execution_id)
     if workflow is None or execution is None or execution.claim_token != ending.claim_token:
         return None
-    return decide(ending.definition, workflow, execution, ending.outcome, now)
+    of_workflow = [share for share in shares if share.workflow_id == workflow.id]
+    return decide(
+        ending.definition,
+        workflow,
+        execution,
+        ending.outcome,
+        now,
+        ending.position,
+        together(execution, of_workflow),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,18 +235,20 @@ def write(
     )
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
+    _append_checkpoints(connection, store, changes, now)
     _append_audit_entries(connection, store, changes, now)
     _add_dead_letters(connection, store, changes, now)
-    scheduled: dict[Key, ExecutionRecord] = {}
+    scheduled: list[ExecutionRecord] = []
     if any_claimed or read_back:
-        ids = [change.record.id for change in changes if change.schedule]
-        scheduled = {row.workflow_id: row for row in store.executions.active_of(connection, ids)}
+        planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
+        active = store.executions.active_of(connection, sorted({key for key, _ in planned}))
+        scheduled = [row for row in active if (row.workflow_id, row.node_id) in planned]
     passed_over = _read_passed_over(connection, store, changes) if read_back else []
     return [
         Applied(
             change=change,
             workflow=replace(change.record, **workflow_values(change, now)),
-            scheduled=scheduled.get(change.record.id),
+            scheduled=[row for row in scheduled if row.workflow_id == change.record.id],
             passed_over=[row for row in passed_over if row.workflow_id == change.record.id],
         )
         for change in changes
@@ -208,7 +259,7 @@ def _read_passed_over(
     connection: Connection, store: Store, changes: Sequence[Change]
 ) -> list[ExecutionRecord]:
     nodes = [
-        (change.record.id, new.step_name)
+        (change.record.id, new.node)
         for change in changes
         for new in change.schedule
         if new.state is not StepState.SCHEDULED
@@ -257,19 +308,36 @@ def _insert_executions(
     planned = [(change.record, new) for change in changes for new in change.schedule]
     if not planned:
         return False
-    nodes = [(record.id, new.step_name) for record, new in planned]
+    nodes = [(record.id, new.node) for record, new in planned]
     attempts = store.executions.last_attempts(connection, nodes)
     rows = []
     any_claimed = False
     for record, new in planned:
-        attempt = attempts.get((record.id, new.step_name), 0) + 1
+        attempt = attempts.get((record.id, new.node), 0) + 1
         row = new_execution_values(record, new, attempt, now)
-        if gate is not None and gate.admits(record.id, new, now):
+        row |= position_values(new.position or AT_THE_START) | {"share": new.share}
+        # Of a step that was divided into shares, whoever is free takes one.
+        is_alone = new.share is None
+        if gate is not None and is_alone and gate.admits(record.id, new, now):
             row |= claim_values(gate.chaining.worker_id, gate.chaining.claim_token, now)
             any_claimed = True
         rows.append(row)
     store.executions.insert(connection, rows)
     return any_claimed
+
+
+def _append_checkpoints(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    store.checkpoints.append(
+        connection,
+        [
+            row
+            for change in changes
+            for move in change.executions
+            for row in checkpoint_values(move, now)
+        ],
+    )
 
 
 def _append_audit_entries(

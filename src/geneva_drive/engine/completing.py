@@ -15,7 +15,7 @@ from geneva_drive.engine.decide import decide
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.rows import claim_values, new_execution_values, workflow_values
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
-from geneva_drive.storage.records import EXECUTION_COLUMNS, ExecutionRecord, Key
+from geneva_drive.storage.records import UNSAID, ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 
@@ -25,6 +25,7 @@ def is_plain(ending: Ending) -> bool:
         ending.seen is not None
         and isinstance(ending.outcome, Returned)
         and ending.outcome.result is None
+        and ending.position is None
         and ending.seen[0].requested is None
     )
 
@@ -101,10 +102,10 @@ def _applied(
     chaining: Chaining | None,
     now: datetime,
 ) -> Applied:
-    scheduled = None
+    scheduled = []
     if completion.following is not None and completed.following_id is not None:
         columns: dict[str, Any] = {
-            **dict.fromkeys(EXECUTION_COLUMNS),
+            **UNSAID,
             **completion.following,
             "id": completed.following_id,
             "attempt_number": completed.attempt_number,
@@ -112,6 +113,6 @@ def _applied(
         if completed.is_claimed and chaining is not None:
             columns |= claim_values(chaining.worker_id, chaining.claim_token, now)
         columns.pop("wakes_at", None)
-        scheduled = ExecutionRecord(**columns)
+        scheduled = [ExecutionRecord(**columns)]
     workflow = replace(change.record, **workflow_values(change, now))
     return Applied(change=change, workflow=workflow, scheduled=scheduled)

@@ -17,6 +17,7 @@ from geneva_drive.states import WorkflowState
 from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
+    UNSAID,
     WORKFLOW_COLUMNS,
     ExecutionRecord,
     Key,
@@ -178,7 +179,7 @@ def _created(
     if execution is not None:
         columns = {name: v for name, v in execution.items() if name in EXECUTION_COLUMNS}
         keys = {"id": execution_id, "workflow_id": workflow_id}
-        first = ExecutionRecord(**{**dict.fromkeys(EXECUTION_COLUMNS), **columns, **keys})
+        first = ExecutionRecord(**{**UNSAID, **columns, **keys})
     return Created(_workflow_record(workflow, workflow_id), first)
 
 

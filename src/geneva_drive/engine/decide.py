@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
@@ -12,6 +13,7 @@ from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove, WorkflowMove, again, scheduled
 from geneva_drive.engine.outcome import (
     Canceled,
+    Divided,
     ErrorDetails,
     Finished,
     HandedOver,
@@ -23,7 +25,11 @@ from geneva_drive.engine.outcome import (
     Returned,
     Skipped,
     StepOutcome,
+    Suspended,
 )
+from geneva_drive.engine.position import Position
+from geneva_drive.engine.requests import honour_request
+from geneva_drive.engine.shares import close, divided, settle
 from geneva_drive.states import (
     DeadLetterReason,
     Outcome,
@@ -47,14 +53,24 @@ def decide(
     execution: ExecutionRecord,
     outcome: StepOutcome,
     now: datetime,
+    position: Position | None = None,
+    siblings: Sequence[ExecutionRecord] = (),
 ) -> Change:
     """Say what is to be written when `execution` ended in `outcome`.
 
     The definition may be missing only for a lost or handed-over execution: whoever takes those
-    back need not have the class.
+    back need not have the class. `position` is where the loop of a resumable step stands by now,
+    `siblings` are the latest attempts at the other partitions of its step.
     """
-    case = _Case(definition, workflow, execution, now)
-    return honour_request(case.change_for(outcome))
+    case = _Case(definition, workflow, execution, now, position)
+    change = case.change_for(outcome)
+    if execution.share is None:
+        return honour_request(change)
+    change = honour_request(settle(change, outcome, siblings))
+    if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
+        asked = close(siblings, Outcome.CANCELED_BY_OPERATOR)
+        return replace(change, executions=(*change.executions, *asked))
+    return change
 
 
 def ending_of(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | None:
@@ -75,7 +91,7 @@ def ending_of(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | Non
             return _BY_EXCEPTION[action]
         case Lost():
             return Outcome.RECOVERED
-        case HandedOver() | Parked():
+        case HandedOver() | Suspended() | Divided() | Parked():
             return None
         case _:
             assert_never(outcome)
@@ -101,10 +117,12 @@ class _Case:
         workflow: WorkflowRecord,
         execution: ExecutionRecord,
         now: datetime,
+        position: Position | None,
     ) -> None:
         self._given_definition = definition
         self.workflow = workflow
-        self.execution = execution
+        self.execution = position.reached_by(execution) if position else execution
+        self.position = position
         self.now = now
 
     @property
@@ -121,9 +139,10 @@ class _Case:
             case Finished(error):
                 end = self._end(StepState.COMPLETED, Outcome.SUCCESS, error=error)
                 return self._stop(end, WorkflowState.FINISHED, passed=True)
-            case Reattempted(wait, error):
+            case Reattempted(wait, error, rewind):
                 end = self._end(StepState.COMPLETED, Outcome.REATTEMPTED, error=error)
-                return self._repeat(end, wait, self.execution.failures, self.execution.recoveries)
+                counts = self.execution.failures, self.execution.recoveries
+                return self._repeat(end, wait, *counts, rewind=rewind)
             case Canceled(cause, error):
                 end = self._end(StepState.CANCELED, cause, error=error)
                 return self._stop(end, WorkflowState.CANCELED)
@@ -134,8 +153,20 @@ class _Case:
                 return self._fail(outcome)
             case Lost():
                 return self._recover(outcome)
+            case HandedOver() | Parked() | Suspended() | Divided():
+                return self._leave(outcome)
+            case _:
+                assert_never(outcome)
+
+    def _leave(self, outcome: HandedOver | Parked | Suspended | Divided) -> Change:
+        """Let a step go on that is not over, be it elsewhere."""
+        match outcome:
             case HandedOver() | Parked():
                 return self._put_back(outcome)
+            case Suspended():
+                return self._suspend(outcome)
+            case Divided(borders):
+                return self._divide(borders)
             case _:
                 assert_never(outcome)
 
@@ -148,7 +179,12 @@ class _Case:
         result: str | None = None,
     ) -> ExecutionMove:
         return ExecutionMove(
-            record=self.execution, state=state, outcome=outcome, error=error, result=result
+            record=self.execution,
+            state=state,
+            outcome=outcome,
+            error=error,
+            result=result,
+            position=self.position,
         )
 
     def _advance(self, end: ExecutionMove) -> Change:
@@ -189,10 +225,16 @@ class _Case:
         )
 
     def _repeat(
-        self, end: ExecutionMove, wait: timedelta, failures: str | None, recoveries: int
+        self,
+        end: ExecutionMove,
+        wait: timedelta,
+        failures: str | None,
+        recoveries: int,
+        *,
+        rewind: bool = False,
     ) -> Change:
         following = replace(
-            again(self.execution, self.now + wait),
+            again(self.execution, self.now + wait, rewind=rewind),
             failures=failures,
             recoveries=recoveries,
             is_limited=self._is_limited(),
@@ -266,6 +308,34 @@ class _Case:
             wakes_at=None if is_due else until,
             limit_key=outcome.limit_key if isinstance(outcome, Parked) else None,
         )
+        return self._stay(back)
+
+    def _suspend(self, suspended: Suspended) -> Change:
+        until = self.now + suspended.wait
+        is_due = until <= self.now
+        return self._stay(
+            ExecutionMove(
+                record=self.execution,
+                state=StepState.SUSPENDED,
+                claimable=is_due,
+                wakes_at=None if is_due else until,
+                scheduled_for=until,
+                interrupted_by=suspended.by,
+                position=self.position,
+            )
+        )
+
+    def _divide(self, borders: Sequence[Any]) -> Change:
+        """End the execution that found the borders; one for each share goes on from there."""
+        end = ExecutionMove(
+            record=self.execution, state=StepState.COMPLETED, outcome=Outcome.SUCCESS
+        )
+        planned = replace(again(self.execution, self.now), is_limited=self._is_limited())
+        change = self._stay(end)
+        return replace(change, schedule=tuple(divided(planned, self.execution.id, borders)))
+
+    def _stay(self, back: ExecutionMove) -> Change:
+        """Let the same execution be claimed again."""
         return Change(
             record=self.workflow,
             workflow=WorkflowMove(
@@ -275,63 +345,3 @@ class _Case:
             ),
             executions=(back,),
         )
-
-
-def honour_request(change: Change) -> Change:
-    """Let a pause or cancel that was asked for while the step ran take effect now."""
-    requested = change.record.requested
-    moved = change.workflow
-    if requested is None or moved.state in (WorkflowState.FINISHED, WorkflowState.CANCELED):
-        return change
-    if requested is Request.CANCEL:
-        return _cancel(change)
-    if moved.state is WorkflowState.PAUSED:
-        return change
-    return _pause(change)
-
-
-def _pause(change: Change) -> Change:
-    return replace(
-        change,
-        workflow=replace(
-            change.workflow,
-            state=WorkflowState.PAUSED,
-            paused_reason=change.record.requested_reason,
-            paused_step_name=change.workflow.next_step_name,
-        ),
-        executions=tuple(
-            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
-            if move.state is StepState.SCHEDULED
-            else move
-            for move in change.executions
-        ),
-        schedule=tuple(replace(new, stop=Request.PAUSE) for new in change.schedule),
-    )
-
-
-def _cancel(change: Change) -> Change:
-    return replace(
-        change,
-        workflow=WorkflowMove(
-            state=WorkflowState.CANCELED,
-            next_step_name=None,
-            previous_step_name=change.workflow.previous_step_name,
-        ),
-        executions=tuple(
-            replace(
-                move,
-                state=StepState.CANCELED,
-                outcome=Outcome.CANCELED_BY_OPERATOR,
-                claimable=False,
-                wakes_at=None,
-                limit_key=None,
-            )
-            if move.state is StepState.SCHEDULED
-            else move
-            for move in change.executions
-        ),
-        schedule=tuple(
-            replace(new, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
-            for new in change.schedule
-        ),
-    )

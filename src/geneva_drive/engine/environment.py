@@ -8,6 +8,7 @@ from typing import Any
 
 from geneva_drive.clock import Clock
 from geneva_drive.engine.awaiting import LoopThread
+from geneva_drive.engine.checkpointing import Checkpointer
 from geneva_drive.engine.waking import Wakeups
 from geneva_drive.settings import Settings
 from geneva_drive.storage.records import WorkflowRecord
@@ -26,3 +27,7 @@ class Environment:
     open_handle: Callable[[WorkflowRecord], Any]
     wakeups: Wakeups
     loop: LoopThread = field(default_factory=LoopThread)
+    checkpointer: Checkpointer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.checkpointer = Checkpointer(self.store.saving)

@@ -19,12 +19,14 @@ from geneva_drive.definition.workflow import (
     start_executing,
     stop_executing,
 )
-from geneva_drive.engine import heroes
+from geneva_drive.engine import heroes, probes
 from geneva_drive.engine.awaiting import BodyTimedOut
 from geneva_drive.engine.decide import ending_of
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.looping import Breaks, Loop
 from geneva_drive.engine.outcome import (
     Canceled,
+    Divided,
     ErrorDetails,
     HandedOver,
     Lost,
@@ -33,11 +35,15 @@ from geneva_drive.engine.outcome import (
     Returned,
     Skipped,
     StepOutcome,
+    Suspended,
 )
+from geneva_drive.engine.position import Position
 from geneva_drive.engine.reacting import of_signal, react
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.engine.wanting import Wanted, wanted_by
-from geneva_drive.errors import HeroGone, StepTimedOut, StepVanished
+from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut, StepVanished
+from geneva_drive.iteration.interrupted import Divided as DividedLoop
+from geneva_drive.iteration.interrupted import Interrupted
 from geneva_drive.states import Outcome
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
@@ -72,6 +78,7 @@ class Failed:
 
 
 BodyArguments = tuple[Any, ...]
+_NO_BREAKS = Breaks()
 
 
 class Run:
@@ -81,13 +88,20 @@ class Run:
     interrupt of the process itself passes through, as an execution to give back.
     """
 
-    def __init__(self, environment: Environment, claimed: Claimed, definition: Definition) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        claimed: Claimed,
+        definition: Definition,
+        breaks: Breaks = _NO_BREAKS,
+    ) -> None:
         self._environment = environment
         self._claimed = claimed
         self._definition = definition
         self._node = definition.get(claimed.execution.step_name)
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
+        self.loop = self._make_loop(breaks)
         self._started = time.monotonic()
         self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
         self.has_begun = False  # its body, at least once
@@ -95,6 +109,17 @@ class Run:
     @property
     def node(self) -> Node | None:
         return self._node
+
+    def _make_loop(self, breaks: Breaks) -> Loop | None:
+        node, claimed = self._node, self._claimed
+        if node is None or not node.is_resumable:
+            return None
+        return Loop(self._environment, claimed.workflow, claimed.execution, node, breaks)
+
+    @property
+    def position(self) -> Position | None:
+        """Where the loop of a resumable step stands, now that its body is over."""
+        return self.loop.last_position() if self.loop else None
 
     @property
     def needs_transaction(self) -> bool:
@@ -134,6 +159,12 @@ class Run:
             if self._is_late(node):
                 return self._timed_out(node)
             return Returned(self._kept(node, result))
+        except probes.Crash:
+            raise
+        except Interrupted as interrupted:
+            return self._suspended(interrupted)
+        except DividedLoop as division:
+            return Divided(division.borders)
         except FlowControl as signal:
             return of_signal(signal)
         except BodyTimedOut:
@@ -146,7 +177,7 @@ class Run:
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
         """Ask the policies about a failure, and tell the after-hook how it ended."""
         outcome = self._react(ended) if isinstance(ended, Failed) else ended
-        ending = ending_of(outcome, self._claimed.execution)
+        ending = ending_of(outcome, self._execution_now())
         if ending is None or isinstance(outcome, Lost):
             return outcome
         try:
@@ -198,7 +229,29 @@ class Run:
             self._environment.settings,
         )
 
+    def _execution_now(self) -> ExecutionRecord:
+        return self.loop.execution_now() if self.loop else self._claimed.execution
+
+    def _suspended(self, interrupted: Interrupted) -> StepOutcome | Failed:
+        assert self.loop is not None, "only a loop is interrupted"
+        try:
+            self.loop.position()
+        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
+            return Failed(error)
+        return Suspended(interrupted.by, interrupted.wait)
+
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
+        if self.loop is None:
+            return self._call_once(node, arguments)
+        while True:
+            try:
+                return self._call_once(node, (self.loop.make_it(node), *arguments))
+            except Exception as error:
+                # Only what the body did with one item, and only if it is to be passed over.
+                if not self.loop.passes_over(error):
+                    raise
+
+    def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         returned = node.function(self._instance, *arguments)
         # Also of a plain function around an async one: nothing of its body has run yet.
         if inspect.iscoroutine(returned):
@@ -236,7 +289,7 @@ class Run:
                 definition=self._definition,
                 node=self._require_node(),
                 instance=self._instance,
-                execution=self._claimed.execution,
+                execution=self._execution_now(),
                 timed_out=failed.timed_out,
             )
         except (KeyboardInterrupt, SystemExit) as interrupt:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from geneva_drive import serialization
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.states import Outcome
+from geneva_drive.states import Interruption, Outcome
 
 _MAX_CLASS_NAME = 255
 _MAX_TEXT = 100_000
@@ -69,6 +70,7 @@ class Finished:
 class Reattempted:
     wait: timedelta
     error: ErrorDetails | None = None
+    rewind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,21 @@ class HandedOver:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspended:
+    """A resumable step stopped between two items; the same execution goes on from its cursor."""
+
+    by: Interruption
+    wait: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A step with partitions has found where one ends and the next begins."""
+
+    borders: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Parked:
     """A limit has no free slot for it: it waits for one, and nothing of its body has run."""
 
@@ -123,5 +140,7 @@ StepOutcome = (
     | Raised
     | Lost
     | HandedOver
+    | Suspended
+    | Divided
     | Parked
 )

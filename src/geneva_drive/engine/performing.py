@@ -11,12 +11,14 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import commit, limiting
+from geneva_drive.engine import commit, limiting, transaction_mark
 from geneva_drive.engine.commit import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed, Failed, Run, unserved
 from geneva_drive.engine.limiting import Refused
+from geneva_drive.engine.looping import Breaks, Loop
 from geneva_drive.engine.outcome import (
+    Divided,
     ErrorDetails,
     Finished,
     Lost,
@@ -26,14 +28,15 @@ from geneva_drive.engine.outcome import (
     Returned,
     Skipped,
     StepOutcome,
+    Suspended,
 )
-from geneva_drive.errors import ClaimLost, StorageError
-from geneva_drive.storage.database import Database
+from geneva_drive.engine.position import Position
+from geneva_drive.engine.transaction_mark import BodyTransactionLost
+from geneva_drive.errors import ClaimLost
 from geneva_drive.storage.records import ExecutionRecord
 
 _MAX_RUNS = 5
 _FIRST_REST = 0.05  # seconds before the body runs again; doubled each time
-_MARK = "geneva_body"
 
 # Asked only when the outcome is written: by then the worker may have begun to stop.
 MayChain = Callable[[], Chaining | None]
@@ -44,6 +47,7 @@ class Concluded:
     """The body is over; what came of it is still to be committed."""
 
     outcome: StepOutcome
+    position: Position | None = None  # where the loop of a resumable step stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +56,6 @@ class Committed:
 
     applied: Applied | None
     has_run: bool = True
-
-
-class BodyTransactionLost(StorageError):
-    """The database ended the transaction of a step's body while the body ran."""
-
-    def __init__(self, cause: DBAPIError) -> None:
-        super().__init__(
-            f"The transaction of the step did not last until its end ({cause.orig}). A database "
-            f"error that the body catches may roll all of it back: put session.begin_nested() "
-            f"around what may fail, and use no DDL."
-        )
 
 
 class _RollBack(Exception):
@@ -90,9 +83,11 @@ def perform(
         refused = _ask_for_slots(run, environment, claimed)
         if refused is not None:
             return Committed(refused.applied, has_run=False)
+        if run.needs_transaction and run.loop is not None:
+            return _loop_in_transactions(run, run.loop, environment, claimed, may_chain)
         if run.needs_transaction:
             return _perform_in_transaction(run, environment, claimed, may_chain)
-        return Concluded(run.conclude(run.run_body()))
+        return _concluded(run, run.run_body())
     finally:
         run.close()
 
@@ -113,13 +108,24 @@ def freed_by(run: Run | None, claimed: Claimed) -> set[str]:
     return keys if waited_for is None else keys | {waited_for}
 
 
-def start(environment: Environment, claimed: Claimed) -> Run | None:
+def _concluded(run: Run, ended: StepOutcome | Failed) -> Concluded:
+    outcome = run.conclude(ended)
+    return Concluded(outcome, run.position)
+
+
+def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | None:
     """Get an execution ready to run; None if its class is not in this process."""
     definition = claimed.definition
-    return None if definition is None else Run(environment, claimed, definition)
+    return None if definition is None else Run(environment, claimed, definition, breaks)
 
 
-def ending(claimed: Claimed, outcome: StepOutcome, *, may_chain: bool = False) -> Ending:
+def ending(
+    claimed: Claimed,
+    outcome: StepOutcome,
+    *,
+    may_chain: bool = False,
+    position: Position | None = None,
+) -> Ending:
     return Ending(
         workflow_id=claimed.workflow.id,
         execution_id=claimed.execution.id,
@@ -127,6 +133,7 @@ def ending(claimed: Claimed, outcome: StepOutcome, *, may_chain: bool = False) -
         definition=claimed.definition,
         outcome=outcome,
         may_chain=may_chain,
+        position=position,
         seen=(claimed.workflow, claimed.execution),
     )
 
@@ -171,14 +178,17 @@ def _run_and_commit(
         # The connection's transaction is ours: closing the session must leave it alone.
         StepSession(connection, join_transaction_mode="rollback_only") as session,
     ):
-        connection.exec_driver_sql(f"SAVEPOINT {_MARK}")
+        transaction_mark.leave(connection)
         ended = run.run_body(session, finish=session.flush)
         if isinstance(ended, Failed):
             raise _RollBack(ended)
         outcome = run.conclude(ended)
         if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
             raise _RollBack(outcome)
-        _check_mark(connection, database)
+        try:
+            transaction_mark.find(connection, database)
+        except BodyTransactionLost as lost:
+            raise _RollBack(Failed(lost)) from lost
         applied = _apply(connection, environment, claimed, outcome, may_chain())
         if applied is None:
             # Not its outcome again: if the body itself had given up its claim in here, the step
@@ -189,18 +199,65 @@ def _run_and_commit(
     return Committed(applied)
 
 
-def _check_mark(connection: Connection, database: Database) -> None:
-    """Make sure that the transaction is the one that the body began with.
+def _loop_in_transactions(
+    run: Run, loop: Loop, environment: Environment, claimed: Claimed, may_chain: MayChain
+) -> Concluded | Committed:
+    """Run a loop whose items commit with its cursor; what is lost is done again from there."""
+    tries, completed = 0, loop.course.place.completed
+    while True:
+        ended: StepOutcome | Failed
+        try:
+            return _run_loop(run, loop, environment, claimed, may_chain)
+        except _RollBack as rolled_back:
+            ended = rolled_back.ended
+        except (DBAPIError, BodyTransactionLost) as error:
+            ended = Failed(error)
+        # A checkpoint whose answer was lost may have been committed: the row knows.
+        execution = environment.store.read(
+            lambda c: environment.store.executions.get(c, claimed.execution.id)
+        )
+        if execution is None or execution.claim_token != claimed.claim_token:
+            return Committed(None)
+        loop.restart_from(execution)
+        if loop.course.place.completed > completed:
+            tries, completed = 0, loop.course.place.completed
+        tries += 1
+        if tries == _MAX_RUNS or not _may_help_to_repeat(ended, environment):
+            return _concluded(run, _blamed(ended, environment))
+        time.sleep(_FIRST_REST * 2 ** (tries - 1))
 
-    A database may roll a whole transaction back on an error that the body then swallows (a deadlock
-    on MySQL), or commit it at a DDL statement: completing the step would record work that is gone.
-    """
-    try:
-        connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")
-    except DBAPIError as error:
-        if database.is_unreachable(error):
-            raise
-        raise _RollBack(Failed(BodyTransactionLost(error))) from error
+
+def _run_loop(
+    run: Run, loop: Loop, environment: Environment, claimed: Claimed, may_chain: MayChain
+) -> Committed:
+    # Loads SQLAlchemy's ORM, which only these steps need.
+    from geneva_drive.engine.loop_transactions import LoopTransaction
+
+    with LoopTransaction(environment, loop) as transaction:
+        ended = run.run_body(transaction.session, finish=transaction.session.flush)
+        if isinstance(ended, Failed):
+            raise _RollBack(ended)
+        outcome = run.conclude(ended)
+        if not isinstance(
+            outcome, Returned | Skipped | Finished | Reattempted | Suspended | Divided
+        ):
+            raise _RollBack(outcome)
+        applied = _apply(
+            transaction.connection, environment, claimed, outcome, may_chain(), loop.position()
+        )
+        if applied is None:
+            raise _RollBack(_lost(claimed.execution))
+        transaction.commit()
+    return Committed(applied)
+
+
+def _blamed(ended: StepOutcome | Failed, environment: Environment) -> StepOutcome | Failed:
+    """Let a database that was away be nobody's failure; counted, as the body may be the cause."""
+    error = ended.error if isinstance(ended, Failed) else None
+    if isinstance(error, DBAPIError) and environment.store.database.is_unreachable(error):
+        why = f"The database was away: {error.orig}"
+        return Lost(why, environment.settings.max_recoveries)
+    return ended
 
 
 def _apply(
@@ -209,11 +266,12 @@ def _apply(
     claimed: Claimed,
     outcome: StepOutcome,
     chaining: Chaining | None,
+    position: Position | None = None,
 ) -> Applied | None:
     [applied] = commit.apply(
         connection,
         environment.store,
-        [ending(claimed, outcome, may_chain=chaining is not None)],
+        [ending(claimed, outcome, may_chain=chaining is not None, position=position)],
         environment.clock.now(),
         chaining=chaining,
         read_back=environment.events.wanted,

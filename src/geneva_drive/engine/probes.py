@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-Point = Literal["claim", "body", "commit"]
+Point = Literal["claim", "body", "commit", "item"]
+
+
+class Crash(BaseException):
+    """The death of a worker, in a test; nothing on the way may take it for a step's failure."""
+
 
 _watch: Callable[[Point], None] | None = None
 

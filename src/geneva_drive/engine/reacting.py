@@ -22,9 +22,10 @@ from geneva_drive.engine.outcome import (
     Reattempted,
     Skipped,
     StepOutcome,
+    Suspended,
 )
 from geneva_drive.errors import PermanentError, RetryableError
-from geneva_drive.states import Outcome
+from geneva_drive.states import Interruption, Outcome
 from geneva_drive.storage.records import ExecutionRecord
 
 _PAUSE = Reaction(action=ExceptionAction.PAUSE)
@@ -66,8 +67,10 @@ def of_signal(signal: FlowControl, error: ErrorDetails | None = None) -> StepOut
             return Skipped(Outcome.SKIPPED_BY_FLOW_CONTROL, error)
         case flow_control.Finish():
             return Finished(error)
-        case flow_control.Reattempt(wait=wait):
-            return Reattempted(wait or timedelta(0), error)
+        case flow_control.Reattempt(wait=wait, rewind=rewind):
+            return Reattempted(wait or timedelta(0), error, rewind)
+        case flow_control.Suspend(wait=wait):
+            return Suspended(Interruption.SUSPEND, wait or timedelta(0))
         case _:
             raise AssertionError(f"{signal!r} is no verb")
 

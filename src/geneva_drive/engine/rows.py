@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from geneva_drive import serialization
 from geneva_drive.engine.change import CHAIN_SLOT, Change, ExecutionMove, NewExecution
-from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.engine.position import Position, SkippedItem
+from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+
+SKIPPED_ITEM = "item_error"
+_AT: dict[str, Any] = {"item": None}
 
 _ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED}
 
@@ -38,7 +45,66 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
         values |= {"failures": None, "recoveries": 0}
     if move.result is not None:
         values["result"] = move.result
+    return values | _iteration_values(move)
+
+
+def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if move.scheduled_for is not None:
+        values["scheduled_for"] = move.scheduled_for
+    if move.interrupted_by is not None:
+        values["metadata"] = _interrupted(move.record, move.interrupted_by)
+    if move.position is not None:
+        values |= position_values(move.position)
+        if move.outcome is Outcome.SUCCESS:
+            values["cursor"] = None
     return values
+
+
+def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
+    return serialization.dump(
+        {**(serialization.load(record.metadata) or {}), "interrupted_by": by.value}
+    )
+
+
+def position_values(position: Position) -> dict[str, Any]:
+    """Put where a loop stands into columns."""
+    return {
+        "cursor": position.cursor,
+        "completed_iterations": position.completed_iterations,
+        "item_errors": position.item_errors,
+        "progress": position.progress,
+    }
+
+
+def checkpoint_values(move: ExecutionMove, now: datetime) -> Iterator[dict[str, Any]]:
+    """Put into columns what is kept of a loop's way: the items that it skipped, where it ended."""
+    if move.position is None:
+        return
+    yield from skipped_values(move.record, move.position.skipped)
+    yield {
+        **_AT,
+        "workflow_id": move.record.workflow_id,
+        "execution_id": move.record.id,
+        "cursor": move.position.cursor,
+        "completed_iterations": move.position.completed_iterations,
+        "reason": move.interrupted_by or move.outcome or move.state,
+        "error_class": move.error.error_class if move.error else None,
+        "error_message": move.error.message if move.error else None,
+        "at": now,
+    }
+
+
+def skipped_values(
+    record: ExecutionRecord, skipped: Sequence[SkippedItem]
+) -> Iterator[dict[str, Any]]:
+    for one in skipped:
+        yield {
+            **asdict(one),
+            "workflow_id": record.workflow_id,
+            "execution_id": record.id,
+            "reason": SKIPPED_ITEM,
+        }
 
 
 def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
@@ -87,8 +153,8 @@ def new_execution_values(
         "type": workflow.type,
         "signature": new.signature,
         "step_name": new.step_name,
-        "node_id": new.step_name,
-        "slot": CHAIN_SLOT,
+        "node_id": new.node,
+        "slot": CHAIN_SLOT if new.share is None else new.node,
         "attempt_number": attempt,
         "state": new.state,
         "outcome": new.outcome,

@@ -47,6 +47,11 @@ class RunContext:
     def attempt(self) -> int:
         return self._execution.attempt_number if self._execution else 1
 
+    @property
+    def is_resumable(self) -> bool:
+        node = self._definition.get(self._execution.step_name) if self._execution else None
+        return node is not None and node.is_resumable
+
     @cached_property
     def logger(self) -> StepLogger:
         workflow, execution = self._workflow, self._execution

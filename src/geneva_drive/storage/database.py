@@ -26,7 +26,7 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage import connecting, dialects
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
-from geneva_drive.storage.keeping import KeptConnections
+from geneva_drive.storage.keeping import KeptConnections, KeptDriver
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +60,7 @@ class Database:
         self.dialect.prepare(self.engine, settings)
         # A user's own pool may be as small as one connection: there we keep none of it.
         self._kept = KeptConnections(self._open_kept, most=_KEPT if self.owns_engine else 0)
+        self._driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction that a step's body or a caller's session has open on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
 
@@ -163,6 +164,17 @@ class Database:
         with self.dialect.writing(), self._kept.one() as connection, connection.begin():
             yield connection
 
+    def by_driver(self, work: Callable[[Any], T]) -> T:
+        """Do `work` with the driver's own connection, on which each statement is a transaction.
+
+        What it raises are the driver's own errors.
+        """
+        with self.dialect.writing_alone, self._driver:
+            return work(self._driver.connection)
+
+    def _open_autocommitting(self) -> Connection:
+        return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
     def _open_kept(self) -> Connection:
         options: dict[str, Any] = {WRITES_OPTION: True}
         if self.dialect.is_at_once:
@@ -230,6 +242,7 @@ class Database:
 
     def close(self) -> None:
         self._kept.close()
+        self._driver.close()
         if self.owns_engine:
             self.engine.dispose()
 

@@ -115,6 +115,42 @@ class Executions:
         records = self._by_id(connection, query).values()
         return list({(one.workflow_id, one.node_id): one for one in records}.values())
 
+    def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Give the latest attempt at each node of a workflow."""
+        c = self._table.c
+        numbers = (
+            select(c.node_id, func.max(c.attempt_number).label("attempt_number"))
+            .where(c.workflow_id == workflow_id)
+            .group_by(c.node_id)
+            .subquery()
+        )
+        query = (
+            select(self._table)
+            .join(
+                numbers,
+                (c.node_id == numbers.c.node_id) & (c.attempt_number == numbers.c.attempt_number),
+            )
+            .where(c.workflow_id == workflow_id)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def lock_shares(
+        self, connection: Connection, steps: Iterable[tuple[Key, str]]
+    ) -> list[ExecutionRecord]:
+        """Lock the partitions of steps, whose workflows are locked; give the latest of each."""
+        wanted = sorted(steps)
+        if not wanted:
+            return []
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(tuple_(c.workflow_id, c.step_name).in_(wanted), c.share.is_not(None))
+            .order_by(c.id)
+        )
+        records = self._by_id(connection, self._dialect.lock(query)).values()
+        by_attempt = sorted(records, key=lambda one: one.attempt_number)
+        return list({(one.workflow_id, one.node_id): one for one in by_attempt}.values())
+
     def kept_result(
         self, connection: Connection, workflow_id: Key, names: Sequence[str]
     ) -> str | None:

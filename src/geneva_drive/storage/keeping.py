@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from types import TracebackType
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -70,3 +72,62 @@ class KeptConnections:
         # Rested for long: the engine asks a connection whether it lives when it hands it out.
         connection.close()
         return None
+
+
+class KeptDriver:
+    """The driver's own connection beneath one of SQLAlchemy's, used by one thread at a time.
+
+    A context manager of its own, as one made from a generator takes longer than the statement.
+    """
+
+    def __init__(self, open_connection: Callable[[], Connection], *, keeps: bool) -> None:
+        self._open = open_connection
+        self._keeps = keeps
+        self._lock = threading.Lock()
+        self._kept: Connection | None = None
+        self._parents: list[Connection | None] = []
+        self._used_at = 0.0
+        self._owner = os.getpid()
+        self.connection: Any = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        try:
+            self._get_ready()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if error is not None or not self._keeps:
+                self._drop()
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _get_ready(self) -> None:
+        now = time.monotonic()
+        if self._owner != os.getpid():
+            # See above: a child neither uses nor ends its parent's connection.
+            self._parents.append(self._kept)
+            self._kept, self._owner = None, os.getpid()
+        if self._kept is not None and now - self._used_at >= _FRESH.total_seconds():
+            self._drop()
+        if self._kept is None:
+            self._kept = self._open()
+            self.connection = self._kept.connection.driver_connection
+        self._used_at = now
+
+    def _drop(self) -> None:
+        kept, self._kept, self.connection = self._kept, None, None
+        if kept is not None:
+            kept.close()

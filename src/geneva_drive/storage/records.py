@@ -91,6 +91,11 @@ class ExecutionRecord:
     error_backtrace: str | None
     result: str | None
     metadata: str | None
+    cursor: str | None  # where a resumable step stands, as typed JSON
+    completed_iterations: int
+    item_errors: int
+    progress: str | None
+    share: str | None  # of the items of a step that is divided into partitions
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> ExecutionRecord:
@@ -118,6 +123,26 @@ class ExecutionRecord:
 
 
 EXECUTION_COLUMNS = tuple(ExecutionRecord.__dataclass_fields__)
+# What a row has where nothing was said of a column.
+UNSAID: dict[str, Any] = {
+    **dict.fromkeys(EXECUTION_COLUMNS),
+    "completed_iterations": 0,
+    "item_errors": 0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRecord:
+    """A row of `checkpoints`: where an iteration stood when it was interrupted, or ended."""
+
+    execution_id: Key
+    cursor: str | None
+    completed_iterations: int
+    reason: str
+    item: str | None
+    error_class: str | None
+    error_message: str | None
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

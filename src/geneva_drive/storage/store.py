@@ -7,12 +7,14 @@ from sqlalchemy import Connection, column, delete, inspect, select, table
 from geneva_drive.errors import NotMigrated, TooNew
 from geneva_drive.storage import keys, revisions
 from geneva_drive.storage.audit import AuditEntries
+from geneva_drive.storage.checkpoints import Checkpoints
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.dead_letters import DeadLetters
 from geneva_drive.storage.executions import Executions
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.limits import Limits
 from geneva_drive.storage.parking import Parking
+from geneva_drive.storage.saving import Saving
 from geneva_drive.storage.tables import Tables
 from geneva_drive.storage.workers import Workers
 from geneva_drive.storage.workflows import Workflows
@@ -26,6 +28,8 @@ class Store:
         self.tables = tables
         self.workflows = Workflows(tables, database.dialect)
         self.executions = Executions(tables, database.dialect)
+        self.checkpoints = Checkpoints(tables)
+        self.saving = Saving(database, tables, self.checkpoints)
         self.audit_entries = AuditEntries(tables)
         self.dead_letters = DeadLetters(tables)
         self.workers = Workers(tables, database.dialect)

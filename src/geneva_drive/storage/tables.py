@@ -63,6 +63,7 @@ class Tables:
         self.metadata = MetaData()
         self.workflows = self._workflows()
         self.step_executions = self._step_executions()
+        self.checkpoints = self._checkpoints()
         self.audit_entries = self._audit_entries()
         self.dead_letters = self._dead_letters()
         self.workers = self._workers()
@@ -265,6 +266,11 @@ class Tables:
                 "AND wakes_at IS NULL)",
                 name=f"{self.prefix}step_executions_limit_is_ahead",
             ),
+            Column("cursor", long_text()),
+            Column("completed_iterations", BigInteger, nullable=False, server_default=text("0")),
+            Column("item_errors", BigInteger, nullable=False, server_default=text("0")),
+            Column("progress", long_text()),
+            Column("share", long_text()),
         )
         self._step_execution_indexes(table)
         event.listen(table, "after_create", _HOT_TABLE)
@@ -290,6 +296,26 @@ class Tables:
             c.priority.desc(),
             c.id,
             where=c.limit_key.is_not(None),
+        )
+
+    def _checkpoints(self) -> Table:
+        """Where resumable steps stood when something happened to them; only ever appended to."""
+        kind = uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
+        return self._table(
+            "checkpoints",
+            self._key(),
+            self._workflow_reference(),
+            Column("execution_id", kind, nullable=False),
+            Column("cursor", long_text()),
+            Column("completed_iterations", BigInteger, nullable=False),
+            Column("reason", name_type(40), nullable=False),
+            Column("item", long_text()),
+            Column("error_class", name_type(255)),
+            Column("error_message", long_text()),
+            Column("at", Moment, nullable=False),
+            Index(f"{self.prefix}checkpoints_execution", "execution_id", "id"),
+            # Deleting a workflow looks for what refers to it.
+            Index(f"{self.prefix}checkpoints_workflow", "workflow_id"),
         )
 
     def _audit_entries(self) -> Table:

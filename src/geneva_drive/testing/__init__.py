@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from geneva_drive.testing.assertions import assert_step_executed, assert_workflow_state
+from geneva_drive.testing.assertions import (
+    assert_cursor,
+    assert_iterations,
+    assert_step_executed,
+    assert_workflow_state,
+)
 from geneva_drive.testing.crashing import crash_after
 from geneva_drive.testing.running import (
     drain,
     instance,
     perform_next_step,
     perform_step_inline,
+    run_iterations,
     speedrun,
+    speedrun_resumable_step,
 )
 from geneva_drive.testing.time import expire_leases, time_travel
 
 __all__ = [
+    "assert_cursor",
+    "assert_iterations",
     "assert_step_executed",
     "assert_workflow_state",
     "crash_after",
@@ -22,6 +31,8 @@ __all__ = [
     "instance",
     "perform_next_step",
     "perform_step_inline",
+    "run_iterations",
     "speedrun",
+    "speedrun_resumable_step",
     "time_travel",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.states import StepState, WorkflowState
 
 
@@ -26,6 +27,33 @@ def assert_step_executed(
     found = attempts[-1].state
     if found != state:
         _fail(f"Step {name!r} is {found}, not {state}.", workflow)
+
+
+def assert_cursor(workflow: WorkflowHandle[Any], expected: object) -> None:
+    """Assert where the resumable step stands that the workflow is at, or was at last."""
+    execution = _iterating(workflow)
+    found = execution.cursor
+    if found != expected or type(found) is not type(expected):
+        _fail(f"Step {execution.step_name!r} is at cursor {found!r}, not {expected!r}.", workflow)
+
+
+def assert_iterations(workflow: WorkflowHandle[Any], expected: int) -> None:
+    """Assert how many items that step has done, over all its runs."""
+    execution = _iterating(workflow)
+    found = execution.completed_iterations
+    if found != expected:
+        _fail(f"Step {execution.step_name!r} has done {found} items, not {expected}.", workflow)
+
+
+def _iterating(workflow: WorkflowHandle[Any]) -> StepExecution:
+    """Find the execution that is active, or else the last one that iterated."""
+    active = workflow.reload().current_execution
+    if active is not None and active.state is not StepState.SCHEDULED:
+        return active
+    iterated = [e for e in workflow.step_executions if e.progress is not None]
+    if not iterated:
+        _fail(f"No step of {workflow.type} {workflow.id} has iterated.", workflow)
+    return iterated[-1]
 
 
 def _fail(what: str, workflow: WorkflowHandle[Any]) -> NoReturn:

@@ -9,13 +9,15 @@ from geneva_drive.engine import probes
 from geneva_drive.engine.probes import Point
 
 
-class Crashed(BaseException):
+class Crashed(probes.Crash):
     """The death of the worker; no `except Exception` on the way survives it."""
 
 
 @contextmanager
-def crash_after(point: Point) -> Iterator[None]:
+def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
     """End the thread that runs executions right after `point`: "claim", "body" or "commit".
+
+    `crash_after(items=3)` is after the third item of a resumable step, before its checkpoint.
 
     What was committed by then stays, what was not is lost, and the execution is taken back like
     that of any dead worker. The block itself goes on behind the crash.
@@ -26,9 +28,14 @@ def crash_after(point: Point) -> Iterator[None]:
     >>> drain(drive)               # doctest: +SKIP
     """
 
+    passed = 0
+
     def watch(reached: Point) -> None:
+        nonlocal passed
         if reached == point:
-            raise Crashed(point)
+            passed += 1
+            if passed == items:
+                raise Crashed(point)
 
     with probes.watching(watch):
         try:

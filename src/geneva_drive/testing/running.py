@@ -14,6 +14,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import heroes
+from geneva_drive.engine.looping import Breaks
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import StepState, WorkflowState
@@ -21,6 +22,7 @@ from geneva_drive.storage.records import WORKFLOW_COLUMNS, WorkflowRecord
 from geneva_drive.worker import inline
 
 W = TypeVar("W", bound=Workflow[Any])
+_MOST_RUNS = 10_000
 
 
 def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandle[W]:
@@ -45,14 +47,18 @@ def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
     execution = workflow.current_execution
     if workflow.state is not WorkflowState.READY or execution is None:
         return None
-    return _perform(workflow, execution)
+    return _perform(workflow, execution, Breaks())
 
 
 def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> StepExecution:
     """Run the scheduled execution in this thread; `step`, if given, must be the next one."""
+    return _perform_inline(workflow, step, Breaks())
+
+
+def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks) -> StepExecution:
     workflow.reload()
     execution = workflow.current_execution
-    if execution is None or execution.state is not StepState.SCHEDULED:
+    if execution is None or execution.state not in (StepState.SCHEDULED, StepState.SUSPENDED):
         raise InvalidStateError(f"{workflow!r} has no scheduled step to perform.")
     if step is not None:
         name = workflow.name_of(step)
@@ -60,10 +66,28 @@ def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> S
             raise InvalidStateError(
                 f"{workflow!r} stands at step {execution.step_name!r}, not at {name!r}."
             )
-    performed = _perform(workflow, execution)
+    performed = _perform(workflow, execution, breaks)
     if performed is None:
         raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
     return performed
+
+
+def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
+    """Run a resumable step to its end: no interruption ends a run, and no wait is waited for."""
+    execution = _perform_inline(workflow, step, Breaks(are_off=True))
+    for _ in range(_MOST_RUNS):
+        if execution.state is not StepState.SUSPENDED:
+            return execution
+        execution = _perform_inline(workflow, step, Breaks(are_off=True))
+    raise AssertionError(
+        f"{workflow!r} suspended step {execution.step_name!r} {_MOST_RUNS} times. Does it suspend "
+        f"itself, or is it throttled, for ever?"
+    )
+
+
+def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -> StepExecution:
+    """Run so many items of a resumable step, then interrupt it."""
+    return _perform_inline(workflow, step, Breaks(max_iterations=count))
 
 
 def drain(drive: Drive | None = None) -> int:
@@ -137,9 +161,11 @@ class _BareContext(RunContext):
         return self._given_hero
 
 
-def _perform(workflow: WorkflowHandle[Any], execution: StepExecution) -> StepExecution | None:
+def _perform(
+    workflow: WorkflowHandle[Any], execution: StepExecution, breaks: Breaks
+) -> StepExecution | None:
     drive = workflow.drive
-    if not inline.run_one(drive.environment, execution.id):
+    if not inline.run_one(drive.environment, execution.id, breaks):
         return None
     workflow.reload()
     return next(e for e in workflow.step_executions if e.id == execution.id)

@@ -15,6 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed, continued
 from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.engine.performing import ending
+from geneva_drive.engine.position import Position
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.flights import Flight
@@ -34,6 +35,7 @@ class Pending:
     flight: Flight
     outcome: StepOutcome
     may_chain: bool
+    position: Position | None = None
 
 
 # Is told of each flight of a group the execution that was claimed in the same breath; gives the
@@ -120,7 +122,10 @@ class Committer:
         """Commit a group, however long the database is away; give what follows each."""
         # One token for all tries: it finds what an earlier try committed without our knowing.
         chaining = self._identity.chaining(token, self._environment.settings.queue_limits)
-        endings = [ending(p.flight.claimed, p.outcome, may_chain=p.may_chain) for p in group]
+        endings = [
+            ending(p.flight.claimed, p.outcome, may_chain=p.may_chain, position=p.position)
+            for p in group
+        ]
         rest = _FIRST_REST
         repeated = False
         while True:

@@ -9,6 +9,7 @@ from geneva_drive.engine import performing, probes, unparking
 from geneva_drive.engine.committing import announce, commit_endings
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.looping import Breaks
 from geneva_drive.engine.outcome import Lost
 from geneva_drive.engine.performing import Committed, Concluded
 from geneva_drive.storage.records import Key
@@ -16,14 +17,16 @@ from geneva_drive.worker.claiming import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep, wake_due
 from geneva_drive.worker.identity import Identity, signatures
 
+_NO_BREAKS = Breaks()
 
-def run_one(environment: Environment, execution_id: Key) -> bool:
+
+def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BREAKS) -> bool:
     """Run one execution now, whatever its schedule; False if it is not there to be run."""
     with _presence(environment) as identity:
         claimed = claim_one(environment, identity, execution_id)
         if claimed is None:
             return False
-        _perform(environment, claimed, ignores_limits=True)
+        _perform(environment, claimed, ignores_limits=True, breaks=breaks)
         return True
 
 
@@ -40,10 +43,16 @@ def run_due(environment: Environment) -> int:
                 return total
 
 
-def _perform(environment: Environment, claimed: Claimed, *, ignores_limits: bool = False) -> bool:
+def _perform(
+    environment: Environment,
+    claimed: Claimed,
+    *,
+    ignores_limits: bool = False,
+    breaks: Breaks = _NO_BREAKS,
+) -> bool:
     """Run an execution, or park it; say whether it was run."""
     probes.reached("claim")
-    run = performing.start(environment, claimed)
+    run = performing.start(environment, claimed, breaks)
     performed = performing.perform(
         run, environment, claimed, lambda: None, ignores_limits=ignores_limits
     )
@@ -58,7 +67,9 @@ def _perform(environment: Environment, claimed: Claimed, *, ignores_limits: bool
 
 def _commit(environment: Environment, claimed: Claimed, performed: Concluded) -> None:
     probes.reached("body")
-    commit_endings(environment, [performing.ending(claimed, performed.outcome)])
+    commit_endings(
+        environment, [performing.ending(claimed, performed.outcome, position=performed.position)]
+    )
     probes.reached("commit")
     if isinstance(performed.outcome, Lost) and isinstance(
         performed.outcome.interrupt, KeyboardInterrupt

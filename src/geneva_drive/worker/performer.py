@@ -17,8 +17,10 @@ from geneva_drive.engine.commit import Applied, Chaining
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed, continued
+from geneva_drive.engine.looping import Breaks
 from geneva_drive.engine.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.engine.performing import Committed, Concluded
+from geneva_drive.engine.position import Position
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.worker.committer import Committer, Pending
@@ -62,6 +64,7 @@ class Performer:
         self._stopping = stopping
         self._on_free = on_free
         self._may_begin = may_begin
+        self._breaks = Breaks(should_stop=stopping.begun.is_set)
         self.flights = Flights()
         self._pace = Pace()
         self._pool = Pool(concurrency, self._perform)
@@ -133,7 +136,7 @@ class Performer:
             return None
         claimed = flight.claimed
         try:
-            flight.run = performing.start(self._environment, claimed)
+            flight.run = performing.start(self._environment, claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
             performed = self._run(flight, lambda: None)
@@ -168,8 +171,8 @@ class Performer:
             case Committed(applied):
                 flight.settle()
                 return self._land_committed(flight, applied)
-            case Concluded(outcome) if flight.settle():
-                return self._commit(flight, outcome)
+            case Concluded(outcome, position) if flight.settle():
+                return self._commit(flight, outcome, position)
             case Concluded():
                 logger.warning(
                     "The late result of execution %s was dropped", flight.claimed.execution.id
@@ -196,8 +199,11 @@ class Performer:
             return None
         return self._identity.chaining(token, self._environment.settings.queue_limits)
 
-    def _commit(self, flight: Flight, outcome: StepOutcome) -> Flight | None:
-        return self._committer.submit(Pending(flight, outcome, self._may_chain(flight.claimed)))
+    def _commit(
+        self, flight: Flight, outcome: StepOutcome, position: Position | None = None
+    ) -> Flight | None:
+        may_chain = self._may_chain(flight.claimed)
+        return self._committer.submit(Pending(flight, outcome, may_chain, position))
 
     def _report(self, flight: Flight, outcome: StepOutcome) -> None:
         """Commit on a thread that runs no steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,13 @@ from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.step_executions import Checkpoint, StepExecution
 from geneva_drive.durations import describe
+from geneva_drive.engine.rows import SKIPPED_ITEM
+from geneva_drive.states import Interruption
+
+_INTERRUPTIONS = frozenset(Interruption)
+_MOST_ITEMS = 20
 
 
 @click.command("history")
@@ -37,18 +43,25 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     console.print(headline(workflow))
     _print_attempts(console, executions)
     _print_errors(console, executions)
+    _print_loops(console, executions)
     _print_commands(console, workflow)
 
 
 def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> None:
-    table = make_table("Step", "Attempt", "Outcome", "When (UTC)", "Took")
+    has_items = any(execution.progress for execution in executions)
+    table = make_table(
+        "Step", "Attempt", "Outcome", *(["Items"] if has_items else []), "When (UTC)", "Took"
+    )
     table.columns[1].justify = "right"
-    table.columns[3].no_wrap = table.columns[4].no_wrap = True
+    table.columns[3].justify = "right" if has_items else "left"
+    table.columns[-2].no_wrap = table.columns[-1].no_wrap = True
     for execution in executions:
+        items = f"{execution.completed_iterations:,}" if execution.progress else ""
         table.add_row(
-            plain(execution.step_name),
+            plain(execution.node_id),
             str(execution.attempt_number),
             state_text(execution.state, execution.outcome),
+            *([items] if has_items else []),
             moment(execution.started_at or execution.scheduled_for),
             _took(execution),
         )
@@ -65,12 +78,52 @@ def _took(execution: StepExecution) -> str:
 def _print_errors(console: Console, executions: Sequence[StepExecution]) -> None:
     for execution in executions:
         if execution.error_class:
-            where = plain(f"{execution.step_name}, attempt {execution.attempt_number}:")
+            where = plain(f"{execution.node_id}, attempt {execution.attempt_number}:")
             where.stylize("red")
-            name = execution.error_class.removeprefix("builtins.")
-            error = plain(f" {name}: {execution.error_message}")
+            error = plain(f" {_name(execution)}: {execution.error_message}")
             console.print()
             console.print(Text.assemble(where, error))
+
+
+def _print_loops(console: Console, executions: Sequence[StepExecution]) -> None:
+    for execution in executions:
+        if execution.progress is None:
+            continue
+        where = f"{execution.node_id}, attempt {execution.attempt_number}"
+        kept = execution.checkpoint_history
+        _print_interruptions(console, where, [one for one in kept if one.reason in _INTERRUPTIONS])
+        _print_skipped(console, where, [one for one in kept if one.reason == SKIPPED_ITEM])
+
+
+def _print_interruptions(console: Console, where: str, stops: Sequence[Checkpoint]) -> None:
+    if not stops:
+        return
+    reasons = Counter(stop.reason for stop in stops).most_common()
+    causes = [f"{count:,} by {reason}" for reason, count in reasons]
+    how = f": {', '.join(causes)}" if len(causes) > 1 else f" by {stops[0].reason}"
+    console.print()
+    console.print(plain(f"{where}: interrupted {_times(len(stops))}{how}"))
+
+
+def _print_skipped(console: Console, where: str, skipped: Sequence[Checkpoint]) -> None:
+    if not skipped:
+        return
+    shown = f"; the first {_MOST_ITEMS}" if len(skipped) > _MOST_ITEMS else ""
+    count = "1 item was" if len(skipped) == 1 else f"{len(skipped):,} items were"
+    table = make_table("Item", "Error")
+    for one in skipped[:_MOST_ITEMS]:
+        table.add_row(plain(one.item or ""), plain(f"{_name(one)}: {one.error_message}"))
+    console.print()
+    console.print(plain(f"{where}: {count} skipped{shown}:"))
+    console.print(table)
+
+
+def _name(failed: StepExecution | Checkpoint) -> str:
+    return (failed.error_class or "").removeprefix("builtins.")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _print_commands(console: Console, workflow: WorkflowHandle[Any]) -> None:

@@ -10,6 +10,7 @@ import click
 from rich.table import Table
 
 from geneva_drive import serialization
+from geneva_drive.cli import iterating
 from geneva_drive.cli.bodies import execution_body
 from geneva_drive.cli.headline import headline
 from geneva_drive.cli.opening import with_drive
@@ -57,8 +58,17 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
     if workflow.workflow_class is not None:
         progress = workflow.progress()
         yield "Progress", f"{progress.done} of {progress.total} steps"
+    yield from _loops(workflow)
+    if workflow.workflow_class is not None:
         yield "Queue", f"{workflow.queue}, priority {workflow.priority}"
     yield "Requested", workflow.requested
+
+
+def _loops(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str]]:
+    """Say of each resumable step that is under way how far it has come."""
+    for execution in iterating.under_way(workflow.step_executions):
+        assert execution.progress is not None, "it would not be under way"
+        yield execution.node_id, iterating.words(execution.progress)
 
 
 def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:

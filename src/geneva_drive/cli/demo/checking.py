@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
+from geneva_drive.cli.demo.snapshot import Effects, Kill, Snapshot, WorkflowSnapshot
 from geneva_drive.states import ACTIVE_STEP_STATES, is_done
 
 _MAILING_STEPS = frozenset({"send_welcome", "send_reminder", "ask_opinion", "send_tracking"})
@@ -17,13 +17,13 @@ def step_faults(snapshot: Snapshot) -> list[str]:
     return [fault for workflow in snapshot.workflows for fault in _faults_of(workflow)]
 
 
-def kill_faults(snapshot: Snapshot, held_ids: Set[Any]) -> list[str]:
-    """Name what the killed worker held and nobody took back."""
-    if not held_ids:
-        return ["The killed worker held no step."]
+def kill_faults(snapshot: Snapshot, kill: Kill) -> list[str]:
+    """Name what a killed worker held and nobody took back."""
+    if not kill.held_ids:
+        return [f"The killed worker {kill.pid} held no step."]
     return [
-        f"Execution {held} of the killed worker was not recovered."
-        for held in sorted(held_ids - recovered_ids(snapshot))
+        f"Execution {held} of the killed worker {kill.pid} was not recovered."
+        for held in sorted(kill.held_ids - recovered_ids(snapshot))
     ]
 
 
@@ -32,8 +32,21 @@ def recovered_ids(snapshot: Snapshot) -> frozenset[Any]:
 
 
 def effect_faults(snapshot: Snapshot, effects: Effects) -> list[str]:
-    """Name every charge and e-mail that is missing, or there too often."""
-    return [*_charge_faults(snapshot, effects), *_email_faults(snapshot, effects)]
+    """Name every charge and e-mail, and count the articles, missing or there too often."""
+    return [
+        *_charge_faults(snapshot, effects),
+        *_email_faults(snapshot, effects),
+        *import_faults(effects),
+    ]
+
+
+def import_faults(effects: Effects) -> list[str]:
+    missing = effects.row_count - effects.imported_row_count
+    repeated = effects.article_count - effects.imported_row_count
+    return [
+        *([f"{missing:,} rows of the catalogue were not imported."] if missing else []),
+        *([f"{repeated:,} rows were imported more than once."] if repeated else []),
+    ]
 
 
 def emails_due(snapshot: Snapshot) -> int:

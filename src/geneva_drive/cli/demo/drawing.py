@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 import geneva_drive as gd
+from geneva_drive.cli import iterating
 from geneva_drive.cli.demo.crew import WorkerProcess
 from geneva_drive.cli.demo.news import News
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
@@ -51,6 +53,7 @@ def frame(console: Console, scene: Scene) -> RenderableType:
         _headline(console, scene.title, scene.text),
         workflow_table(scene.snapshot, ascii_only=console.options.ascii_only),
         *gap,
+        *loop_line(scene.snapshot, scene.crew),
         worker_line(scene.snapshot, scene.crew),
         *gap,
     )
@@ -153,11 +156,38 @@ def doing(workflow: WorkflowSnapshot, snapshot: Snapshot) -> str:
             return latest.step_name
 
 
+def loop_line(snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> Iterator[RenderableType]:
+    """Draw how far the loop has come, which stands still while nobody runs it."""
+    loop = snapshot.loop
+    if loop is None:
+        return
+    holder = snapshot.label_of(loop)
+    is_lost = any(worker.label == holder and worker.was_killed for worker in crew)
+    style = "bold red" if is_lost and loop.finished_at is None else "green"
+    line = Table.grid(padding=(0, 1), expand=True)
+    line.add_column(no_wrap=True)
+    line.add_column(ratio=1)
+    line.add_column(no_wrap=True)
+    fraction = (loop.progress.fraction if loop.progress else None) or 0.0
+    bar = ProgressBar(
+        total=1.0, completed=fraction, complete_style=style, finished_style=style, width=None
+    )
+    line.add_row(f" {loop.step_name}", bar, Text(f"{loop_words(loop)} ", style))
+    yield line
+
+
+def loop_words(loop: gd.StepExecution) -> str:
+    progress = loop.progress
+    assert progress is not None, "a loop has progress"
+    return iterating.items(progress)
+
+
 def worker_line(snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> Text:
     line = Text(" workers", no_wrap=True, overflow="ellipsis")
     for worker in crew:
-        line.append(f"   {worker.label}", "bold")
-        line.append(f" (pid {worker.pid}) ")
+        line.append(f"   {worker.label} ", "bold")
+        if not worker.was_killed or worker.label in snapshot.leases:
+            line.append(f"(pid {worker.pid}) ")
         line.append(_worker_state(worker, snapshot))
     return line
 

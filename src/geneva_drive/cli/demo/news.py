@@ -51,7 +51,10 @@ def _endings(workflow: WorkflowSnapshot, snapshot: Snapshot) -> Iterator[News]:
 def _ending(execution: gd.StepExecution, snapshot: Snapshot) -> tuple[str, str]:
     match execution.outcome:
         case gd.Outcome.RECOVERED:
-            return f"lost with worker {snapshot.label_of(execution)}", "magenta"
+            return (
+                f"lost with worker {snapshot.label_of(execution)}{_how_far(execution)}",
+                "magenta",
+            )
         case gd.Outcome.REATTEMPTED_BY_EXCEPTION:
             return execution.error_message or "", "yellow"
         case gd.Outcome.PAUSED_BY_EXCEPTION:
@@ -65,4 +68,11 @@ def _take_overs(workflow: WorkflowSnapshot, snapshot: Snapshot) -> Iterator[News
         if lost.outcome is gd.Outcome.RECOVERED and successor.started_at is not None:
             label = snapshot.label_of(successor)
             text = f"{workflow.title}, {successor.step_name}: taken over by worker {label}"
+            if lost.completed_iterations:
+                text += f", which goes on behind item {lost.completed_iterations:,}"
             yield News(successor.started_at, text, "magenta")
+
+
+def _how_far(execution: gd.StepExecution) -> str:
+    done = execution.completed_iterations
+    return f" after {done:,} items" if done else ""

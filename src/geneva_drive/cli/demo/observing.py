@@ -6,14 +6,29 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import distinct, func, select
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.crew import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
-from geneva_drive.cli.demo.workflows import DAY, Charge, Customer, Email, Order
+from geneva_drive.cli.demo.workflows import (
+    DAY,
+    Article,
+    Catalogue,
+    CatalogueRow,
+    Charge,
+    Customer,
+    Email,
+    Order,
+)
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.storage.records import WorkerRecord
+
+_COUNTS = select(
+    select(func.count(CatalogueRow.id)).scalar_subquery(),
+    select(func.count(Article.id)).scalar_subquery(),
+    select(func.count(distinct(Article.row_id))).scalar_subquery(),
+)
 
 
 class Observer:
@@ -49,12 +64,19 @@ class Observer:
         with self._drive.store.reading() as connection:
             charges = connection.execute(charged).scalars().all()
             emails = connection.execute(select(Email.recipient, Email.subject)).all()
-        return Effects(charges=Counter(charges), emails=Counter((r, s) for r, s in emails))
+            rows, articles, imported_rows = connection.execute(_COUNTS).one()
+        return Effects(
+            charges=Counter(charges),
+            emails=Counter((r, s) for r, s in emails),
+            row_count=rows,
+            article_count=articles,
+            imported_row_count=imported_rows,
+        )
 
     def _hero_names(self) -> dict[tuple[str | None, str | None], str]:
         names: dict[tuple[str | None, str | None], str] = {}
         with self._drive.store.reading() as connection:
-            for hero in (Customer, Order):
+            for hero in (Customer, Order, Catalogue):
                 for key, name in connection.execute(select(hero.id, hero.name)):
                     names[hero.__name__, str(key)] = name
         return names

@@ -51,8 +51,8 @@ def _perform(console: Console, folder: Path, stop_if_asked: Callable[[], None]) 
             drive.migrate()
             with view.for_console(console, drive.clock.now()) as shown:
                 stage = Stage(drive, crew, shown, stop_if_asked)
-                kill = story.tell(stage)
-        is_as_promised = report.report(console, stage.look(), stage.observer.effects(), kill)
+                kills = story.tell(stage)
+        is_as_promised = report.report(console, stage.look(), stage.observer.effects(), kills)
         if is_as_promised:
             report.print_next(console)
             return 0

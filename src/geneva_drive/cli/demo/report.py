@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -15,17 +16,18 @@ from geneva_drive.cli.demo import checking, drawing
 from geneva_drive.cli.demo.snapshot import Effects, Kill, Snapshot, WorkflowSnapshot
 
 
-def report(console: Console, snapshot: Snapshot, effects: Effects, kill: Kill) -> bool:
+def report(console: Console, snapshot: Snapshot, effects: Effects, kills: Sequence[Kill]) -> bool:
     """Print the table and the sums; say whether they are what was promised."""
     console.print()
     console.print(_table(snapshot))
     console.print()
     step_faults = checking.step_faults(snapshot)
-    _print(console, _summary(snapshot, kill, "no" if step_faults else "yes"), "bold")
+    _print(console, _summary(snapshot, kills, "no" if step_faults else "yes"), "bold")
+    _print(console, _imported(snapshot, effects), "bold")
     _print(console, _effects(snapshot, effects))
     faults = [
         *step_faults,
-        *checking.kill_faults(snapshot, kill.held_ids),
+        *(fault for kill in kills for fault in checking.kill_faults(snapshot, kill)),
         *checking.effect_faults(snapshot, effects),
     ]
     for fault in faults:
@@ -69,13 +71,23 @@ def _row(workflow: WorkflowSnapshot) -> Sequence[str | Text]:
     )
 
 
-def _summary(snapshot: Snapshot, kill: Kill, answer: str) -> str:
+def _summary(snapshot: Snapshot, kills: Sequence[Kill], answer: str) -> str:
     finished = sum(w.state is gd.WorkflowState.FINISHED for w in snapshot.workflows)
-    recovered = checking.recovered_ids(snapshot) & kill.held_ids
+    held = frozenset[Any]().union(*(kill.held_ids for kill in kills))
+    recovered = checking.recovered_ids(snapshot) & held
     return (
         f"{finished} workflows finished, {len(snapshot.executions)} step executions recorded, "
         f"{len(recovered)} recovered after kill -9, "
         f"every completed step recorded exactly once: {answer}"
+    )
+
+
+def _imported(snapshot: Snapshot, effects: Effects) -> str:
+    losses = sum(w.count(gd.Outcome.RECOVERED) for w in snapshot.of_type("Import"))
+    answer = "no" if checking.import_faults(effects) else "yes"
+    return (
+        f"{effects.row_count:,} catalogue rows, {effects.article_count:,} articles made of them, "
+        f"{losses} workers killed on the way, each row imported exactly once: {answer}"
     )
 
 

@@ -49,6 +49,11 @@ class Snapshot:
         return [e for workflow in self.workflows for e in workflow.executions]
 
     @property
+    def loop(self) -> gd.StepExecution | None:
+        """The latest attempt at the step that goes through many items, once it has begun."""
+        return next((e for e in reversed(self.executions) if e.progress is not None), None)
+
+    @property
     def running(self) -> list[gd.StepExecution]:
         return [e for e in self.executions if e.state is gd.StepState.IN_PROGRESS]
 
@@ -73,3 +78,6 @@ class Effects:
 
     charges: Mapping[str, int]  # the order's name to how often it was charged
     emails: Mapping[tuple[str, str], int]  # recipient and subject to how often it was sent
+    row_count: int  # of the catalogue
+    article_count: int
+    imported_row_count: int  # how many different rows articles were made of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from sqlalchemy import String, cast, insert, literal, select
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
@@ -12,8 +13,11 @@ from geneva_drive.cli.demo.stage import Stage
 from geneva_drive.cli.demo.workflows import (
     DAY,
     Base,
+    Catalogue,
+    CatalogueRow,
     Checkout,
     Customer,
+    Import,
     Order,
     PaymentProvider,
     PhotoBook,
@@ -23,17 +27,18 @@ from geneva_drive.cli.demo.workflows import (
 _REFUSALS = 3
 _OPERATOR = "olga@shop.example"
 _INTO_THE_STEP = timedelta(seconds=1)
+_ROWS = 100_000
 
 
-def tell(stage: Stage) -> Kill:
+def tell(stage: Stage) -> list[Kill]:
     """Go through all chapters; every one waits until the database says that it has happened."""
     _open(stage)
     _sleep_for_days(stage)
     _be_refused(stage)
     _be_repaired(stage)
-    kill = _be_killed(stage)
+    kills = [_be_killed(stage), *_be_killed_twice(stage)]
     _end(stage)
-    return kill
+    return kills
 
 
 def _open(stage: Stage) -> None:
@@ -43,9 +48,13 @@ def _open(stage: Stage) -> None:
         "They share nothing but one SQLite file: no broker, no server.",
     )
     for label in ("A", "B"):
-        worker = stage.crew.start(label)
-        stage.note(f"Worker {label} is pid {worker.pid}")
+        _start(stage, label)
     stage.play(lambda now: set(now.leases) == {"A", "B"})
+
+
+def _start(stage: Stage, label: str) -> None:
+    worker = stage.crew.start(label)
+    stage.note(f"Worker {label} is pid {worker.pid}")
 
 
 def _sleep_for_days(stage: Stage) -> None:
@@ -129,6 +138,62 @@ def _be_killed(stage: Stage) -> Kill:
         "is recorded as recovered, and a new attempt runs elsewhere.",
     )
     return kill
+
+
+def _be_killed_twice(stage: Stage) -> list[Kill]:
+    _start(stage, "C")
+    stage.play(lambda now: "C" in now.leases, at_least=1.5)
+    stage.say(
+        f"5. {_ROWS:,} rows in one step",
+        "A supplier's catalogue is imported, row by row. With every 100 rows, the place in the "
+        "loop is saved in the same transaction. Its worker is about to be killed, twice ...",
+    )
+    _deliver_catalogue(stage)
+    first = _kill_importing(stage, "5. Killed once ...", rows=_ROWS * 3 // 10)
+    _start(stage, "D")
+    stage.play(lambda now: _taken_over(now, first))
+    second = _kill_importing(stage, "5. ... and killed again", rows=_ROWS * 13 // 20)
+    stage.play(lambda now: _taken_over(now, second))
+    stage.say(
+        f"5. {_ROWS:,} rows, none of them twice",
+        "What was not saved was not committed, and what was committed is not done again: the "
+        "count at the end will tell.",
+    )
+    return [first, second]
+
+
+def _deliver_catalogue(stage: Stage) -> None:
+    numbers = select(literal(1).label("number")).cte("numbers", recursive=True)
+    numbers = numbers.union_all(select(numbers.c.number + 1).where(numbers.c.number < _ROWS))
+    with Session(stage.drive.engine) as session, session.begin():
+        catalogue = Catalogue(name="frames")
+        session.add(catalogue)
+        session.flush()
+        name = literal("frame ") + cast(numbers.c.number, String)
+        rows = select(literal(catalogue.id), name)
+        session.execute(insert(CatalogueRow).from_select(["catalogue_id", "name"], rows))
+        Import.using(stage.drive).create(catalogue, session=session)
+
+
+def _kill_importing(stage: Stage, title: str, *, rows: int) -> Kill:
+    """Kill the worker that imports, once it has come so far."""
+    snapshot = stage.play(lambda now: _imported(now) >= rows and _is_importing(now))
+    assert snapshot.loop is not None, "it has come this far"
+    kill = _kill(stage, snapshot.label_of(snapshot.loop))
+    stage.say(
+        title,
+        f"The import stands still behind row {_imported(stage.look()):,}. Once the lease has run "
+        "out, another worker goes on from there, and not from the first row.",
+    )
+    return kill
+
+
+def _imported(now: Snapshot) -> int:
+    return now.loop.completed_iterations if now.loop else 0
+
+
+def _is_importing(now: Snapshot) -> bool:
+    return now.loop is not None and now.loop.state is gd.StepState.IN_PROGRESS
 
 
 def _kill(stage: Stage, label: str) -> Kill:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Sequence, Set
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +18,8 @@ from geneva_drive.cli.demo.news import News
 from geneva_drive.cli.demo.snapshot import Snapshot
 
 _SMALLEST_WIDTH = 70
-_SMALLEST_HEIGHT = 23
+_SMALLEST_HEIGHT = 24
+_BETWEEN_NOTES = timedelta(seconds=1)
 
 
 class PlainView:
@@ -30,6 +31,7 @@ class PlainView:
         self._console = console
         self._started_at = started_at
         self._last: Snapshot | None = None
+        self._noted_at: datetime | None = None
 
     def say(self, title: str, text: str) -> None:
         self._console.print()
@@ -39,10 +41,20 @@ class PlainView:
     def note(self, line: News) -> None:
         self._console.print(drawing.log_line(line, self._started_at), soft_wrap=True)
 
-    def show(self, snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> None:  # noqa: ARG002 - same shape as LiveView
+    def show(self, snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> None:
         for line in news.between(self._last, snapshot):
             self.note(line)
+        self._note_progress(snapshot, {worker.label for worker in crew if not worker.was_killed})
         self._last = snapshot
+
+    def _note_progress(self, snapshot: Snapshot, alive: Set[str]) -> None:
+        loop = snapshot.loop
+        if loop is None or loop.finished_at is not None or snapshot.label_of(loop) not in alive:
+            return
+        if self._noted_at is not None and snapshot.at - self._noted_at < _BETWEEN_NOTES:
+            return
+        self._noted_at = snapshot.at
+        self.note(News(snapshot.at, f"{loop.step_name}: {drawing.loop_words(loop)}", "dim"))
 
     def __enter__(self) -> Self:
         return self

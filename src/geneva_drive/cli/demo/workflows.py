@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 
-from sqlalchemy import ForeignKey
+from sqlalchemy import ForeignKey, func, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 import geneva_drive as gd
@@ -49,6 +49,33 @@ class Email(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     recipient: Mapped[str]
     subject: Mapped[str]
+
+
+class Catalogue(Base):
+    """What a supplier offers, delivered as a table of rows."""
+
+    __tablename__ = "catalogues"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+
+
+class CatalogueRow(Base):
+    __tablename__ = "catalogue_rows"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    catalogue_id: Mapped[int] = mapped_column(ForeignKey("catalogues.id"))
+    name: Mapped[str]
+
+
+class Article(Base):
+    """What the shop sells, made of a row of a catalogue."""
+
+    __tablename__ = "articles"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    row_id: Mapped[int]  # not unique: that each row is imported once is up to the step
+    name: Mapped[str]
 
 
 class PaymentProvider(Base):
@@ -114,3 +141,18 @@ class PhotoBook(Checkout):
     @gd.step(before_step=Checkout.charge_card)
     def render_pages(self) -> None:
         time.sleep(2.2)
+
+
+class Import(gd.Workflow[Catalogue]):
+    """Take over a supplier's catalogue, row by row, and never start over."""
+
+    # A hundred articles and the cursor behind them are one transaction: both are there, or neither.
+    @gd.resumable_step(transaction=True, checkpoint_every=100)
+    def import_rows(self, it: gd.IterableStep, session: Session) -> None:
+        rows = select(CatalogueRow).where(CatalogueRow.catalogue_id == self.hero.id)
+        count = select(func.count()).select_from(rows.subquery())
+        it.progress(total=lambda: session.execute(count).scalar_one())
+        for row in it.iterate_over_records(rows):
+            session.add(Article(row_id=row.id, name=row.name))
+            if row.id % 100 == 0:
+                time.sleep(0.002)  # slow enough to be watched

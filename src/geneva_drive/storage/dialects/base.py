@@ -26,6 +26,9 @@ class WriterHeld(TimeoutError):
     """A writing transaction could not begin, as another thread holds what it needs."""
 
 
+_NOTHING: AbstractContextManager[None] = contextlib.nullcontext()
+
+
 class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
 
@@ -39,6 +42,11 @@ class Dialect:
     def writing(self) -> AbstractContextManager[None]:
         """Enter what a writing transaction of this process has to hold."""
         return contextlib.nullcontext()
+
+    @property
+    def writing_alone(self) -> AbstractContextManager[Any]:
+        """The same for a single statement that commits by itself."""
+        return _NOTHING
 
     def join(self, connection: Connection) -> None:
         """Make sure that a caller's connection is inside a transaction."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, literal, select, union_all, update
+from sqlalchemy import Connection, Select, bindparam, func, literal, select, union_all, update
 
 from geneva_drive.states import StepState
 from geneva_drive.storage.claims import Claim, Taken
@@ -154,7 +154,7 @@ class _Statements:
                 wakes_at=None,
                 worker_id=bindparam("claimed_by"),
                 claim_token=bindparam("under_token"),
-                started_at=bindparam("now"),
+                started_at=func.coalesce(executions.c.started_at, bindparam("now")),
             )
         )
         self.read = (

@@ -44,7 +44,8 @@ WITH lanes AS (
 ), claimed AS (
     UPDATE {executions} e
     SET state = 'in_progress', claimable = false, wakes_at = NULL,
-        worker_id = %(worker_id)b, claim_token = %(claim_token)b, started_at = %(now)b
+        worker_id = %(worker_id)b, claim_token = %(claim_token)b,
+        started_at = COALESCE(e.started_at, %(now)b::timestamptz)
     FROM taken WHERE e.id = taken.id
     RETURNING e.*, taken.turn
 )

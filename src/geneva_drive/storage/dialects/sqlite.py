@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -83,6 +83,11 @@ class SQLite(Dialect):
             yield
         finally:
             self._writer.release()
+
+    @property
+    def writing_alone(self) -> AbstractContextManager[Any]:
+        # SQLite's own patience bounds how long a statement may hold it.
+        return self._writer
 
     def join(self, connection: Connection) -> None:
         # On an engine that we did not prepare, the driver begins a transaction only with INSERT

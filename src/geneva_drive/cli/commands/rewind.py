@@ -1,0 +1,54 @@
+"""`geneva rewind`: let a resumable step start over, or go on from another cursor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from geneva_drive.cli import parameters
+from geneva_drive.cli.answering import answer
+from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.parameters import (
+    audit_options,
+    json_option,
+    step_argument,
+    workflow_id_argument,
+)
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+
+
+@click.command("rewind")
+@workflow_id_argument
+@step_argument
+@click.option(
+    "--to",
+    metavar="CURSOR",
+    help="Go on behind this cursor, in place of the start. JSON, such as 42 or "
+    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; anything else is taken as text.',
+)
+@audit_options
+@json_option
+@with_drive
+def command(
+    drive: Drive,
+    workflow_id: str,
+    step: str,
+    to: str | None,
+    reason: str | None,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Let a resumable step start over, or go on from another cursor. Needs --app."""
+    workflow = drive.workflows(Workflow).find(workflow_id)
+    workflow.rewind(step, _cursor(to), reason=reason, actor=actor)
+    answer(workflow, as_json=as_json)
+
+
+def _cursor(text: str | None) -> Any:
+    # Not by the option's callback, which comes before the app, and so before its own types.
+    try:
+        return None if text is None else parameters.cursor(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--to'") from error

@@ -1,0 +1,26 @@
+"""`geneva watch`: one workflow, live."""
+
+from __future__ import annotations
+
+import click
+
+from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.output import make_console
+from geneva_drive.cli.parameters import json_option, workflow_id_argument
+from geneva_drive.cli.stopping import interrupted_by_signals
+from geneva_drive.cli.watch import views
+from geneva_drive.cli.watch.observing import Observer
+from geneva_drive.cli.watch.watching import watch
+from geneva_drive.drive.drive import Drive
+
+
+@click.command("watch")
+@workflow_id_argument
+@json_option
+@with_drive
+def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
+    """Watch a workflow live until it has ended or is paused; --json prints a line per change."""
+    observer = Observer(drive, workflow_id)
+    view = views.JsonView() if as_json else views.for_console(make_console())
+    with interrupted_by_signals() as stop_if_asked:
+        watch(observer, view, stop_if_asked)

@@ -1,0 +1,85 @@
+"""One look at a workflow as a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from rich.console import Console, Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from geneva_drive.cli import iterating
+from geneva_drive.cli.headline import headline
+from geneva_drive.cli.output import make_table, plain, state_text
+from geneva_drive.cli.watch.observing import Sight, StepSight
+from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.durations import describe
+from geneva_drive.states import StepState
+
+_HINT = "Ctrl-C leaves; the workflow goes on."
+_WIDEST_BAR = 72
+_FEWEST_STEPS = 3
+
+
+def frame(console: Console, sight: Sight) -> RenderableType:
+    """Draw a look; of many steps the latest that fit, as the bars beneath them matter more."""
+    above = Group(headline(sight.workflow), plain(sight.why), Text())
+    below = Group(*_bars(console, sight), *([] if sight.is_last else [Text(), Text(_HINT, "dim")]))
+    used = sum(len(console.render_lines(part, pad=False)) for part in (above, below))
+    # The table's head takes two lines, that which counts the steps left out a third.
+    room = max(_FEWEST_STEPS, console.height - used - 4)
+    return Group(above, *_steps(sight, room), below)
+
+
+def _steps(sight: Sight, room: int) -> Iterator[RenderableType]:
+    left_out = max(0, len(sight.steps) - room)
+    if left_out:
+        yield Text(f"... {left_out:,} earlier steps", "dim")
+    yield _table(sight.steps[left_out:], sight.at)
+
+
+def _table(steps: tuple[StepSight, ...], now: datetime) -> Table:
+    has_items = any(step.progress for step in steps)
+    table = make_table("Step", "Attempt", "Outcome", *(["Items"] if has_items else []), "Took")
+    table.columns[1].justify = "right"
+    table.columns[-2].justify = "right" if has_items else "left"
+    table.columns[-1].no_wrap = True
+    for step in steps:
+        execution = step.execution
+        items = f"{step.progress.done:,}" if step.progress else ""
+        table.add_row(
+            plain(execution.node_id),
+            str(execution.attempt_number),
+            state_text(execution.state, execution.outcome),
+            *([items] if has_items else []),
+            took(execution, now),
+        )
+    return table
+
+
+def took(execution: StepExecution, now: datetime) -> str:
+    """Say how long an attempt took, or has been running by now."""
+    until = now if execution.state is StepState.IN_PROGRESS else execution.finished_at
+    if execution.started_at is None or until is None:
+        return ""
+    return describe(until - execution.started_at)
+
+
+def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
+    for step in sight.loops:
+        assert step.progress is not None, "only a resumable step has a loop"
+        name = plain(step.execution.node_id)
+        name.stylize("bold")
+        yield Text()
+        yield Text.assemble(name, ": ", iterating.words(step.progress))
+        if step.progress.fraction is not None:
+            yield _bar(console, step.progress.fraction)
+
+
+def _bar(console: Console, fraction: float) -> Table:
+    line = Table.grid(padding=(0, 1))
+    width = min(_WIDEST_BAR, console.width - 6)
+    line.add_row(ProgressBar(total=1.0, completed=fraction, width=width), f"{fraction:4.0%}")
+    return line

@@ -1,0 +1,111 @@
+"""Looking at one workflow again and again, at the cost of two queries for each look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.explaining import explain
+from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.errors import WorkflowNotFound
+from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.states import ACTIVE_STEP_STATES, WorkflowState
+from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
+
+_LAST_STATES = (WorkflowState.FINISHED, WorkflowState.CANCELED, WorkflowState.PAUSED)
+_WORKERS_HOLD = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class StepSight:
+    """The latest attempt at a node, and how far its loop has come if it has one."""
+
+    execution: StepExecution
+    progress: IterationProgress | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """A workflow at one moment."""
+
+    at: datetime
+    workflow: WorkflowHandle[Any]
+    why: str
+    steps: tuple[StepSight, ...]  # in the order in which they were scheduled
+
+    @property
+    def is_last(self) -> bool:
+        """Say whether nothing more will happen by itself."""
+        return self.workflow.state in _LAST_STATES
+
+    @property
+    def loops(self) -> list[StepSight]:
+        """The resumable steps that run, or are suspended."""
+        return [
+            step
+            for step in self.steps
+            if step.progress is not None and step.execution.state in ACTIVE_STEP_STATES
+        ]
+
+
+class Observer:
+    """Looks at one workflow; what costs more than it changes is remembered for a while."""
+
+    def __init__(self, drive: Drive, workflow_id: str) -> None:
+        self._drive = drive
+        self._id = drive.workflows(Workflow).find(workflow_id).id
+        self._paces: dict[Any, IterationProgress] = {}
+        self._workers: list[WorkerRecord] = []
+        self._workers_until: datetime | None = None
+
+    def look(self) -> Sight:
+        record, latest = self._read()
+        active = tuple(one for one in latest if one.state in ACTIVE_STEP_STATES)
+        workflow = self._drive.open_handle(record, active)
+        now = self._drive.clock.now()
+        executions = [self._drive.open_execution(one) for one in latest]
+        return Sight(
+            at=now,
+            workflow=workflow,
+            why=self._why(record, active, now),
+            steps=tuple(StepSight(one, self._progress(one)) for one in executions),
+        )
+
+    def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord]]:
+        store = self._drive.store
+        with store.reading() as connection:
+            # The workflow first: seen as ended, it is seen with all its steps as they ended.
+            record = store.workflows.get(connection, self._id)
+            latest = store.executions.latest_of(connection, self._id)
+        if record is None:
+            raise WorkflowNotFound(self._id)
+        return record, sorted(latest, key=lambda one: (one.created_at, one.id))
+
+    def _why(
+        self, record: WorkflowRecord, active: tuple[ExecutionRecord, ...], now: datetime
+    ) -> str:
+        if any(one.is_parked for one in active):
+            return self._drive.explain(record, active)
+        if self._workers_until is None or now >= self._workers_until:
+            self._workers, self._workers_until = self._drive.workers, now + _WORKERS_HOLD
+        return explain(record, active, self._workers, now)
+
+    def _progress(self, execution: StepExecution) -> IterationProgress | None:
+        """Give the progress at a rate that holds still between two writes of the elapsed time.
+
+        That is written once a second, where the items done are with every checkpoint: divided by
+        each other as they are, the rate would swing.
+        """
+        progress = execution.progress
+        if progress is None:
+            return None
+        known = self._paces.get(execution.id)
+        if known is None or known.elapsed != progress.elapsed:
+            known = self._paces[execution.id] = progress
+        if known.rate is None:
+            return progress
+        return replace(progress, elapsed=timedelta(seconds=progress.done / known.rate))

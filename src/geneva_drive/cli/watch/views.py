@@ -1,0 +1,159 @@
+"""What a workflow that is watched is shown as: a screen, lines for people, or lines of JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from geneva_drive.cli import iterating
+from geneva_drive.cli.bodies import execution_body, progress_body
+from geneva_drive.cli.headline import headline
+from geneva_drive.cli.output import moment, plain, state_text
+from geneva_drive.cli.watch import drawing
+from geneva_drive.cli.watch.observing import Sight, StepSight
+from geneva_drive.states import StepState
+
+_BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
+_BETWEEN_PROGRESS_BODIES = timedelta(seconds=1)
+
+
+class LiveView:
+    """Draws the same lines of the terminal again and again; the last ones stay."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
+
+    def show(self, sight: Sight) -> None:
+        self._live.update(drawing.frame(self._console, sight), refresh=True)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._live.__exit__(error_type, error, traceback)
+
+
+class _Lines:
+    """Nothing has to be given back of a terminal that lines are printed to."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pass
+
+
+class PlainView(_Lines):
+    """Prints a line for each thing that happens, and now and then how far a loop has come."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._is_first = True
+        self._requested: object = None
+        self._known: dict[str, object] = {}
+        self._progress_due_at: datetime | None = None
+        self._done: list[int] = []
+
+    def show(self, sight: Sight) -> None:
+        requested = sight.workflow.requested
+        if self._is_first or requested != self._requested:
+            self._print(sight, headline(sight.workflow))
+        if self._is_first and not sight.is_last:
+            self._print(sight, plain(sight.why))
+        for step in sight.steps:
+            self._show_step(sight, step)
+        self._show_progress(sight)
+        if sight.is_last:
+            self._show_end(sight)
+        self._is_first, self._requested = False, requested
+
+    def _show_step(self, sight: Sight, step: StepSight) -> None:
+        execution = step.execution
+        standing = execution.id, execution.state
+        if self._known.get(execution.node_id) == standing:
+            return
+        self._known[execution.node_id] = standing
+        line = plain(f"{execution.node_id}, attempt {execution.attempt_number}: ")
+        line.append(state_text(execution.state, execution.outcome))
+        if execution.finished_at is not None and execution.started_at is not None:
+            line.append(f", took {drawing.took(execution, sight.at)}")
+        if step.progress is not None and execution.state is not StepState.IN_PROGRESS:
+            line.append(f", {iterating.words(step.progress)}")
+        self._print(sight, line)
+
+    def _show_progress(self, sight: Sight) -> None:
+        running = [one for one in sight.loops if one.execution.state is StepState.IN_PROGRESS]
+        done = [one.execution.completed_iterations for one in running]
+        if self._progress_due_at is None:
+            self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
+        if done == self._done or sight.at < self._progress_due_at:
+            return
+        self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
+        self._done = done
+        for one in running:
+            assert one.progress is not None, "only a resumable step has a loop"
+            self._print(sight, plain(f"{one.execution.node_id}: {iterating.words(one.progress)}"))
+
+    def _show_end(self, sight: Sight) -> None:
+        if not self._is_first:
+            self._print(sight, headline(sight.workflow))
+        self._print(sight, plain(sight.why))
+
+    def _print(self, sight: Sight, line: Text) -> None:
+        at = Text(f"{moment(sight.at)} UTC  ", "dim")
+        self._console.print(Text.assemble(at, line), soft_wrap=True)
+
+
+class JsonView(_Lines):
+    """Prints the workflow in one line of JSON whenever it has changed."""
+
+    def __init__(self) -> None:
+        self._known: object = None
+        self._done: object = None
+        self._progress_due_at: datetime | None = None
+
+    def show(self, sight: Sight) -> None:
+        body = _body(sight)
+        known = [body[name] for name in body if name not in ("why", "progress")]
+        known += [(step.execution.id, step.execution.state) for step in sight.steps]
+        done = [step.execution.completed_iterations for step in sight.loops]
+        is_due = self._progress_due_at is None or sight.at >= self._progress_due_at
+        if known == self._known and (done == self._done or not is_due):
+            return
+        self._known, self._done = known, done
+        self._progress_due_at = sight.at + _BETWEEN_PROGRESS_BODIES
+        click.echo(json.dumps(body))
+
+
+def _body(sight: Sight) -> dict[str, Any]:
+    loops = [step.progress for step in sight.loops if step.progress is not None]
+    progress = progress_body(iterating.together(loops))
+    return {**execution_body(sight.workflow, sight.why), "progress": progress}
+
+
+View = LiveView | PlainView | JsonView
+
+
+def for_console(console: Console) -> LiveView | PlainView:
+    if console.is_terminal and not console.is_dumb_terminal:
+        return LiveView(console)
+    return PlainView(console)

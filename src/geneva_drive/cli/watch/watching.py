@@ -1,0 +1,27 @@
+"""Watching a workflow until nothing more will happen by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from geneva_drive.cli.watch.observing import Observer
+from geneva_drive.cli.watch.views import View
+
+_REST_SECONDS = 0.25
+
+
+def watch(observer: Observer, view: View, stop_if_asked: Callable[[], None]) -> None:
+    with view:
+        while True:
+            sight = observer.look()
+            view.show(sight)
+            if sight.is_last:
+                return
+            rest()
+            stop_if_asked()
+
+
+def rest() -> None:
+    """Let time pass before the next look."""
+    time.sleep(_REST_SECONDS)

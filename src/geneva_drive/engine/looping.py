@@ -1,0 +1,314 @@
+"""The engine's side of a resumable step: its position, and where that is saved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive import serialization
+from geneva_drive.definition.definition import Node
+from geneva_drive.definition.iterating import Iteration
+from geneva_drive.engine import probes, reading
+from geneva_drive.engine.announcing import progressed
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.outcome import ErrorDetails
+from geneva_drive.engine.position import Position, SkippedItem
+from geneva_drive.engine.rows import skipped_values
+from geneva_drive.engine.shares import Share
+from geneva_drive.errors import InvalidInput, StorageError
+from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
+from geneva_drive.iteration.course import Course, Partition, Place, Query
+from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.iteration.iterable_step import IterableStep
+from geneva_drive.iteration.pace import Pace
+from geneva_drive.iteration.progress import Stopwatch
+from geneva_drive.states import Interruption, Request
+from geneva_drive.storage.checkpoints import Checkpoint
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+
+_FIRST_REST, _LONGEST_REST = 0.05, 2.0
+_MAX_ITEM = 1000  # characters that are kept of an item that was skipped
+_STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaks:
+    """What ends a run of a resumable step early, beside its own options."""
+
+    should_stop: Callable[[], bool] = bool  # the worker's, or the transport's, wish to end
+    max_iterations: int | None = None  # instead of the step's own, for tests
+    are_off: bool = False
+
+
+class Loop:
+    """One run's way through the items of a step; saves positions outside any transaction."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        workflow: WorkflowRecord,
+        execution: ExecutionRecord,
+        node: Node,
+        breaks: Breaks,
+    ) -> None:
+        assert node.options.iteration is not None, "only a resumable step has a loop"
+        self._environment = environment
+        self._workflow = workflow
+        self._execution = execution
+        self._iteration = node.options.iteration
+        self._breaks = breaks
+        self._skipped: list[SkippedItem] = []
+        self._claim_token = execution.claim_token or ""
+        self._saved: Checkpoint | None = None  # in this run
+        # By its first checkpoint, if there were any.
+        self._forgets_failures = not (execution.failures or execution.recoveries)
+        stopwatch = Stopwatch(serialization.load(execution.progress))
+        self.course = Course(
+            node.name,
+            _place(execution, self._iteration),
+            self,
+            _pace(self._iteration, breaks),
+            stopwatch,
+            self._iteration.iteration_limit,
+            _partition(execution, self._iteration),
+        )
+        self.course.resumed = execution.cursor is not None
+
+    @property
+    def has_moved(self) -> bool:
+        """Say whether it came further in this run."""
+        return self.course.place.completed > self._execution.completed_iterations
+
+    def execution_now(self) -> ExecutionRecord:
+        """Give the execution with the failures that still count, now that it is here."""
+        if not self.has_moved:
+            return self._execution
+        return replace(self._execution, failures=None, recoveries=0)
+
+    def make_it(self, node: Node) -> IterableStep | AsyncIterableStep:
+        """Give what the body is called with, at its start or behind an item that it failed on."""
+        self.course.begin_body()
+        return AsyncIterableStep(self.course) if node.is_async else IterableStep(self.course)
+
+    def position(self) -> Position:
+        """Give where the loop stands; raises if its cursor cannot be stored."""
+        place = self.course.place
+        return Position(
+            cursor=self._cursor_text(place.cursor) if place.has_cursor else None,
+            completed_iterations=place.completed,
+            item_errors=place.errors,
+            progress=self._progress_text(),
+            skipped=tuple(self._skipped),
+        )
+
+    def last_position(self) -> Position:
+        """Give where the loop stands, or stood last with a cursor that can be stored."""
+        try:
+            return self.position()
+        except InvalidInput:
+            return self._saved_position()
+
+    def _saved_position(self) -> Position:
+        saved = self._saved
+        if saved is None:
+            return Position.of(self._execution)
+        return Position(
+            cursor=saved.cursor,
+            completed_iterations=saved.completed_iterations,
+            item_errors=saved.item_errors,
+            progress=self._progress_text(),
+        )
+
+    def save(self, place: Place) -> Interruption | None:
+        checkpoint = self.checkpoint_at(place)
+        stop = self._save(checkpoint)
+        if stop is None:
+            self.note_saved(checkpoint, place)
+        return stop
+
+    def checkpoint_at(self, place: Place) -> Checkpoint:
+        return Checkpoint(
+            self._execution.id,
+            self._claim_token,
+            self._cursor_text(place.cursor) if place.has_cursor else None,
+            place.completed,
+            place.errors,
+            self._progress_text() if self.course.stopwatch.is_due() else None,
+        )
+
+    def note_saved(self, checkpoint: Checkpoint, place: Place) -> None:
+        self._saved = checkpoint
+        self._forgets_failures = True
+        if self._skipped:
+            self._skipped.clear()
+        if checkpoint.progress is not None:
+            self._tell(place)
+
+    @property
+    def skips_item_errors(self) -> bool:
+        return self._iteration.skips_item_errors
+
+    def item_begins(self) -> None:
+        """Nothing is to be undone of an item whose body commits by itself."""
+
+    def item_failed(self) -> None:
+        """Nor can anything be undone of it."""
+
+    def item_ends(self) -> None:
+        probes.reached("item")
+
+    def open_query(self, query: Any, cursor: Any) -> Query:
+        return reading.open_query(
+            query, cursor, lambda: reading.session_of(self._environment), detach=True
+        )
+
+    def passes_over(self, error: Exception) -> bool:
+        """Leave an item behind on which the body failed, if that is the step's policy."""
+        item = self.course.item
+        if not self._iteration.skips_item_errors or item is None:
+            return False
+        most, place = self._iteration.max_item_errors, self.course.place
+        if most is not None and place.errors >= most:
+            error.add_note(f"{most} items were skipped before: max_item_errors is reached.")
+            return False
+        details = ErrorDetails.of(error)
+        self._skipped.append(
+            SkippedItem(
+                cursor=self._cursor_text(item[1]),
+                completed_iterations=place.completed + 1,
+                item=_words(item[0]),
+                error_class=details.error_class,
+                error_message=details.message,
+                at=self._environment.clock.now(),
+            )
+        )
+        self.course.ledger.item_failed()
+        self.course.pass_over()
+        return True
+
+    def _save(self, checkpoint: Checkpoint) -> Interruption | None:
+        """Save a position, however long the database is away: that is no fault of the step."""
+        rest = _FIRST_REST
+        while True:
+            try:
+                return self._try_to_save(checkpoint)
+            except StorageError:
+                if self._breaks.should_stop():
+                    raise Interrupted(Interruption.SHUTDOWN) from None
+            time.sleep(rest)
+            rest = min(rest * 2, _LONGEST_REST)
+
+    def _try_to_save(self, checkpoint: Checkpoint) -> Interruption | None:
+        store = self._environment.store
+        while True:
+            is_saved = (
+                self._environment.checkpointer.save(checkpoint)
+                if self._is_plain
+                else self._save_with_the_rest(checkpoint)
+            )
+            if is_saved:
+                return None
+            stop = store.read(lambda connection: self.why_not(connection, checkpoint))
+            if stop is not None:
+                return stop
+            # Whoever wanted it to stop has changed their mind meanwhile.
+
+    def why_not(self, connection: Connection, checkpoint: Checkpoint) -> Interruption | None:
+        """Say why a position could not be saved; None if it could be by now."""
+        store = self._environment.store
+        standing = store.checkpoints.standing(connection, checkpoint.execution_id)
+        if standing.claim_token != checkpoint.claim_token:
+            return Interruption.CLAIM_LOST
+        return None if standing.stop is None else _STOPS[standing.stop]
+
+    def skipped_rows(self) -> list[dict[str, Any]]:
+        """Put the items that were skipped since the last checkpoint into columns."""
+        return list(skipped_values(self._execution, self._skipped))
+
+    def restart_from(self, execution: ExecutionRecord) -> None:
+        """Go back to what is saved, as what came after was rolled back."""
+        self._execution = execution
+        self._saved = None
+        self._skipped.clear()
+        self.course.place = _place(execution, self._iteration)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Say whether nothing but the position is to be written."""
+        return not self._skipped and self._forgets_failures
+
+    def _save_with_the_rest(self, checkpoint: Checkpoint) -> bool:
+        store = self._environment.store
+
+        def save(connection: Connection) -> bool:
+            if not store.checkpoints.save(connection, checkpoint):
+                return False
+            store.checkpoints.append(connection, self.skipped_rows())
+            return True
+
+        return store.write(save)
+
+    def _progress_text(self) -> str:
+        return serialization.dump(self.course.stopwatch.read())
+
+    def _cursor_text(self, cursor: Any) -> str:
+        return serialization.dump_cursor(cursor, self._environment.settings.max_cursor_size)
+
+    def _tell(self, place: Place) -> None:
+        self.course.stopwatch.written()
+        environment = self._environment
+        environment.events.emit_progress(
+            lambda: progressed(
+                self._workflow,
+                self._execution,
+                place.cursor,
+                self.course.progress(None),
+                environment.clock.now(),
+            )
+        )
+
+
+def _partition(execution: ExecutionRecord, iteration: Iteration) -> Partition:
+    share = Share.load(execution.share)
+    if share is None:
+        return Partition(iteration.partitions)
+    return Partition(iteration.partitions, is_assigned=True, until=share.until)
+
+
+def _place(execution: ExecutionRecord, iteration: Iteration) -> Place:
+    has_cursor = execution.cursor is not None
+    share = Share.load(execution.share)
+    start = iteration.start if share is None or share.after is None else share.after
+    return Place(
+        cursor=serialization.load(execution.cursor) if has_cursor else start,
+        has_cursor=has_cursor or start is not None,
+        completed=execution.completed_iterations,
+        errors=execution.item_errors,
+    )
+
+
+def _pace(iteration: Iteration, breaks: Breaks) -> Pace:
+    if breaks.are_off:
+        return Pace(
+            checkpoint_every=iteration.checkpoint_every,
+            max_iterations=None,
+            max_runtime=None,
+            should_stop=bool,
+        )
+    return Pace(
+        checkpoint_every=iteration.checkpoint_every,
+        max_iterations=breaks.max_iterations or iteration.max_iterations,
+        max_runtime=iteration.max_runtime,
+        should_stop=breaks.should_stop,
+    )
+
+
+def _words(item: Any) -> str:
+    try:
+        return serialization.safe_text(repr(item))[:_MAX_ITEM]
+    except Exception:  # noqa: BLE001 - a user's __repr__ may raise anything, and the loop goes on
+        return f"<{type(item).__name__} that cannot be put into words>"

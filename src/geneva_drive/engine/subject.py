@@ -1,0 +1,81 @@
+"""A workflow as a command finds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.engine.change import NewExecution, WorkflowMove, scheduled
+from geneva_drive.engine.position import Position, carried_over
+from geneva_drive.engine.shares import Share
+from geneva_drive.errors import InvalidStateError
+from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState, is_done
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A locked workflow with what is active of it, as a command finds it."""
+
+    workflow: WorkflowRecord
+    active: tuple[ExecutionRecord, ...]
+    now: datetime
+    attempts: tuple[ExecutionRecord, ...] = ()  # the latest at each step
+
+    def latest(self, node: Node) -> ExecutionRecord | None:
+        """Give the latest attempt at a step, be it under the name that it had before."""
+        names = (node.name, node.options.renamed_from)
+        tried = [one for one in self.attempts if one.node_id in names and one.share is None]
+        return max(tried, key=lambda one: one.created_at, default=None)
+
+    def again(self, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
+        """Plan further attempts at a step, from where its loop stood, or those of its shares."""
+        planned = scheduled(definition, self.workflow, node, self.now)
+        unfinished = self.unfinished_shares(node)
+        if not unfinished:
+            return (replace(planned, position=carried_over(self.latest(node))),)
+        return tuple(
+            replace(planned, position=Position.of(one), share=one.share, node_id=one.node_id)
+            for one in unfinished
+            if one.state not in ACTIVE_STEP_STATES
+        )
+
+    def unfinished_shares(self, node: Node) -> list[ExecutionRecord]:
+        """List the latest attempts at shares of a step that are not done, of its last division."""
+        divider = self.latest(node)
+        return [
+            one
+            for one in self.attempts
+            if divider is not None
+            and (share := Share.load(one.share)) is not None
+            and share.division == str(divider.id)
+            and not is_done(one.state, one.outcome)
+        ]
+
+    @property
+    def running(self) -> ExecutionRecord | None:
+        return next((e for e in self.active if e.state is StepState.IN_PROGRESS), None)
+
+    @property
+    def state(self) -> WorkflowState:
+        """The state as readers see it."""
+        return WorkflowState.PERFORMING if self.running else self.workflow.state
+
+    def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
+        return InvalidStateError(f"Cannot {verb} a {self.state} workflow.{way_out}")
+
+    def stays(self, **values: Any) -> WorkflowMove:
+        """Plan the workflow's row as it is, but for `values`."""
+        record = self.workflow
+        kept = WorkflowMove(
+            state=record.state,
+            next_step_name=record.next_step_name,
+            previous_step_name=record.previous_step_name,
+            requested=record.requested,
+            requested_reason=record.requested_reason,
+            paused_reason=record.paused_reason,
+            paused_step_name=record.paused_step_name,
+        )
+        return replace(kept, **values)

@@ -1,0 +1,35 @@
+"""The names under which Enum classes are stored, looked up without importing anything."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+
+from geneva_drive.errors import UnknownEnum, UnknownEnumMember
+
+
+def name_of(kind: type[Enum]) -> str | None:
+    """Name `kind`, or say None if it is not found under its name: defined in a function, say."""
+    found = _find(kind.__module__, kind.__qualname__)
+    return f"{kind.__module__}:{kind.__qualname__}" if found is kind else None
+
+
+def member_of(enum_name: str, value: object) -> Enum:
+    module, _, qualname = enum_name.partition(":")
+    kind = _find(module, qualname)
+    # A class without members, such as Enum itself, would make a new Enum when called.
+    if not (isinstance(kind, type) and issubclass(kind, Enum) and kind.__members__):
+        raise UnknownEnum(enum_name)
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise UnknownEnumMember(enum_name, value) from error
+
+
+def _find(module: str, qualname: str) -> object:
+    # A row must not make us run code: nothing is imported, and no module's __getattr__ is asked,
+    # which might import.
+    found: object = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    return found

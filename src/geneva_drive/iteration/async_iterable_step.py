@@ -1,0 +1,137 @@
+"""What an `async def` body of a resumable step calls `it`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from typing import Any, Literal, TypeVar, overload
+
+from geneva_drive.durations import Duration
+from geneva_drive.iteration import async_sources
+from geneva_drive.iteration.course import Course
+from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token
+from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.iteration.records import RecordBatch
+
+T = TypeVar("T")
+U = TypeVar("U")
+_END: Any = object()
+
+
+class AsyncIterableStep:
+    """`gd.IterableStep` to be awaited: its loops are for `async for`.
+
+    Whatever may wait for the database or a file does so on another thread.
+    """
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._step = IterableStep(course)
+
+    @property
+    def name(self) -> str:
+        return self._step.name
+
+    @property
+    def description(self) -> str:
+        return self._step.description
+
+    @property
+    def cursor(self) -> Any:
+        return self._step.cursor
+
+    @property
+    def resumed(self) -> bool:
+        return self._step.resumed
+
+    @property
+    def advanced(self) -> bool:
+        return self._step.advanced
+
+    async def set(self, value: Any) -> None:
+        await asyncio.to_thread(self._step.set, value)
+
+    async def advance(self) -> None:
+        await asyncio.to_thread(self._step.advance)
+
+    async def checkpoint(self) -> None:
+        await asyncio.to_thread(self._step.checkpoint)
+
+    async def skip_to(self, value: Any, wait: Duration | None = None) -> None:
+        self._step.skip_to(value, wait)
+
+    @overload
+    def iterate_over(
+        self,
+        iterable: Pairs[T] | AsyncIterable[tuple[T, Any]],
+        *,
+        with_cursors: Literal[True],
+    ) -> AsyncIterator[T]: ...
+    @overload
+    def iterate_over(
+        self, iterable: Iterable[T] | AsyncIterable[T], *, with_cursors: Literal[False] = False
+    ) -> AsyncIterator[T]: ...
+    def iterate_over(
+        self, iterable: Iterable[Any] | AsyncIterable[Any], *, with_cursors: bool = False
+    ) -> AsyncIterator[Any]:
+        if not isinstance(iterable, AsyncIterable):
+            # One call for each, or the type checker finds no form that takes a bool.
+            if with_cursors:
+                return _awaited(self._step.iterate_over(iterable, with_cursors=True))
+            return _awaited(self._step.iterate_over(iterable))
+        self._course.refuse_partitions("what is awaited")
+        if with_cursors:
+            return self._through(async_sources.given_pairs(iterable))
+        return self._through(async_sources.pairs(iterable, self.cursor))
+
+    def iterate_over_records(
+        self, query: Any, cursor: Any = "id", chunk: int = 1000
+    ) -> AsyncIterator[Any]:
+        return _awaited(self._step.iterate_over_records(query, cursor, chunk))
+
+    def iterate_over_record_batches(
+        self, query: Any, *, batch_size: int, cursor: Any = "id"
+    ) -> AsyncIterator[RecordBatch]:
+        return _awaited(
+            self._step.iterate_over_record_batches(query, batch_size=batch_size, cursor=cursor)
+        )
+
+    def iterate_over_pages(self, fetch: Callable[[Token], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+        self._course.refuse_partitions("a loop over pages")
+        return self._through(async_sources.pages(fetch, self.cursor))
+
+    def iterate_over_csv(
+        self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
+    ) -> AsyncIterator[dict[str | None, Any]]:
+        return _awaited(self._step.iterate_over_csv(path, encoding=encoding, **csv_options))
+
+    def nested(self, outer: Pairs[T], inner: Callable[[T], Pairs[U]]) -> AsyncIterator[tuple[T, U]]:
+        return _awaited(self._step.nested(outer, inner))
+
+    def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
+        return self._step.progress(total)
+
+    def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
+        self._step.throttle(condition, backoff)
+
+    def _through(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
+        self._course.begin_loop()
+        return self._loop(pairs)
+
+    async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
+        async for item, after in pairs:
+            self._course.begin_item(item, after)
+            yield item
+            await asyncio.to_thread(self._course.pass_to, after)
+
+    def __repr__(self) -> str:
+        return f"<AsyncIterableStep {self.description}>"
+
+
+async def _awaited(loop: Iterator[T]) -> AsyncIterator[T]:
+    while True:
+        item = await asyncio.to_thread(next, loop, _END)
+        if item is _END:
+            return
+        yield item

@@ -1,0 +1,222 @@
+"""One run of a resumable step: where its loop stands, and whether it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol, TypeVar
+
+from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
+from geneva_drive.iteration.interrupted import Divided, Interrupted
+from geneva_drive.iteration.pace import Pace
+from geneva_drive.iteration.progress import IterationProgress, Stopwatch
+from geneva_drive.iteration.records import Batches, Records
+from geneva_drive.states import Interruption
+
+T = TypeVar("T")
+Condition = Callable[[], object]
+
+
+@dataclass(slots=True)
+class Place:
+    """How far a loop has come, over all its runs."""
+
+    cursor: Any = None
+    has_cursor: bool = False  # None may be one
+    completed: int = 0
+    errors: int = 0
+
+
+class Query(Records[Any], Batches[Any], Protocol):
+    """A query that is ready to be read from any cursor on, one by one or in batches."""
+
+    def split(self, after: Any, parts: int) -> Sequence[Any]:
+        """Find the cursors between so many parts of what comes after a cursor."""
+
+    def up_to(self, until: Any) -> Query:
+        """Give the same query, ending with the record of a cursor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Which share of a step's items a run goes through, if it is divided."""
+
+    wanted: int = 1  # shares in all
+    is_assigned: bool = False
+    until: Any = None
+
+
+class Ledger(Protocol):
+    """Where positions are saved; the engine fills it in."""
+
+    def save(self, place: Place) -> Interruption | None:
+        """Save a position, and say whether somebody wants the loop to stop."""
+
+    def item_begins(self) -> None:
+        """Note that the body is about to see an item."""
+
+    def item_ends(self) -> None:
+        """Note that the body is through with an item, of which nothing is saved yet."""
+
+    def item_failed(self) -> None:
+        """Note that the body raised on an item, which is passed over."""
+
+    def open_query(self, query: Any, cursor: Any) -> Query:
+        """Get a query ready to be read from any cursor on."""
+
+
+UNDIVIDED = Partition()
+
+
+class Course:
+    """What `it` works with: counts items, has positions saved, and ends the run when it is time."""
+
+    def __init__(
+        self,
+        name: str,
+        place: Place,
+        ledger: Ledger,
+        pace: Pace,
+        stopwatch: Stopwatch,
+        iteration_limit: int | None = None,
+        partition: Partition = UNDIVIDED,
+    ) -> None:
+        self.name = name
+        self.place = place
+        self.ledger = ledger
+        self.pace = pace
+        self.stopwatch = stopwatch
+        self.resumed = place.has_cursor
+        self.advanced = False
+        self._iteration_limit = iteration_limit
+        self._partition = partition
+        self._throttles: dict[object, tuple[Condition, timedelta]] = {}
+        self._is_looping = False
+        self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
+
+    def begin_body(self) -> None:
+        """Let the body start, or start again behind an item that it failed on."""
+        self._is_looping = False
+        self._item = None
+        self._throttles.clear()
+
+    @property
+    def item(self) -> tuple[Any, Any] | None:
+        """The item that the body has now, with the cursor behind it; None outside our loops."""
+        return self._item
+
+    def through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
+        """Loop over items; each moves the cursor when the body is through with it."""
+        self.begin_loop()
+        return self._through(pairs)
+
+    def begin_loop(self) -> None:
+        if self._is_looping:
+            raise InvalidStateError(
+                f"Step {self.name!r} has one cursor, and a second loop of `it` would start where "
+                f"the first one stands. Use it.nested(...) for a loop in a loop, and a step of its "
+                f"own for a loop after a loop."
+            )
+        self._is_looping = True
+
+    def _through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
+        for item, after in pairs:
+            self.begin_item(item, after)
+            yield item
+            self.pass_to(after)
+
+    def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
+        """Give the cursor that this run ends with, None for no end; or divide the step first."""
+        partition = self._partition
+        if partition.wanted > 1 and not partition.is_assigned:
+            raise Divided(split(self.place.cursor, partition.wanted))
+        return partition.until
+
+    def refuse_partitions(self, what: str) -> None:
+        if self._partition.wanted > 1:
+            raise InvalidStateError(
+                f"Step {self.name!r} has partitions={self._partition.wanted}, which divides "
+                f"records and sequences; {what} cannot be divided. Leave out partitions."
+            )
+
+    def begin_item(self, item: Any, after: Any) -> None:
+        self._check_limit(self.place.completed + 1)
+        for condition, backoff in self._throttles.values():
+            self._throttle(condition, backoff)
+        self.ledger.item_begins()
+        self._item = item, after
+
+    def pass_to(self, cursor: Any) -> None:
+        """Move on: an item is done, and the cursor is behind it."""
+        self.ledger.item_ends()
+        place = self.place
+        self._check_limit(place.completed + 1)
+        place.cursor = cursor
+        place.has_cursor = True
+        place.completed += 1
+        self._item = None
+        self.advanced = True
+        self._item_done()
+
+    def pass_over(self) -> None:
+        """Leave behind an item that the body failed on."""
+        assert self._item is not None, "only an item of a loop of ours can be passed over"
+        self.place.cursor = self._item[1]
+        self.place.has_cursor = True
+        self.place.completed += 1
+        self.place.errors += 1
+        self._item_done()
+
+    def checkpoint(self) -> None:
+        """Save the position now, and stop if it is time."""
+        self._save()
+        reached = self.pace.reached()
+        if reached is not None:
+            raise Interrupted(reached)
+
+    def skip_to(self, cursor: Any, wait: timedelta) -> None:
+        self._check_limit(self.place.completed + 1)
+        self.place.cursor = cursor
+        self.place.has_cursor = True
+        self.place.completed += 1
+        self.advanced = True
+        raise Interrupted(Interruption.SKIP_TO, wait)
+
+    def throttle(self, condition: Condition, backoff: timedelta) -> None:
+        """Suspend while the condition holds: looked at now, and before each further item."""
+        # Written in the loop's body, the same condition comes anew with each item.
+        self._throttles[getattr(condition, "__code__", condition)] = (condition, backoff)
+        self._throttle(condition, backoff)
+
+    def progress(self, total: int | Callable[[], int] | None) -> IterationProgress:
+        """Note how many items there are; a callable is asked once for all runs."""
+        if callable(total):
+            total = total() if self.stopwatch.total is None else None
+        if total is not None:
+            self.stopwatch.total = int(total)
+        return IterationProgress.read(self.place.completed, self.stopwatch.read())
+
+    def _item_done(self) -> None:
+        pace = self.pace
+        pace.item_done()
+        reached = pace.reached()
+        if reached is not None:
+            raise Interrupted(reached)
+        if pace.is_due():
+            self._save()
+
+    def _save(self) -> None:
+        stop = self.ledger.save(self.place)
+        if stop is not None:
+            raise Interrupted(stop)
+        self.pace.saved()
+
+    @staticmethod
+    def _throttle(condition: Condition, backoff: timedelta) -> None:
+        if condition():
+            raise Interrupted(Interruption.THROTTLED, backoff)
+
+    def _check_limit(self, number: int) -> None:
+        if self._iteration_limit is not None and number > self._iteration_limit:
+            raise IterationLimitExceeded(self.name, self._iteration_limit)

@@ -1,0 +1,143 @@
+"""The rows of a CSV file, found again by the byte at which the next one begins.
+
+A cursor is `(offset, checksum)`. The checksum is over the header and over the last line before the
+offset (at most its last 1024 bytes): one short CRC a row. A resumed loop reads these and nothing
+else that lies before its place. So it notices another header, a file cut before its place, and
+whatever leaves another line ending there, as rows inserted or removed do unless their neighbours
+are equal. It does not notice earlier rows exchanged for as many bytes. Rows appended are read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+from zlib import crc32
+
+from geneva_drive.errors import InvalidInput
+
+CsvRow = dict[str | None, Any]
+Cursor = tuple[int, int]
+Path = str | os.PathLike[str]
+
+_TAIL = 1024
+
+
+class CsvChanged(InvalidInput):
+    """A CSV that changed under the cursor."""
+
+    def __init__(self, path: Path, offset: int) -> None:
+        self.path = os.fspath(path)
+        self.offset = offset
+        super().__init__(
+            f"The file {self.path!r} is a CSV that changed under the cursor: what stands before "
+            f"byte {offset} is not what was read. Put the file back as it was, or rewind the step "
+            f"with `geneva rewind` to read it from its first row."
+        )
+
+
+def pairs(
+    path: Path, cursor: Any, *, encoding: str = "utf-8", **csv_options: Any
+) -> Iterator[tuple[CsvRow, Cursor]]:
+    """Give each row as a dict, as `csv.DictReader` does, with the options of `csv.reader`."""
+    saved = None if cursor is None else _saved(cursor)
+    return _rows(path, saved, _byte_encoding(encoding), csv_options)
+
+
+def _rows(
+    path: Path, saved: Cursor | None, encoding: str, csv_options: dict[str, Any]
+) -> Iterator[tuple[CsvRow, Cursor]]:
+    with open(path, "rb") as file:
+        lines = _Lines(file, encoding)
+        reader = csv.reader(lines, **csv_options)
+        header = next(filter(None, reader), [])
+        header_sum = _checksum_of_header(file, lines.offset)
+        if saved is not None:
+            _require_unchanged(file, path, saved, lines.offset, header_sum)
+            lines.go_to(saved[0])
+        width = len(header)
+        for row in reader:
+            if len(row) == width:
+                item: CsvRow = dict(zip(header, row, strict=True))
+            elif row:
+                item = _uneven(header, row)
+            else:
+                continue
+            yield item, (lines.offset, crc32(lines.last[-_TAIL:], header_sum))
+
+
+class _Lines:
+    """The decoded lines of a file, and how many bytes they took."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file = file
+        self._encoding = encoding
+        self.last = b""
+        has_mark = encoding == "utf-8" and file.read(3) == codecs.BOM_UTF8
+        self.go_to(3 if has_mark else 0)
+
+    def go_to(self, offset: int) -> None:
+        self._file.seek(offset)
+        self.offset = offset
+
+    def __iter__(self) -> Iterator[str]:
+        encoding = self._encoding
+        for line in self._file:
+            self.offset += len(line)
+            self.last = line
+            yield line.decode(encoding)
+
+
+def _uneven(header: Sequence[str], row: list[str]) -> CsvRow:
+    width = len(header)
+    item: CsvRow = dict(zip(header, row, strict=False))
+    if len(row) > width:
+        item[None] = row[width:]
+    for name in header[len(row) :]:
+        item[name] = None
+    return item
+
+
+def _checksum_of_header(file: BinaryIO, end: int) -> int:
+    file.seek(0)
+    return crc32(file.read(end))
+
+
+def _require_unchanged(
+    file: BinaryIO, path: Path, saved: Cursor, header_end: int, header_sum: int
+) -> None:
+    offset, checksum = saved
+    start = max(header_end, offset - _TAIL - 1)
+    file.seek(start)
+    before = file.read(max(offset - start, 0))
+    line = before[before.rfind(b"\n", 0, -1) + 1 :][-_TAIL:]
+    # A row at the end of a file that had no newline there may have been lengthened since.
+    is_cut_through = not line.endswith(b"\n") and file.read(1) not in (b"", b"\r", b"\n")
+    is_short = start + len(before) != offset
+    if is_short or is_cut_through or crc32(line, header_sum) != checksum:
+        raise CsvChanged(path, offset)
+
+
+def _byte_encoding(encoding: str) -> str:
+    name = codecs.lookup(encoding).name
+    if name == "utf-8-sig":
+        return "utf-8"
+    if "\n".encode(name) != b"\n":
+        raise InvalidInput(
+            f"A CSV file in {encoding!r} cannot be resumed: its rows are found by their first "
+            f"byte, which needs an encoding whose newline is one byte. Convert the file to utf-8."
+        )
+    return name
+
+
+def _saved(cursor: Any) -> Cursor:
+    match cursor:
+        case (int(offset), int(checksum)) if offset >= 0:
+            return offset, checksum
+    raise InvalidInput(
+        f"The saved cursor {cursor!r} is not a place in a CSV file: this loop saves (byte offset, "
+        f"checksum). It was saved by another loop. Rewind the step with `geneva rewind`, or put "
+        f"that loop back."
+    )

@@ -1,0 +1,29 @@
+"""How a loop ends between two items, to go on later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from geneva_drive.states import Interruption
+
+
+class Divided(BaseException):
+    """The step is divided into partitions here, each of which goes through its share."""
+
+    def __init__(self, borders: Sequence[Any]) -> None:
+        self.borders = tuple(borders)
+        super().__init__(f"divided at {self.borders}")
+
+
+class Interrupted(BaseException):
+    """The loop stops here; its cursor says where it goes on.
+
+    Not an `Exception`, so that a step's own `except Exception` lets it pass.
+    """
+
+    def __init__(self, by: Interruption, wait: timedelta = timedelta(0)) -> None:
+        self.by = by
+        self.wait = wait
+        super().__init__(f"interrupted by {by}")

@@ -1,0 +1,61 @@
+"""When a loop saves its position, and when it stops by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from geneva_drive.states import Interruption
+
+
+class Pace:
+    """Counts what one run of a loop has done, and what of it is not saved yet."""
+
+    def __init__(
+        self,
+        *,
+        checkpoint_every: int | timedelta,
+        max_iterations: int | None,
+        max_runtime: timedelta | None,
+        should_stop: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        now = clock()
+        is_timed = isinstance(checkpoint_every, timedelta)
+        self._every_seconds = checkpoint_every.total_seconds() if is_timed else None  # type: ignore[union-attr]  # so it is one
+        self._every_items = None if is_timed else checkpoint_every
+        self._max_iterations = max_iterations
+        self._ends_at = None if max_runtime is None else now + max_runtime.total_seconds()
+        self._should_stop = should_stop
+        self._clock = clock
+        self._saved_at = now
+        self._unsaved = 0
+        self.items = 0  # of this run
+
+    def item_done(self) -> None:
+        self.items += 1
+        self._unsaved += 1
+
+    def reached(self) -> Interruption | None:
+        """Say what the run has come to, if it is to end here; after at least one item."""
+        if self._should_stop():
+            return Interruption.SHUTDOWN
+        if not self.items:
+            return None
+        if self._max_iterations is not None and self.items >= self._max_iterations:
+            return Interruption.MAX_ITERATIONS
+        if self._ends_at is not None and self._clock() >= self._ends_at:
+            return Interruption.MAX_RUNTIME
+        return None
+
+    def is_due(self) -> bool:
+        """Say whether the position is to be saved now."""
+        if self._every_seconds is not None:
+            return self._clock() - self._saved_at >= self._every_seconds
+        return self._unsaved >= self._every_items  # type: ignore[operator]  # one of the two is set
+
+    def saved(self) -> None:
+        self._unsaved = 0
+        if self._every_seconds is not None:
+            self._saved_at = self._clock()

@@ -1,0 +1,71 @@
+"""How far a loop has come, over all its runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationProgress:
+    """Items done, of how many, in how much time of running."""
+
+    done: int
+    total: int | None
+    elapsed: timedelta
+
+    @property
+    def rate(self) -> float | None:
+        """Items per second."""
+        seconds = self.elapsed.total_seconds()
+        return self.done / seconds if seconds and self.done else None
+
+    @property
+    def remaining(self) -> timedelta | None:
+        """The time left at this rate; None while that is anybody's guess."""
+        if self.total is None or self.rate is None:
+            return None
+        return timedelta(seconds=max(0, self.total - self.done) / self.rate)
+
+    @property
+    def fraction(self) -> float | None:
+        if self.total is None:
+            return None
+        return min(1.0, self.done / self.total) if self.total else 1.0
+
+    @classmethod
+    def read(cls, done: int, stored: dict[str, Any] | None) -> IterationProgress:
+        stored = stored or {}
+        return cls(
+            done=done,
+            total=stored.get("total"),
+            elapsed=timedelta(seconds=stored.get("seconds", 0.0)),
+        )
+
+
+class Stopwatch:
+    """The time that a loop has been running, earlier runs included, and its total."""
+
+    def __init__(
+        self, stored: dict[str, Any] | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        stored = stored or {}
+        self.total: int | None = stored.get("total")
+        self._before = float(stored.get("seconds", 0.0))
+        self._clock = clock
+        self._started_at = self._written_at = clock()
+
+    def read(self) -> dict[str, Any]:
+        """Give what is stored of it."""
+        seconds = self._before + self._clock() - self._started_at
+        return {"total": self.total, "seconds": round(seconds, 3)}
+
+    def is_due(self) -> bool:
+        """Say whether a second has passed since it was last written."""
+        return self._clock() - self._written_at >= 1.0
+
+    def written(self) -> None:
+        self._written_at = self._clock()

@@ -1,0 +1,199 @@
+"""A Django QuerySet, seen through the protocol for records without importing Django."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Any
+
+from geneva_drive.errors import InvalidInput
+
+
+def is_queryset(thing: object) -> bool:
+    return all(hasattr(thing, name) for name in ("model", "query", "values_list", "order_by"))
+
+
+class QuerySetRecords:
+    """One walk through a QuerySet, in the order of its cursor fields and primary key."""
+
+    def __init__(self, queryset: Any, cursor: Any = "id") -> None:
+        self.queryset = _plain(queryset)
+        fields = _fields(queryset)
+        self.primary_key = _primary_key(queryset.model)
+        self.key = _key(queryset, cursor, fields, self.primary_key)
+        self._cursor_of = attrgetter(*self.key)
+        self._may_be_null = [name for name in self.key if fields[name]]
+
+    def read(self, after: Any, limit: int) -> Sequence[tuple[Any, Any]]:
+        cursor_of, model = self._cursor_of, self.queryset.model
+        found: dict[Any, Any] = {}
+        for items in self._next(self.queryset, after, limit):
+            if items and not isinstance(items[0], model):
+                raise InvalidInput(
+                    f"A loop over records gives instances of {model.__name__}, but the QuerySet "
+                    f"has values() or values_list(). Remove it; only() reads fewer columns."
+                )
+            # A join may repeat a record, which has its place in the order once.
+            found |= {cursor_of(item): item for item in items}
+        return [(item, cursor) for cursor, item in found.items()]
+
+    def read_batch(self, after: Any, size: int) -> tuple[QuerySetBatch, Any] | None:
+        keys = self.queryset.values_list(*self.key)
+        found = [key for rows in self._next(keys, after, size) for key in rows]
+        if not found:
+            return None
+        places = [self.key.index(name) for name in self.primary_key]
+        ids = dict.fromkeys(_bare([key[place] for place in places]) for key in found)
+        return QuerySetBatch(self, list(ids)), _bare(found[-1])
+
+    def split(self, after: Any, parts: int) -> list[Any]:
+        """Find the cursors between so many parts of about the same size; fewer if there are few."""
+        self._refuse_compound()
+        [name] = self.key
+        keys = self.queryset.order_by(name).values_list(name, flat=True)
+        keys = keys if after is None else keys.filter(**{f"{name}__gt": after})
+        size = keys.count() // parts
+        borders: list[Any] = []
+        while size and len(borders) < parts - 1:
+            found = list(keys[size - 1 : size])
+            if not found:  # deleted meanwhile
+                break
+            borders += found
+            keys = keys.filter(**{f"{name}__gt": found[0]})
+        return borders
+
+    def up_to(self, until: Any) -> QuerySetRecords:
+        """Give the same walk with an end: the last record is that of the cursor `until`."""
+        [name] = self.key
+        return QuerySetRecords(self.queryset.filter(**{f"{name}__lte": until}), name)
+
+    def _refuse_compound(self) -> None:
+        if len(self.key) > 1:
+            raise InvalidInput(
+                f"A QuerySet is divided into partitions by one unique field, and the cursor is "
+                f"made of {', '.join(self.key)}. Use the primary key as cursor=."
+            )
+
+    def _next(self, queryset: Any, after: Any, limit: int) -> Iterator[list[Any]]:
+        """Read what is equal in all columns but the last, then what is equal in fewer.
+
+        Several queries of plain filters: one with OR takes Django's Q objects, or querysets put
+        together with `|`, which joins the tables of many-valued relations anew.
+        """
+        self._refuse_nulls()
+        ordered = queryset.order_by(*self.key)
+        if after is None:
+            yield list(ordered[:limit])
+            return
+        parts = self._parts(after)
+        for place in reversed(range(len(self.key))):
+            equal = dict(zip(self.key[:place], parts, strict=False))
+            beyond = {f"{self.key[place]}__gt": parts[place]}
+            items = list(ordered.filter(**equal, **beyond)[:limit])
+            yield items
+            limit -= len(items)
+            if not limit:
+                return
+
+    def _refuse_nulls(self) -> None:
+        while self._may_be_null:
+            name = self._may_be_null[-1]
+            if self.queryset.order_by().filter(**{f"{name}__isnull": True}).exists():
+                raise InvalidInput(
+                    f"There are records with NULL in the cursor field {name!r}, which would be "
+                    f"left out silently. Leave them out with filter({name}__isnull=False), or take "
+                    f"another field as cursor=."
+                )
+            self._may_be_null.pop()
+
+    def _parts(self, after: Any) -> Sequence[Any]:
+        parts = tuple(after) if isinstance(after, tuple | list) else (after,)
+        if len(parts) == len(self.key) and None not in parts:
+            return parts
+        raise InvalidInput(
+            f"The saved cursor {after!r} does not fit this loop, whose cursor is made of "
+            f"{', '.join(self.key)}. It was saved by another loop. Rewind the step with "
+            f"`geneva rewind`, or put that loop back."
+        )
+
+
+class QuerySetBatch:
+    """A `gd.RecordBatch` of a QuerySet."""
+
+    def __init__(self, records: QuerySetRecords, ids: list[Any]) -> None:
+        self.ids = ids
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def where(self) -> Any:
+        queryset = self._records.queryset
+        # Not the query's own conditions: the body may change what they look at.
+        return queryset.model._base_manager.using(queryset.db).filter(pk__in=self.ids)
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        records = self._records
+        found = records.queryset.filter(pk__in=self.ids).order_by(*records.key)
+        return list(dict.fromkeys(found))
+
+    def update(self, session: Any = None, /, **values: Any) -> int:
+        if session is not None:
+            raise InvalidInput(
+                "A batch of a QuerySet is updated on Django's own connection and takes no session. "
+                "Put it into transaction.atomic() instead."
+            )
+        return int(self.where.update(**values))
+
+
+def _plain(queryset: Any) -> Any:
+    query = queryset.query
+    parts = {
+        "a slice": query.is_sliced,
+        "an order_by()": query.order_by or query.extra_order_by,
+        "a union(), intersection() or difference()": query.combinator,
+        "a distinct() of single fields": query.distinct_fields,
+        # True is a count() and the like for each record, which is read as it is.
+        "values() with aggregates": query.group_by not in (None, True),
+    }
+    for part, is_there in parts.items():
+        if is_there:
+            raise InvalidInput(
+                f"The QuerySet has {part}, but a resumable loop reads records in the order of its "
+                f"cursor. Remove it: narrow with filter(), and name the order as cursor=."
+            )
+    return queryset
+
+
+def _fields(queryset: Any) -> dict[str, bool]:
+    """Tell what may be a cursor, and whether it may be NULL."""
+    fields = dict.fromkeys(queryset.query.annotations, True)
+    for field in queryset.model._meta.concrete_fields:
+        fields[field.attname] = field.null
+    return fields
+
+
+def _primary_key(model: type) -> list[str]:
+    meta: Any = model._meta  # type: ignore[attr-defined]  # Django's documented name
+    # Keys of several fields came with Django 5.2.
+    return [field.attname for field in getattr(meta, "pk_fields", None) or [meta.pk]]
+
+
+def _key(
+    queryset: Any, cursor: Any, fields: dict[str, bool], primary_key: Sequence[str]
+) -> list[str]:
+    parts = cursor if isinstance(cursor, list | tuple) else [cursor]
+    names = [name for part in parts for name in (primary_key if part == "pk" else [part])]
+    for name in names:
+        if name not in fields:
+            raise InvalidInput(
+                f"{queryset.model.__name__} has no field {name!r} to use as the cursor. Pass one "
+                f"of its fields as cursor=; its primary key is {', '.join(primary_key)}."
+            )
+    return list(dict.fromkeys([*names, *primary_key]))
+
+
+def _bare(parts: Sequence[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else tuple(parts)

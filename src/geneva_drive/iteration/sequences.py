@@ -1,0 +1,86 @@
+"""Items by their index, and items that bring their own cursors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from geneva_drive.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tuple[T, int]]:
+    """Give the items from the index `cursor` on, up to `until`, each with the index of the next."""
+    if isinstance(iterable, set | frozenset):
+        raise InvalidInput(
+            f"A {type(iterable).__name__} has another order in every process, so an index into it "
+            f"means nothing after a restart. Sort it first: iterate_over(sorted(...))."
+        )
+    start = index_of(cursor)
+    if _is_indexed(iterable):
+        return _from_index(iterable, start, sys.maxsize if until is None else index_of(until))
+    return _passing_over(iterable, start)
+
+
+def given_pairs(pairs: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
+    """Pass on pairs of item and cursor that start after the cursor by their maker's doing."""
+    return map(checked, pairs)
+
+
+def checked(pair: Any) -> tuple[Any, Any]:
+    match pair:
+        case (_, _) if isinstance(pair, tuple):
+            return pair
+    raise InvalidInput(
+        f"A loop with cursors takes (item, cursor) tuples, and got {pair!r}. Yield each item "
+        f"together with the cursor that stands for it."
+    )
+
+
+def index_of(cursor: Any) -> int:
+    """Read a saved cursor as the index of the next item."""
+    if cursor is None:
+        return 0
+    # True is an int to Python, but nobody saved it as an index.
+    if isinstance(cursor, int) and not isinstance(cursor, bool) and cursor >= 0:
+        return cursor
+    raise InvalidInput(
+        f"The saved cursor {cursor!r} is not an index: this loop counts its items from 0. It was "
+        f"saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+    )
+
+
+def _is_indexed(iterable: object) -> bool:
+    if isinstance(iterable, Sequence):
+        return True
+    is_sized = hasattr(iterable, "__len__") and hasattr(iterable, "__getitem__")
+    return is_sized and not isinstance(iterable, Mapping)
+
+
+def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
+    """Find the indexes between so many parts of about the same size; fewer if there are few."""
+    if not _is_indexed(iterable):
+        raise InvalidInput(
+            f"partitions=... divides records and sequences, and a {type(iterable).__name__} can "
+            f"only be walked through. Make a list of it, or leave out partitions."
+        )
+    items: Any = iterable
+    start = index_of(cursor)
+    left = max(0, len(items) - start)
+    borders = {start + left * number // parts for number in range(1, parts)}
+    return sorted(borders - {start})
+
+
+def _from_index(items: Any, index: int, until: int) -> Iterator[tuple[Any, int]]:
+    # The length is asked each time, as a list may grow while it is walked through.
+    while index < until and index < len(items):
+        item = items[index]
+        index += 1
+        yield item, index
+
+
+def _passing_over(iterable: Iterable[T], start: int) -> Iterator[tuple[T, int]]:
+    return ((item, index) for index, item in enumerate(islice(iterable, start, None), start + 1))

@@ -1,0 +1,119 @@
+"""The serializers that users register for types of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from geneva_drive.errors import InvalidInput, UnknownStoredType
+from geneva_drive.stored_types import OWN, STORED_ANYWAY, STRUCTURES, Serializer
+
+T = TypeVar("T")
+
+_registered: dict[str, Serializer] = {}
+_by_kind: dict[type, Serializer] = {own.kind: own for own in OWN.values()}
+
+
+def register_serializer(
+    kind: type[T],
+    *,
+    encode: Callable[[T], Any],
+    decode: Callable[[Any], T],
+    name: str | None = None,
+) -> None:
+    """Let values of `kind` be stored: in contexts, results and cursors.
+
+    `encode` gives something that can itself be stored, `decode` makes the value again from that.
+    `name` is what is written in the database for the type: its module and name, if not given.
+    Keep it when the class moves, or rows written before can no longer be read.
+
+    It holds for `kind` alone, not for its subclasses: they would come back as their parent.
+    Registering a class again, as a reload does, replaces its serializer. Do it in a module that
+    every process imports, web server and workers alike.
+
+    >>> import geneva_drive as gd
+    >>> from fractions import Fraction
+    >>> gd.register_serializer(
+    ...     Fraction,
+    ...     encode=lambda share: [share.numerator, share.denominator],
+    ...     decode=lambda parts: Fraction(*parts),
+    ...     name="fraction",
+    ... )
+    >>> from geneva_drive.testing import instance
+    >>> class Payout(gd.Workflow):
+    ...     @gd.step
+    ...     def pay(self):
+    ...         return 300 * self.context["share"]
+    >>> instance(Payout, context={"share": Fraction(1, 3)}).pay()
+    Fraction(100, 1)
+    """
+    _check(kind, encode, decode, name)
+    stored_as = _place_of(kind) if name is None else name
+    _refuse_taken(kind, stored_as)
+    former = [known for known in _registered.values() if _is_same(known.kind, kind)]
+    serializer = Serializer(kind=kind, name=stored_as, encode=encode, decode=decode)
+    # The successor comes first: another thread may be writing or reading such a value right now.
+    _registered[stored_as] = _by_kind[kind] = serializer
+    for known in former:
+        if known.name != stored_as:
+            del _registered[known.name]
+        if known.kind is not kind:
+            del _by_kind[known.kind]
+
+
+def of(kind: type) -> Serializer | None:
+    """Give the serializer of exactly this type, the library's own included."""
+    return _by_kind.get(kind)
+
+
+def decode(name: str, stored: Any) -> Any:
+    """Make a value again from the name of its type and its stored form."""
+    if name in STRUCTURES:
+        return STRUCTURES[name](stored)
+    serializer = OWN.get(name) or _registered.get(name)
+    if serializer is None:
+        raise UnknownStoredType(name)
+    return serializer.decode(stored)
+
+
+def _check(kind: object, encode: object, decode: object, name: object) -> None:
+    if not isinstance(kind, type):
+        raise InvalidInput(f"A serializer is registered for a class, not for {kind!r}.")
+    if kind in STORED_ANYWAY:
+        raise InvalidInput(
+            f"{kind.__qualname__} is stored by GenevaDrive itself and takes no other serializer. "
+            f"Register a class of your own."
+        )
+    for given, function in (("encode", encode), ("decode", decode)):
+        if not callable(function):
+            raise InvalidInput(
+                f"{given} of the serializer of {_place_of(kind)} is not callable: {function!r}."
+            )
+    if name is not None and (not isinstance(name, str) or not name):
+        raise InvalidInput(
+            f"The name of the serializer of {_place_of(kind)} is text that is not empty, "
+            f"not {name!r}."
+        )
+
+
+def _refuse_taken(kind: type, name: str) -> None:
+    if name in OWN or name in STRUCTURES:
+        raise InvalidInput(
+            f"The name {name!r} is one of GenevaDrive's own types. Give the serializer of "
+            f"{_place_of(kind)} another name."
+        )
+    holder = _registered.get(name)
+    if holder is not None and not _is_same(holder.kind, kind):
+        raise InvalidInput(
+            f"The name {name!r} is taken by the serializer of {_place_of(holder.kind)}. Give that "
+            f"of {_place_of(kind)} another name."
+        )
+
+
+def _is_same(one: type, other: type) -> bool:
+    # A reloaded module has a new class object under the same name.
+    return _place_of(one) == _place_of(other)
+
+
+def _place_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,177 @@
+"""What a select reads: whether a loop can go through it, its columns, and its key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Join, Label, Select, inspect
+
+from geneva_drive.errors import InvalidInput
+
+Column = ColumnElement[Any]
+
+_NARROW = "Narrow it with where(), or leave the loop with break."
+_GROUPS = (
+    "A group has no place of its own in that order. Loop over the table that has one row for each "
+    "group, and add up in the body."
+)
+_KEEP_ONE = (
+    "Which row it keeps would depend on where the loop resumes. Keep one with where() instead."
+)
+# SQLAlchemy has no public names for these. A plain DISTINCT is not among them: the key is part of
+# each row and differs from row to row, so it changes nothing.
+_REFUSED_PARTS = {
+    "_order_by_clauses": ("ORDER BY", "Remove it, and name the order you want as cursor=."),
+    "_limit_clause": ("LIMIT", _NARROW),
+    "_offset_clause": ("OFFSET", _NARROW),
+    "_fetch_clause": ("FETCH", _NARROW),
+    "_group_by_clauses": ("GROUP BY", _GROUPS),
+    "_having_criteria": ("HAVING", _GROUPS),
+    "_distinct_on": ("DISTINCT ON", _KEEP_ONE),
+    "_pre_columns_clause": ("DISTINCT ON", _KEEP_ONE),  # from SQLAlchemy 2.1 on
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a select reads: its columns by name, and those that tell its rows apart."""
+
+    name: str
+    columns: Sequence[tuple[str, Column]]
+    primary_key: Sequence[Column]
+    target: Any  # what an UPDATE of these rows is of; None if they are of several tables
+    target_key: Sequence[Column]
+    positions: dict[Any, int] | None  # where a row shows a column; None if it is one entity
+    is_joined: bool
+    is_outer_joined: bool
+
+
+def plain(query: Any) -> Select[Any]:
+    if not isinstance(query, Select):
+        raise InvalidInput(
+            f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not a "
+            f"{type(query).__qualname__}."
+        )
+    for attribute, (part, way_out) in _REFUSED_PARTS.items():
+        clause = getattr(query, attribute, None)
+        # A tuple of clauses may be empty; a clause has no truth value.
+        is_empty = isinstance(clause, tuple) and not clause
+        if clause is not None and not is_empty:
+            raise InvalidInput(
+                f"The select has {part}, but a resumable loop reads in the order of its cursor. "
+                f"{way_out}"
+            )
+    return query
+
+
+def entity_of(query: Select[Any]) -> Source | None:
+    described: Any = query.column_descriptions
+    entity = described[0].get("entity") if len(described) == 1 else None
+    if entity is None or described[0]["expr"] is not entity:
+        return None
+    mapper: Any = inspect(entity).mapper
+    names = [mapper.get_property_by_column(column).key for column in mapper.primary_key]
+    froms = query.get_final_froms()
+    return Source(
+        name=mapper.class_.__name__,
+        columns=[(p.key, _expression(getattr(entity, p.key))) for p in mapper.column_attrs],
+        primary_key=[_expression(getattr(entity, name)) for name in names],
+        target=mapper.class_,
+        target_key=[_expression(getattr(mapper.class_, name)) for name in names],
+        positions=None,
+        is_joined=_is_joined(froms),
+        is_outer_joined=any(map(_is_outer, froms)),
+    )
+
+
+def tables_of(query: Select[Any]) -> Source:
+    froms = query.get_final_froms()
+    if not froms:
+        raise InvalidInput(
+            "The select reads from no table. Select an entity or columns of a table."
+        )
+    for table in (table for each in froms for table in _flat(each)):
+        if not list(table.primary_key):
+            raise InvalidInput(
+                f"{table} has no primary key, so rows that are equal could not be told apart. Give "
+                f"the table a primary key, or select from one that has one."
+            )
+    described: Any = query.column_descriptions
+    selected = [(each["name"], _expression(each["expr"])) for each in described]
+    names = {name for name, _ in selected}
+    others = [(c.key, c) for each in froms for c in each.c if c.key not in names]
+    key: list[Any] = [column for each in froms for column in each.primary_key]
+    return Source(
+        name=", ".join(str(table) for each in froms for table in _flat(each)),
+        columns=[*selected, *others],
+        primary_key=key,
+        target=None if _is_joined(froms) else froms[0],
+        target_key=key,
+        positions={column: place for place, (_, column) in enumerate(selected)},
+        is_joined=_is_joined(froms),
+        is_outer_joined=any(map(_is_outer, froms)),
+    )
+
+
+def _expression(given: Any) -> Any:
+    """See through attributes and labels to the column that can be compared and ordered by."""
+    if hasattr(given, "__clause_element__"):
+        given = given.__clause_element__()
+    return given.element if isinstance(given, Label) else given
+
+
+def _flat(source: FromClause) -> list[FromClause]:
+    if isinstance(source, Join):
+        return [*_flat(source.left), *_flat(source.right)]
+    return [source]
+
+
+def _is_joined(froms: Sequence[FromClause]) -> bool:
+    return len(froms) > 1 or isinstance(froms[0], Join)
+
+
+def _is_outer(source: FromClause) -> bool:
+    if not isinstance(source, Join):
+        return False
+    return source.isouter or source.full or _is_outer(source.left) or _is_outer(source.right)
+
+
+def key_of(source: Source, cursor: Any) -> list[Column]:
+    parts = cursor if isinstance(cursor, list | tuple) else [cursor]
+    # A dict knows two faces of one column (the table's, the attribute's) to be equal.
+    columns = dict.fromkeys(_resolve(source, part) for part in parts)
+    return list(columns | dict.fromkeys(source.primary_key))
+
+
+def _resolve(source: Source, part: Any) -> Column:
+    if isinstance(part, str):
+        found = [column for name, column in source.columns if name == part]
+    else:
+        found = [column for _, column in source.columns if hash(column) == hash(_expression(part))]
+    candidates = list(dict.fromkeys(found))
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise InvalidInput(
+            f"The cursor {part!r} may be {' or '.join(map(str, candidates))}. Pass the column "
+            f"itself as cursor=."
+        )
+    raise InvalidInput(
+        f"{source.name} has no column {str(part)!r} to use as the cursor. Pass one of its columns "
+        f"as cursor=; its primary key is {', '.join(map(str, source.primary_key))}."
+    )
+
+
+def positions(source: Source, key: Sequence[Column]) -> Sequence[int]:
+    positions = source.positions
+    if positions is None:
+        return range(1, len(key) + 1)
+    missing = [str(column) for column in key if column not in positions]
+    if missing:
+        raise InvalidInput(
+            f"The select does not give {', '.join(missing)}, which the loop needs to find its "
+            f"place again. Add it to the selected columns."
+        )
+    return [positions[column] for column in key]

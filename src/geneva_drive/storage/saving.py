@@ -1,0 +1,119 @@
+"""Saving positions in as few steps as it takes: a loop may do so after each of millions of items.
+
+SQLAlchemy takes longer over a statement than SQLite over the commit, so that these few go straight
+to the driver, on a connection that is kept open for them and commits by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from geneva_drive.storage.checkpoints import Checkpoint, Checkpoints
+from geneva_drive.storage.database import Database
+from geneva_drive.storage.dialects.sqlite_values import plain
+from geneva_drive.storage.tables import MYSQL_NAMES, Tables
+
+_SAVE = (
+    "UPDATE {executions} SET {cursor} = {p}, completed_iterations = {p}{progress} "
+    "WHERE id = {p} AND claim_token = {p} AND stop IS NULL"
+)
+_PROGRESS = ", progress = COALESCE({p}, progress)"
+
+# Gives how many rows were matched.
+_Execute = Callable[[Any, str, Sequence[tuple[Any, ...]]], int]
+
+
+class Saving:
+    """Saves positions, those of several loops in one transaction."""
+
+    def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
+        self._database = database
+        self._checkpoints = checkpoints
+        dialect = database.engine.dialect
+        self._execute = _WAYS.get(dialect.driver)
+        self._driver_error = dialect.loaded_dbapi.Error
+        self._is_plain = dialect.name == "postgresql"  # its driver takes every value as it is
+        place = "?" if dialect.name == "sqlite" else "%s"
+        quote = "`" if dialect.name in MYSQL_NAMES else '"'
+        self._statement, self._statement_with_progress = (
+            _SAVE.format(
+                executions=f"{quote}{tables.step_executions.name}{quote}",
+                cursor=f"{quote}cursor{quote}",
+                p=place,
+                progress=shown,
+            )
+            for shown in ("", _PROGRESS.format(p=place))
+        )
+
+    def save(self, positions: Sequence[Checkpoint]) -> list[bool]:
+        """Save positions; False for each of which the loop may not simply go on.
+
+        For loops that have come further before: what else a first checkpoint changes stays here.
+        """
+        if self._execute is not None and not self._database.is_joined:
+            try:
+                if self._save_past_sqlalchemy(self._execute, positions):
+                    return [True] * len(positions)
+            except self._driver_error:
+                # Whatever it was, the general way says it in words that callers know. What was
+                # saved is saved again, to the same effect.
+                pass
+        return [self._save_by_sqlalchemy(one) for one in positions]
+
+    def _save_by_sqlalchemy(self, one: Checkpoint) -> bool:
+        return self._database.write(lambda connection: self._checkpoints.save(connection, one))
+
+    def _save_past_sqlalchemy(self, execute: _Execute, positions: Sequence[Checkpoint]) -> bool:
+        statement, rows = self._statement, [self._row(one) for one in positions]
+        if any(one.progress is not None for one in positions):
+            statement = self._statement_with_progress
+            rows = [(*r[:2], p.progress, *r[2:]) for r, p in zip(rows, positions, strict=True)]
+        count = self._database.by_driver(lambda driver: execute(driver, statement, rows))
+        return count == len(rows)
+
+    def _row(self, one: Checkpoint) -> tuple[Any, ...]:
+        key = one.execution_id
+        return (
+            one.cursor,
+            one.completed_iterations,
+            key if self._is_plain or type(key) is int else plain(key),
+            one.claim_token,
+        )
+
+
+def _on_postgresql(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    if len(rows) == 1:
+        count: int = driver.execute(statement, rows[0], prepare=True).rowcount
+        return count
+    with driver.transaction(), driver.cursor() as cursor:
+        cursor.executemany(statement, rows)
+        return int(cursor.rowcount)
+
+
+def _on_mysql(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    with driver.cursor() as cursor:
+        if len(rows) == 1:
+            return int(cursor.execute(statement, rows[0]))
+        driver.begin()
+        count = int(cursor.executemany(statement, rows))
+        driver.commit()
+        return count
+
+
+def _on_sqlite(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    if len(rows) == 1:
+        count: int = driver.execute(statement, rows[0]).rowcount
+        return count
+    driver.execute("BEGIN IMMEDIATE")
+    count = driver.executemany(statement, rows).rowcount
+    driver.execute("COMMIT")
+    return count
+
+
+# Other drivers, of a user's own engine, are spoken to by SQLAlchemy.
+_WAYS: dict[str, _Execute] = {
+    "psycopg": _on_postgresql,
+    "pymysql": _on_mysql,
+    "pysqlite": _on_sqlite,
+}

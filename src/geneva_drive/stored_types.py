@@ -1,0 +1,120 @@
+"""The types that JSON lacks and the library itself can store, each with its stored form."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum, Flag, IntEnum, IntFlag, StrEnum
+from types import NoneType
+from typing import Any
+from uuid import UUID
+
+from geneva_drive import enum_names
+
+
+class Unstorable(Exception):
+    """A value has no stored form: `words` say why, after the path that leads to the value."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self._words = words
+        self._path = ""
+        self._lead = ""
+
+    def within(self, part: str) -> None:
+        self._path = f"{part}{self._path}"
+
+    def within_a_key(self) -> None:
+        self._lead = f"a key of {self._lead}"
+
+    def about(self, what: str) -> str:
+        return f"{self._lead}{what}{self._path} {self._words}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serializer:
+    kind: type
+    name: str
+    encode: Callable[[Any], Any]
+    decode: Callable[[Any], Any]
+
+
+def _encode_moment(moment: datetime | time) -> object:
+    # ISO text does not tell the second of two equal hours when summer time ends.
+    text = moment.isoformat()
+    return [text, moment.fold] if moment.fold else text
+
+
+def _encode_time(of_day: time) -> object:
+    if of_day.tzinfo is not None and of_day.utcoffset() is None:
+        raise Unstorable(
+            f"is a time in {of_day.tzinfo}, whose distance from UTC depends on the date. Store a "
+            f"datetime, or the time without its zone."
+        )
+    return _encode_moment(of_day)
+
+
+def _decode_datetime(stored: Any) -> datetime:
+    text, fold = stored if isinstance(stored, list) else (stored, 0)
+    return datetime.fromisoformat(text).replace(fold=fold)
+
+
+def _decode_time(stored: Any) -> time:
+    text, fold = stored if isinstance(stored, list) else (stored, 0)
+    return time.fromisoformat(text).replace(fold=fold)
+
+
+# `datetime` stands before `date`, its parent.
+_FORMS: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
+    (datetime, "datetime", _encode_moment, _decode_datetime),
+    (date, "date", date.isoformat, date.fromisoformat),
+    (time, "time", _encode_time, _decode_time),
+    (
+        timedelta,
+        "timedelta",
+        lambda span: [span.days, span.seconds, span.microseconds],
+        lambda parts: timedelta(*parts),
+    ),
+    (Decimal, "decimal", str, Decimal),
+    (UUID, "uuid", str, UUID),
+    (bytes, "bytes", lambda data: base64.b64encode(data).decode("ascii"), base64.b64decode),
+)
+
+OWN = {
+    name: Serializer(kind=kind, name=name, encode=encode, decode=decode)
+    for kind, name, encode, decode in _FORMS
+}
+
+# Written by `serialization` itself, which knows the path to what they contain.
+STRUCTURES: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "int": lambda digits: int(digits, 16),
+    "tuple": tuple,
+    "dict": dict,
+    "enum": lambda parts: enum_names.member_of(*parts),
+}
+
+STORED_ANYWAY: frozenset[type] = frozenset(
+    {NoneType, bool, int, float, str, list, tuple, dict, Enum, IntEnum, StrEnum, Flag, IntFlag}
+    | {own.kind for own in OWN.values()}
+)
+
+
+def of_parent(value: object) -> Serializer | None:
+    """Give the serializer of a type that `value` is a kind of, if nothing would be lost.
+
+    freezegun's moments and asyncpg's UUIDs come back as plain ones, which equal them; a pandas
+    Timestamp with nanoseconds would not.
+    """
+    own = next((own for own in OWN.values() if isinstance(value, own.kind)), None)
+    return own if own is not None and _comes_back(own, value) else None
+
+
+def _comes_back(own: Serializer, value: object) -> bool:
+    try:
+        return bool(own.decode(own.encode(value)) == value)
+    except ValueError:  # pandas' NaT is a datetime whose text is no date
+        return False

@@ -1,0 +1,131 @@
+"""Loops that rest while a condition holds."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import geneva_drive as gd
+from geneva_drive.clock import ShiftedClock
+from geneva_drive.testing import drain, perform_next_step
+from tests.looking import error_of, last
+from tests.looping import importing, places, reasons, wait_of
+
+
+def test_a_loop_rests_while_the_condition_holds_and_then_goes_on(
+    geneva: gd.Drive, geneva_clock: ShiftedClock
+) -> None:
+    done: list[int] = []
+    busy = False
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        nonlocal busy
+        it.throttle(lambda: busy, backoff=60)
+        for item in it.iterate_over(range(4)):
+            done.append(item)
+            busy = item == 1
+
+    workflow = importing(body)
+    drain(geneva)
+    assert done == [0, 1]
+    assert places(workflow) == [("suspended", "throttled", 2, 2)]
+    assert timedelta(seconds=50) < wait_of(geneva, workflow) <= timedelta(seconds=60)
+
+    geneva_clock.advance(timedelta(seconds=59))
+    assert drain(geneva) == 0
+    geneva_clock.advance(timedelta(seconds=2))
+    drain(geneva)
+    assert done == [0, 1]
+
+    busy = False
+    geneva_clock.advance(timedelta(seconds=61))
+    drain(geneva)
+    assert done == [0, 1, 2, 3]
+    assert reasons(workflow.step_executions[0]) == [
+        ("throttled", 2, 2),
+        ("throttled", 2, 2),
+        ("success", 4, 4),
+    ]
+
+
+def test_a_condition_that_holds_from_the_start_lets_no_item_through(geneva: gd.Drive) -> None:
+    done: list[int] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.throttle(lambda: True, backoff=timedelta(minutes=1))
+        done.extend(it.iterate_over(range(4)))
+
+    workflow = importing(body)
+    perform_next_step(workflow)
+
+    assert done == []
+    assert places(workflow) == [("suspended", "throttled", None, 0)]
+
+
+def test_each_of_several_conditions_has_its_own_backoff(geneva: gd.Drive) -> None:
+    done: list[int] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.throttle(lambda: False, backoff=10)
+        it.throttle(lambda: bool(done), backoff=3600)
+        for item in it.iterate_over(range(4)):
+            done.append(item)
+
+    workflow = importing(body)
+    perform_next_step(workflow)
+
+    assert done == [0]
+    assert wait_of(geneva, workflow) > timedelta(minutes=59)
+
+
+def test_throttling_in_the_body_of_the_loop_asks_before_the_work_of_each_item(
+    geneva: gd.Drive,
+) -> None:
+    done: list[int] = []
+    asked: list[int] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        for item in it.iterate_over(range(3)):
+            it.throttle(lambda at=item: asked.append(at), backoff=60)  # type: ignore[misc]
+            done.append(item)
+
+    importing(body)
+    drain(geneva)
+
+    assert done == [0, 1, 2]
+    # By the item itself, and by the last one's condition before each next.
+    assert asked == [0, 0, 1, 1, 2]
+
+
+def test_what_was_not_saved_before_a_rest_is_saved_with_it(geneva: gd.Drive) -> None:
+    done: list[int] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.throttle(lambda: len(done) == 3, backoff=0)
+        for item in it.iterate_over(range(4)):
+            done.append(item)
+
+    workflow = importing(body, checkpoint_every=100)
+    perform_next_step(workflow)
+
+    assert places(workflow) == [("suspended", "throttled", 3, 3)]
+
+
+def test_a_condition_that_raises_is_the_step_raising(geneva: gd.Drive) -> None:
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.throttle(lambda: 1 / 0, backoff=60)
+
+    workflow = importing(body)
+    perform_next_step(workflow)
+
+    assert error_of(last(workflow)) == ("builtins.ZeroDivisionError", "division by zero")
+
+
+def test_a_negative_backoff_is_refused(geneva: gd.Drive) -> None:
+    workflow = importing(lambda self, it: it.throttle(bool, backoff=-1))
+    perform_next_step(workflow)
+
+    assert error_of(last(workflow)) == (
+        "geneva_drive.errors.InvalidInput",
+        "throttle(backoff=...): -1 is negative.",
+    )

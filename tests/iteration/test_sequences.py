@@ -1,0 +1,133 @@
+"""Loops over items by their index, and over pairs that bring their own cursors."""
+
+from __future__ import annotations
+
+from collections import UserList, deque
+from collections.abc import Iterable
+from itertools import count, islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geneva_drive.errors import InvalidInput
+from geneva_drive.iteration.sequences import given_pairs, pairs
+
+
+class Shelf:
+    """Has a length and indexes, and remembers which were asked for."""
+
+    def __init__(self, *books: str) -> None:
+        self.books = books
+        self.touched: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.books)
+
+    def __getitem__(self, index: int) -> str:
+        self.touched.append(index)
+        return self.books[index]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ["a", "b", "c"],
+        ("a", "b", "c"),
+        "abc",
+        UserList("abc"),
+        deque("abc"),
+        Shelf("a", "b", "c"),
+        {"a": 1, "b": 2, "c": 3},
+        {"a": 1, "b": 2, "c": 3}.keys(),
+    ],
+    ids=lambda items: type(items).__name__,
+)
+def test_each_item_comes_with_the_index_of_the_next(items: Any) -> None:
+    assert list(pairs(items, None)) == [("a", 1), ("b", 2), ("c", 3)]
+
+
+@given(st.lists(st.integers()), st.data())
+def test_from_every_saved_index_the_remaining_items_follow(
+    items: list[int], data: st.DataObject
+) -> None:
+    whole = list(pairs(items, None))
+    place = data.draw(st.integers(0, len(items)))
+
+    assert list(pairs(items, place)) == whole[place:]
+    assert list(pairs((item for item in items), place)) == whole[place:]
+
+
+def test_a_range_is_resumed_without_counting_up_to_the_cursor() -> None:
+    assert list(pairs(range(10**15), 10**15 - 1)) == [(10**15 - 1, 10**15)]
+
+
+def test_what_has_indexes_is_not_touched_before_the_cursor() -> None:
+    shelf: Any = Shelf("a", "b", "c", "d")
+
+    assert list(pairs(shelf, 2)) == [("c", 3), ("d", 4)]
+
+    assert shelf.touched == [2, 3]
+
+
+def test_an_endless_iterable_is_walked_as_far_as_it_is_asked() -> None:
+    assert list(islice(pairs(count(10), 2), 2)) == [(12, 3), (13, 4)]
+
+
+def test_items_appended_by_the_body_are_walked_too() -> None:
+    items = ["a"]
+    walk = pairs(items, None)
+
+    first = next(walk)
+    items.append("b")
+
+    assert [first, *walk] == [("a", 1), ("b", 2)]
+
+
+def test_the_cursor_zero_is_the_start() -> None:
+    assert list(pairs(["a"], 0)) == [("a", 1)]
+
+
+def test_a_cursor_beyond_the_end_leaves_nothing() -> None:
+    assert list(pairs(["a"], 5)) == []
+    assert list(pairs(iter(["a"]), 5)) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "kind"), [({1, 2}, "set"), (frozenset({1, 2}), "frozenset")], ids=["set", "frozenset"]
+)
+def test_a_set_is_refused_as_its_order_does_not_last(items: Iterable[int], kind: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        pairs(items, None)
+
+    assert str(refusal.value) == (
+        f"A {kind} has another order in every process, so an index into it means nothing after a "
+        f"restart. Sort it first: iterate_over(sorted(...))."
+    )
+
+
+@pytest.mark.parametrize("cursor", ["3", 2.0, True, False, "", [], -1, (1, 2)], ids=repr)
+def test_a_cursor_that_is_no_index_is_refused(cursor: object) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        pairs(["a"], cursor)
+
+    assert str(refusal.value) == (
+        f"The saved cursor {cursor!r} is not an index: this loop counts its items from 0. It was "
+        f"saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+    )
+
+
+def test_pairs_that_were_given_are_passed_on() -> None:
+    assert list(given_pairs(iter([("a", 7), ("b", None)]))) == [("a", 7), ("b", None)]
+
+
+@pytest.mark.parametrize("thing", ["ab", ("a",), ("a", 1, 2), ["a", 1], None], ids=repr)
+def test_what_is_not_a_pair_is_refused(thing: Any) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        list(given_pairs([thing]))
+
+    assert str(refusal.value) == (
+        f"A loop with cursors takes (item, cursor) tuples, and got {thing!r}. Yield each item "
+        f"together with the cursor that stands for it."
+    )

@@ -1,0 +1,162 @@
+"""Two resumable steps over the same records, and the processes that the scenarios kill in them.
+
+`python -m tests.scenarios.loops worker` works until SIGTERM. `... loops nursery` forks a worker at
+each `start` on its input and kills it at `kill`: the imports, which take longest of starting a
+worker, are done once for all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, select
+
+import geneva_drive as gd
+
+FOLDER = "GENEVA_SCENARIO_NOTES"
+CHECKPOINT_EVERY = 10
+CHUNK = 500
+ITEM_SECONDS = 0.0002  # lets the loops take turns, and last for as many kills as are wanted
+
+METADATA = MetaData()
+RECORDS = Table(
+    "loop_records", METADATA, Column("id", BigInteger, primary_key=True, autoincrement=False)
+)
+# Nothing here is unique: what is done twice is to be found twice.
+DONE = Table(
+    "loop_done",
+    METADATA,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("record_id", BigInteger, nullable=False),
+)
+INSERT = DONE.insert()
+
+# A worker that logs each step is several times slower.
+logging.basicConfig(level=logging.WARNING)
+
+
+class ExactlyOnce(gd.Workflow):
+    """Leaves a row for each record, which commits with the cursor."""
+
+    @gd.resumable_step(checkpoint_every=CHECKPOINT_EVERY, transaction=True)
+    def walk(self, it: gd.IterableStep, session: Any) -> None:
+        for record in it.iterate_over_records(select(RECORDS), chunk=CHUNK):
+            time.sleep(ITEM_SECONDS / 2)  # a row takes as long as the rest of it
+            session.execute(INSERT, {"record_id": record.id})
+
+
+class AtLeastOnce(gd.Workflow):
+    """Does something for each record that no rollback undoes."""
+
+    @gd.resumable_step(checkpoint_every=CHECKPOINT_EVERY)
+    def walk(self, it: gd.IterableStep) -> None:
+        for record in it.iterate_over_records(select(RECORDS), chunk=CHUNK):
+            time.sleep(ITEM_SECONDS)
+            os.write(_notes(), f"{record.id}\n".encode())
+
+
+class ExactlyOnceAtIntervals(gd.Workflow):
+    """As ExactlyOnce, with rests in which no transaction is open."""
+
+    @gd.resumable_step(checkpoint_every=CHECKPOINT_EVERY, transaction=True)
+    def walk(self, it: gd.IterableStep, session: Any) -> None:
+        try:
+            for number in it.iterate_over(Rests(self.context["count"])):
+                session.execute(INSERT, {"record_id": number})
+        finally:
+            say("over")
+
+
+class Rests:
+    """The numbers from 1 up, of which the first after each checkpoint is long in coming."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> int:
+        if index % CHECKPOINT_EVERY == 0:
+            time.sleep(0.02)
+        return index + 1
+
+
+@cache
+def _notes() -> int:
+    """Open this process's own file; what is written to it is there, however the process ends."""
+    path = Path(os.environ[FOLDER]) / str(os.getpid())
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def work() -> None:
+    worker = gd.configure().worker(concurrency=2)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        worker.request_stop()
+
+    signal.signal(signal.SIGTERM, stop)
+    worker.run()
+
+
+def tend() -> None:
+    """Start workers and kill them, as told."""
+    _import_all()
+    lifeline, held = os.pipe()
+    say("ready")
+    for line in sys.stdin:
+        command, _, argument = line.strip().partition(" ")
+        if command == "start":
+            say(f"started {_start_child(lifeline, held)}")
+        else:
+            say(f"killed by {_kill_child(int(argument))}")
+
+
+def _import_all() -> None:
+    drive = gd.configure()
+    with drive.worker(queues=["nobody's"]):
+        pass
+    drive.close()
+
+
+def _start_child(lifeline: int, held: int) -> int:
+    child = os.fork()
+    if child:
+        return child
+    os.close(held)
+    threading.Thread(target=_die_with_nursery, args=[lifeline], daemon=True).start()
+    work()
+    os._exit(0)
+
+
+def _die_with_nursery(lifeline: int) -> None:
+    os.read(lifeline, 1)  # returns when nobody is left to write
+    os._exit(1)
+
+
+def _kill_child(child: int) -> int:
+    """Give the signal that ended it: none, if it had ended by itself."""
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "nursery":
+        tend()
+    else:
+        work()
