@@ -1,21 +1,39 @@
-"""`geneva pause`, `resume`, `cancel` and `skip`."""
+"""`geneva pause`, `resume`, `cancel`, `skip`, `reattempt` and `rewind`."""
 
 from __future__ import annotations
 
 import getpass
 import json
+import sys
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.cli.app_loading import load_app
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.testing import speedrun
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, WriteApp
 from tests.cli.screens import drawn, screen
 
 Handle = WorkflowHandle[gd.Workflow[Any]]
+
+
+_COINS = """
+import geneva_drive as gd
+
+class Coin:
+    def __init__(self, cents):
+        self.cents = cents
+
+gd.register_serializer(Coin, encode=lambda coin: coin.cents, decode=Coin, name="coin")
+
+class Sorting(gd.Workflow):
+    @gd.resumable_step
+    def sort(self, it): ...
+"""
 
 
 class _Broken(Exception):
@@ -157,6 +175,97 @@ def test_skip_passes_over_the_failed_step(geneva: gd.Drive, payment: Handle, run
     assert result.exit_code == 0
     assert (payment.reload().state, payment.next_step_name) == ("ready", "receipt")
     assert _audit(payment) == [("skip", "ada", "Paid in cash")]
+
+
+def test_reattempt_runs_the_failed_step_again(geneva: gd.Drive, payment: Handle, run: Run) -> None:
+    speedrun(payment)
+
+    result = run("reattempt", "1", "charge", "--reason", "Card given")
+
+    assert result.exit_code == 0
+    assert (payment.reload().state, payment.next_step_name) == ("ready", "charge")
+    assert _audit(payment) == [("reattempt", "ada", "Card given")]
+
+
+@pytest.fixture
+def counting(geneva: gd.Drive) -> Iterator[Handle]:
+    """A resumable step that fails at its sixth item; its class lives with the test."""
+
+    class Counting(gd.Workflow):
+        @gd.resumable_step
+        def count(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(10)):
+                if number == 5:
+                    raise _Broken
+
+    yield speedrun(Counting.create())  # noqa: PT022 - classes are known weakly; this frame keeps it
+
+
+@pytest.mark.parametrize(
+    ("options", "cursor", "done"),
+    [
+        pytest.param([], 5, 5, id="from-its-cursor"),
+        pytest.param(["--rewind"], None, 0, id="from-the-start"),
+    ],
+)
+def test_a_reattempted_loop_goes_on_from_its_cursor_or_from_the_start(
+    counting: Handle, run: Run, options: list[str], cursor: int | None, done: int
+) -> None:
+    run("reattempt", "1", "count", *options)
+
+    execution = counting.reload().current_execution
+    assert execution is not None
+    assert (execution.cursor, execution.completed_iterations) == (cursor, done)
+
+
+@pytest.mark.parametrize(
+    ("text", "cursor"),
+    [
+        ("42", 42),
+        ('"2024-01-01"', "2024-01-01"),
+        ('[1, "x"]', [1, "x"]),
+        ('{"$type": "date", "value": "2024-01-31"}', date(2024, 1, 31)),
+        ("next page", "next page"),
+        ("2024-01-01", "2024-01-01"),
+        ("0", 0),
+        ("null", None),
+    ],
+)
+def test_rewind_takes_a_cursor_as_json_or_as_text(
+    counting: Handle, run: Run, text: str, cursor: object
+) -> None:
+    result = run("rewind", "1", "count", "--to", text, "--reason", "Prices were wrong")
+
+    assert result.exit_code == 0
+    execution = counting.reload().current_execution
+    assert execution is not None
+    assert (execution.cursor, type(execution.cursor)) == (cursor, type(cursor))
+    assert _audit(counting) == [("rewind", "ada", "Prices were wrong")]
+
+
+def test_rewind_without_a_cursor_lets_the_step_start_over(counting: Handle, run: Run) -> None:
+    body = json.loads(run("rewind", "1", "count", "--actor", "eve", "--json").stdout)
+
+    assert (body["id"], body["state"], body["next_step_name"]) == (1, "paused", "count")
+    execution = counting.reload().current_execution
+    assert execution is not None
+    assert (execution.cursor, execution.completed_iterations) == (None, 0)
+    assert _audit(counting) == [("rewind", "eve", None)]
+
+
+def test_rewind_takes_types_that_the_app_has_registered(
+    geneva: gd.Drive, run: Run, write_app: WriteApp
+) -> None:
+    load_app(write_app("coin_app", _COINS))
+    sys.modules["coin_app"].Sorting.create()
+
+    result = run(
+        "rewind", "1", "sort", "--to", '{"$type": "coin", "value": 5}', "--app", "coin_app"
+    )
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    [execution] = [e for e in geneva.executions() if e.state is gd.StepState.SCHEDULED]
+    assert execution.stored_cursor == '{"$type":"coin","value":5}'
 
 
 @pytest.mark.parametrize(

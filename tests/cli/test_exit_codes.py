@@ -58,6 +58,20 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
             id="data-and-at",
         ),
         pytest.param(
+            ["rewind", "1", "only", "--to", '{"$type": "date", "value": "tomorrow"}'],
+            'Invalid value for \'--to\': \'{"$type": "date", "value": "tomorrow"}\' cannot be '
+            "read as typed JSON: ValueError: Invalid isoformat string: 'tomorrow'. "
+            "See `geneva rewind --help`.",
+            id="cursor-that-cannot-be-read",
+        ),
+        pytest.param(
+            ["rewind", "1", "only", "--to", '{"$type": "shop.Money", "value": 5}'],
+            'Invalid value for \'--to\': \'{"$type": "shop.Money", "value": 5}\' is of a type that '
+            "is not known here: import the module that has it, or name it with --app. "
+            "See `geneva rewind --help`.",
+            id="cursor-of-an-unknown-type",
+        ),
+        pytest.param(
             ["prune"],
             "Give --older-than, such as 90d, or set GENEVA_RETENTION. See `geneva prune --help`.",
             id="prune-without-a-span",
@@ -107,11 +121,28 @@ def test_wrong_usage_and_input_exit_with_2(
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"geneva: {message}\n")
 
 
-@pytest.mark.parametrize("command", ["show", "why", "history", "pause", "resume", "cancel", "skip"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param([command, "99", *more], id=command)
+        for command, *more in (
+            ["show"],
+            ["why"],
+            ["watch"],
+            ["history"],
+            ["pause"],
+            ["resume"],
+            ["cancel"],
+            ["skip"],
+            ["reattempt", "only"],
+            ["rewind", "only"],
+        )
+    ],
+)
 def test_a_workflow_that_is_not_there_exits_with_3(
-    geneva: gd.Drive, run: Run, command: str
+    geneva: gd.Drive, run: Run, arguments: list[str]
 ) -> None:
-    result = run(command, "99")
+    result = run(*arguments)
 
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr == (
@@ -136,8 +167,13 @@ def test_a_step_that_is_not_there_exits_with_3(geneva: gd.Drive, run: Run) -> No
 
 @pytest.mark.parametrize(
     "arguments",
-    [["skip", "1"], ["resume", "1"], ["resume", "1", "--at", "only"]],
-    ids=["skip", "resume-of-a-failed-step", "resume-at"],
+    [
+        pytest.param(["skip", "1"], id="skip"),
+        pytest.param(["resume", "1"], id="resume-of-a-failed-step"),
+        pytest.param(["resume", "1", "--at", "only"], id="resume-at"),
+        pytest.param(["reattempt", "1", "only"], id="reattempt"),
+        pytest.param(["rewind", "1", "only"], id="rewind"),
+    ],
 )
 def test_a_class_that_is_not_imported_exits_with_3_and_points_to_app(
     geneva: gd.Drive, run: Run, arguments: list[str]
@@ -167,6 +203,15 @@ def test_a_class_that_is_not_imported_exits_with_3_and_points_to_app(
         pytest.param(["resume", "1"], "Cannot resume a finished workflow.", id="resume"),
         pytest.param(["cancel", "1"], "Cannot cancel a finished workflow.", id="cancel"),
         pytest.param(["skip", "1"], "Cannot skip a step of a finished workflow.", id="skip"),
+        pytest.param(
+            ["reattempt", "1", "only"],
+            "Cannot reattempt step 'only': it is completed, neither failed nor canceled. To go on "
+            "at a step of your choice, use resume_at.",
+            id="reattempt",
+        ),
+        pytest.param(
+            ["rewind", "1", "only"], "Cannot rewind a step of a finished workflow.", id="rewind"
+        ),
     ],
 )
 def test_a_state_that_does_not_allow_it_exits_with_4(

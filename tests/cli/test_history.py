@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+from sqlalchemy import update
+
 import geneva_drive as gd
-from geneva_drive.testing import speedrun
+from geneva_drive.testing import perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
+from tests.cli.loops import let_stand_at
 from tests.cli.screens import drawn, screen
 
 
@@ -119,4 +122,102 @@ def test_a_step_as_json_has_every_field_of_a_step_execution(standing: gd.Drive, 
         "error_backtrace": None,
         "result": 5,
         "metadata": {},
+        "cursor": None,
+        "completed_iterations": 0,
+        "progress": None,
     }
+
+
+def test_items_interruptions_and_skipped_items_are_told_of_a_resumable_step(
+    standing: gd.Drive, run: Run
+) -> None:
+    class Import(gd.Workflow):
+        @gd.step
+        def fetch(self) -> None: ...
+
+        @gd.resumable_step(on_item_error="skip")
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(1200)):
+                if number == 7:
+                    raise ValueError("row 7 has [no] price")
+
+    workflow = Import.create()
+    perform_next_step(workflow)
+    run_iterations(workflow, "import_rows", count=1100)
+    run_iterations(workflow, "import_rows", count=50)
+
+    result = run("history", "1")
+
+    assert screen(result) == drawn("""
+        Import 1 is ready
+
+        Step         Attempt  Outcome    Items  When (UTC)           Took
+        ─────────────────────────────────────────────────────────────────
+        fetch              1  success           2026-01-02 03:04:05  0 ms
+        import_rows        1  suspended  1,150  2026-01-02 03:04:05
+
+        import_rows, attempt 1: interrupted 2 times by max_iterations
+
+        import_rows, attempt 1: 1 item was skipped:
+        Item  Error
+        ────────────────────────────────
+        7     ValueError: row 7 has [no] price
+    """)
+
+
+def test_every_reason_of_an_interruption_is_counted(standing: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(10)):
+                if number == 3 and not it.resumed:
+                    self.suspend()
+
+    workflow = Import.create()
+    run_iterations(workflow, "import_rows", count=5)
+    run_iterations(workflow, "import_rows", count=1)
+    run_iterations(workflow, "import_rows", count=1)
+
+    result = run("history", "1")
+
+    assert screen(result).splitlines()[-1] == (
+        "import_rows, attempt 1: interrupted 3 times: 2 by max_iterations, 1 by suspend"
+    )
+
+
+def test_of_many_skipped_items_the_first_twenty_are_listed(standing: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step(on_item_error="skip")
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(21)):
+                raise ValueError(f"no row {number}")
+
+    speedrun(Import.create())
+
+    lines = screen(run("history", "1")).splitlines()
+
+    heading = lines.index("import_rows, attempt 1: 21 items were skipped; the first 20:")
+    assert lines[heading + 3] == "0     ValueError: no row 0"
+    assert lines[heading + 22 :] == ["19    ValueError: no row 19"]
+
+
+def test_a_cursor_is_printed_as_it_is_stored_where_its_type_is_not_known(
+    standing: gd.Drive, run: Run
+) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def import_rows(self, it: gd.IterableStep) -> None:
+            it.set(1)
+
+    workflow = Import.create()
+    run_iterations(workflow, "import_rows", count=1)
+    let_stand_at(standing, 50, total=200, seconds=10)
+    stored = '{"$type":"shop.Money","value":[5,"EUR"]}'
+    with standing.engine.begin() as connection:
+        connection.execute(update(standing.store.tables.step_executions).values(cursor=stored))
+
+    [step] = json.loads(run("history", "1", "--json").stdout)["steps"]
+
+    assert step["cursor"] == {"$type": "shop.Money", "value": [5, "EUR"]}
+    assert step["completed_iterations"] == 50
+    assert step["progress"] == {"done": 50, "total": 200, "rate": 5.0, "remaining_seconds": 30.0}

@@ -9,8 +9,9 @@ from datetime import date, timedelta
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import perform_next_step
+from geneva_drive.testing import perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
+from tests.cli.loops import let_stand_at
 from tests.cli.screens import drawn, screen
 
 
@@ -82,6 +83,45 @@ def test_a_paused_workflow_is_shown_with_its_reason(
         Reason      Line one
                     line two \N{REPLACEMENT CHARACTER}[31m
     """)
+
+
+def test_a_resumable_step_is_shown_with_how_far_it_has_come(standing: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for _ in it.iterate_over(range(10)):
+                pass
+
+    run_iterations(Import.create(), "import_rows", count=3)
+    let_stand_at(standing, 41_200, total=100_000, seconds=13.29)
+
+    result = run("show", "1")
+
+    assert screen(result) == drawn("""
+        Import 1 is ready
+        Step 'import_rows' is due, but no running worker serves Import on queue 'default': start \
+`geneva worker` with an app that imports the class.
+
+        Next step     import_rows
+        Progress      0 of 1 steps
+        import_rows   41,200 of 100,000 items, 3,100/s, 19 s left
+        Queue         default, priority 0
+        Created       2026-01-02 03:04:05 UTC
+        Started       2026-01-02 03:04:05 UTC
+        Updated       2026-01-02 03:04:05 UTC
+    """)
+
+
+def test_a_resumable_step_that_is_done_is_no_longer_shown(standing: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for _ in it.iterate_over(range(10)):
+                pass
+
+    speedrun(Import.create())
+
+    assert "items" not in run("show", "1").stdout
 
 
 def test_show_as_json_keeps_the_types_of_the_context(signup: None, run: Run) -> None:

@@ -71,9 +71,10 @@ def test_a_cursor_comes_back_as_the_type_it_was(geneva: gd.Drive) -> None:
         for cursor in given:
             it.set(cursor)
 
-    importing(body, max_iterations=1)
+    workflow = importing(body, max_iterations=1)
     drain(geneva)
 
+    assert workflow.reload().state == "finished"
     assert found == [
         (type(None), None, False),
         *[(type(cursor), cursor, True) for cursor in CURSORS],

@@ -89,10 +89,10 @@ def test_throttling_in_the_body_of_the_loop_asks_before_the_work_of_each_item(
             it.throttle(lambda at=item: asked.append(at), backoff=60)  # type: ignore[misc]
             done.append(item)
 
-    importing(body)
+    workflow = importing(body)
     drain(geneva)
 
-    assert done == [0, 1, 2]
+    assert (workflow.reload().state, done) == ("finished", [0, 1, 2])
     # By the item itself, and by the last one's condition before each next.
     assert asked == [0, 0, 1, 1, 2]
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -23,7 +24,7 @@ from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, select
 import geneva_drive as gd
 
 FOLDER = "GENEVA_SCENARIO_NOTES"
-CHECKPOINT_EVERY = 10
+CHECKPOINT_EVERY = 25
 CHUNK = 500
 ITEM_SECONDS = 0.0002  # lets the loops take turns, and last for as many kills as are wanted
 
@@ -70,25 +71,19 @@ class ExactlyOnceAtIntervals(gd.Workflow):
     @gd.resumable_step(checkpoint_every=CHECKPOINT_EVERY, transaction=True)
     def walk(self, it: gd.IterableStep, session: Any) -> None:
         try:
-            for number in it.iterate_over(Rests(self.context["count"])):
+            numbers = at_intervals(it.cursor, self.context["count"])
+            for number in it.iterate_over(numbers, with_cursors=True):
                 session.execute(INSERT, {"record_id": number})
         finally:
             say("over")
 
 
-class Rests:
-    """The numbers from 1 up, of which the first after each checkpoint is long in coming."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: int) -> int:
-        if index % CHECKPOINT_EVERY == 0:
+def at_intervals(cursor: int | None, count: int) -> Iterator[tuple[int, int]]:
+    """Give numbers from 1 up, of which the first after each checkpoint is long in coming."""
+    for number in range((cursor or 0) + 1, count + 1):
+        if number % CHECKPOINT_EVERY == 1:
             time.sleep(0.02)
-        return index + 1
+        yield number, number
 
 
 @cache

@@ -6,20 +6,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 import geneva_drive as gd
 from geneva_drive.storage import revisions
 from geneva_drive.testing import drain
 from tests.storage.conftest import OpenDrive
+from tests.storage.revising import Revision, run
 from tests.storage.rows import Rows
 from tests.storage.schema import describe
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
-PRESENT = "0003"
-PLACE = revisions.REVISIONS.index(PRESENT)
-FORMER = revisions.REVISIONS[PLACE - 1]
+PRESENT = Revision("0003")
 
 
 class Greeting(gd.Workflow[Any]):
@@ -29,31 +28,11 @@ class Greeting(gd.Workflow[Any]):
     def greet(self) -> None: ...
 
 
-def statements_of(drive: gd.Drive) -> tuple[list[str], list[str]]:
-    """Give what makes the tables up to the former revision, and what makes this one of them."""
-    written = [
-        each.strip()
-        for each in drive.migration_sql().split(";")
-        if each.strip() and each.strip() not in ("BEGIN", "COMMIT")
-    ]
-    ends = [
-        number for number, each in enumerate(written, 1) if "schema_version" in each and number > 1
-    ]
-    former, present = ends[PLACE - 1], ends[PLACE]
-    return written[:former], written[former:present]
-
-
-def run(engine: Engine, statements: list[str]) -> None:
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
-
-
 def test_workflows_that_are_under_way_go_on_behind_the_migration(
     empty_database_url: str, open_drive: OpenDrive
 ) -> None:
     drive = open_drive(empty_database_url)
-    former, _ = statements_of(drive)
+    former, _ = PRESENT.statements_of(drive)
     run(drive.engine, former)
     with drive.engine.begin() as connection:
         connection.execute(
@@ -75,7 +54,7 @@ def test_workflows_that_are_under_way_go_on_behind_the_migration(
             {"type": Greeting.type_name, "now": NOW.replace(tzinfo=None)},
         )
 
-    assert drive.migrate() == (FORMER, revisions.HEAD)
+    assert drive.migrate() == (PRESENT.former, revisions.HEAD)
 
     assert drain(drive) == 1
     assert Greeting.using(drive).finished().ids() == [1]
@@ -87,10 +66,10 @@ def test_a_migration_to_limits_that_died_half_way_is_done_again(
 ) -> None:
     drive, whole = open_drive(empty_database_url), open_drive(another_database_url)
     whole.migrate()
-    former, this = statements_of(drive)
+    former, this = PRESENT.statements_of(drive)
     run(drive.engine, former + this[:-1][:count])
 
-    assert drive.migrate() == (FORMER, revisions.HEAD)
+    assert drive.migrate() == (PRESENT.former, revisions.HEAD)
 
     assert describe(drive.engine) == describe(whole.engine)
 
@@ -98,11 +77,11 @@ def test_a_migration_to_limits_that_died_half_way_is_done_again(
 def test_no_statement_of_this_revision_was_left_out_above(
     database: str, empty_database_url: str, open_drive: OpenDrive
 ) -> None:
-    _, this = statements_of(open_drive(empty_database_url))
+    _, this = PRESENT.statements_of(open_drive(empty_database_url))
 
     # SQLite adds the column and its constraint in one.
     assert len(this[:-1]) == {"sqlite": 6}.get(database, 7)
-    assert f"'{PRESENT}'" in this[-1]
+    assert f"'{PRESENT.name}'" in this[-1]
 
 
 @pytest.mark.parametrize(

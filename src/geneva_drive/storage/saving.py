@@ -84,7 +84,7 @@ class Saving:
 
 def _on_postgresql(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
     if len(rows) == 1:
-        count: int = driver.execute(statement, rows[0], prepare=True).rowcount
+        count: int = driver.execute(statement, rows[0]).rowcount
         return count
     with driver.transaction(), driver.cursor() as cursor:
         cursor.executemany(statement, rows)

@@ -151,14 +151,9 @@ def _be_killed_twice(stage: Stage) -> list[Kill]:
     _deliver_catalogue(stage)
     first = _kill_importing(stage, "5. Killed once ...", rows=_ROWS * 3 // 10)
     _start(stage, "D")
-    stage.play(lambda now: _taken_over(now, first))
+    _take_over_import(stage, first)
     second = _kill_importing(stage, "5. ... and killed again", rows=_ROWS * 13 // 20)
-    stage.play(lambda now: _taken_over(now, second))
-    stage.say(
-        f"5. {_ROWS:,} rows, none of them twice",
-        "What was not saved was not committed, and what was committed is not done again: the "
-        "count at the end will tell.",
-    )
+    _take_over_import(stage, second)
     return [first, second]
 
 
@@ -183,9 +178,19 @@ def _kill_importing(stage: Stage, title: str, *, rows: int) -> Kill:
     stage.say(
         title,
         f"The import stands still behind row {_imported(stage.look()):,}. Once the lease has run "
-        "out, another worker goes on from there, and not from the first row.",
+        "out, another worker takes over.",
     )
     return kill
+
+
+def _take_over_import(stage: Stage, kill: Kill) -> None:
+    snapshot = stage.play(lambda now: _taken_over(now, kill) and _is_importing(now))
+    assert snapshot.loop is not None, "somebody took it over"
+    stage.say(
+        f"5. Worker {snapshot.label_of(snapshot.loop)} goes on, and does not start over",
+        "What was not saved was not committed, and what was committed is not done again: no row "
+        "is lost, and none is imported twice. The count at the end will tell.",
+    )
 
 
 def _imported(now: Snapshot) -> int:

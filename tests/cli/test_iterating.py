@@ -1,0 +1,52 @@
+"""How far a resumable step has come, in words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from geneva_drive.cli import iterating
+from geneva_drive.iteration.progress import IterationProgress
+
+
+def _progress(done: int, total: int | None, seconds: float) -> IterationProgress:
+    return IterationProgress(done=done, total=total, elapsed=timedelta(seconds=seconds))
+
+
+@pytest.mark.parametrize(
+    ("progress", "words"),
+    [
+        pytest.param(
+            _progress(41_200, 100_000, 13.29),
+            "41,200 of 100,000 items, 3,100/s, 19 s left",
+            id="all-is-known",
+        ),
+        pytest.param(_progress(41_200, None, 10), "41,200 items, 4,120/s", id="no-total"),
+        pytest.param(_progress(1, None, 0), "1 item", id="no-time-yet"),
+        pytest.param(
+            _progress(3, 1000, 2), "3 of 1,000 items, 1.5/s, 11m 5s left", id="slow-and-long"
+        ),
+        pytest.param(_progress(10, 10, 2), "10 of 10 items, 5.0/s", id="done"),
+    ],
+)
+def test_progress_is_worded_with_what_is_known_of_it(
+    progress: IterationProgress, words: str
+) -> None:
+    assert iterating.words(progress) == words
+
+
+def test_partitions_are_added_up_and_run_side_by_side() -> None:
+    both = iterating.together([_progress(10, 50, 2), _progress(20, 50, 3)])
+
+    assert both == _progress(30, 100, 3)
+
+
+def test_a_partition_without_a_total_leaves_the_sum_without_one() -> None:
+    both = iterating.together([_progress(10, 50, 2), _progress(20, None, 3)])
+
+    assert both == _progress(30, None, 3)
+
+
+def test_without_partitions_there_is_nothing_to_add_up() -> None:
+    assert iterating.together([]) is None
