@@ -22,6 +22,16 @@ class Scale:
     idles_peers: bool
     imports: int
     commits: int
+    checkpoints: int
+    loop_items: int
+    loop_records: int
+    loop_rows: int
+    resumptions: int
+    long_loop: int
+
+    def checkpoints_on(self, database: str) -> int:
+        """On a file, a commit takes so little that ten times as many are needed to measure it."""
+        return self.checkpoints * 10 if database == "sqlite" else self.checkpoints
 
 
 FULL = Scale(
@@ -38,6 +48,12 @@ FULL = Scale(
     idles_peers=True,
     imports=10,
     commits=2_000,
+    checkpoints=5_000,
+    loop_items=200_000,
+    loop_records=200_000,
+    loop_rows=1_000_000,
+    resumptions=20,
+    long_loop=10_000_000,
 )
 
 QUICK = Scale(
@@ -54,4 +70,10 @@ QUICK = Scale(
     idles_peers=False,
     imports=3,
     commits=200,
+    checkpoints=500,
+    loop_items=20_000,
+    loop_records=20_000,
+    loop_rows=20_000,
+    resumptions=5,
+    long_loop=200_000,
 )

@@ -78,6 +78,36 @@ def _backlog(database: str) -> list[Target]:
     ]
 
 
+def _loops(database: str) -> list[Target]:
+    ours, floor = f"geneva-{database}", f"floor-{database}"
+    return [
+        _at_least(
+            "W6",
+            f"{database}, checkpoint per item / bare commits",
+            0.7,
+            _ratio(("W6.checkpoints", ours), ("W6.checkpoints", floor)),
+        ),
+        _at_least(
+            "W6",
+            f"{database}, checkpoint per 100, items/s",
+            50_000,
+            _figure("W6.sequence", ours),
+        ),
+        _at_least(
+            "W6",
+            f"{database}, records / bare keyset reading",
+            0.5,
+            _ratio(("W6.records", ours), ("W6.records", floor)),
+        ),
+        _at_most(
+            "W6",
+            f"{database}, resumed late / resumed early",
+            1.5,
+            _ratio(("W6.resume_far", ours), ("W6.resume_near", ours)),
+        ),
+    ]
+
+
 ALL = (
     _at_least("W1", "ours / DBOS", 15, _ratio(("W1.one", OURS), ("W1.one", "dbos"))),
     _at_least("W1", "ours / fastest durable peer", 6, _against_fastest_durable_peer),
@@ -102,15 +132,6 @@ ALL = (
     ),
     _at_most("W5", "idle worker, MiB", 70, _figure("W5.memory")),
     _at_most("W5", "idle worker, % of a core", 1, _figure("W5.cpu")),
-    *(
-        _at_least(
-            "W6",
-            f"{database}, ours / bare commits",
-            0.7,
-            _ratio(
-                ("W6.checkpoints", f"geneva-{database}"), ("W6.checkpoints", f"floor-{database}")
-            ),
-        )
-        for database in DATABASES
-    ),
+    *(target for database in DATABASES for target in _loops(database)),
+    _at_most("W6", "growth over a long loop, MiB", 5, _figure("W6.memory", "geneva-sqlite")),
 )

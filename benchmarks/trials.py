@@ -10,7 +10,16 @@ from benchmarks import systems
 from benchmarks.scale import Scale
 from benchmarks.session import at_work
 from benchmarks.systems import System
-from benchmarks.workloads import backlog, chain, checkpoints, floors, footprint, start, throughput
+from benchmarks.workloads import (
+    backlog,
+    chain,
+    floors,
+    footprint,
+    loop_floors,
+    loops,
+    start,
+    throughput,
+)
 
 Figures = Iterator[tuple[str, float]]
 
@@ -41,7 +50,13 @@ class Trial:
 
 def plan(wish: Wish) -> list[Trial]:
     """List the trials of one round, systems in turn within each kind of trial."""
-    trials = [*_floors(wish), *_one_process(wish), *_two_processes(wish), *_backlogs(wish)]
+    trials = [
+        *_floors(wish),
+        *_loops(wish),
+        *_one_process(wish),
+        *_two_processes(wish),
+        *_backlogs(wish),
+    ]
     if wish.wants("W5"):
         trials += _imports(wish)
     return [
@@ -125,7 +140,6 @@ def _run_backlog(system: System, kind: str, size: int, scale: Scale) -> Figures:
 
 
 def _floors(wish: Wish) -> list[Trial]:
-    databases = ("postgresql", "mariadb", "sqlite")
     return [
         Trial(
             "floor-postgresql",
@@ -133,27 +147,7 @@ def _floors(wish: Wish) -> list[Trial]:
             "bare driver",
             ("W2", "W3", "F"),
             partial(_run_floors, wish),
-        ),
-        *(
-            Trial(
-                f"floor-{database}",
-                database,
-                "bare commits",
-                ("W6",),
-                partial(_run_commits, checkpoints.floor, database, wish.scale),
-            )
-            for database in databases
-        ),
-        *(
-            Trial(
-                f"geneva-{database}",
-                database,
-                "checkpoints",
-                ("W6",),
-                partial(_run_commits, checkpoints.ours, database, wish.scale),
-            )
-            for database in databases
-        ),
+        )
     ]
 
 
@@ -166,8 +160,36 @@ def _run_floors(wish: Wish) -> Figures:
         yield from floors.notified(wish.scale.latencies).items()
 
 
-def _run_commits(measure: Callable[[str, int], float], database: str, scale: Scale) -> Figures:
-    yield "W6.checkpoints", measure(database, scale.commits)
+def _loops(wish: Wish) -> list[Trial]:
+    # Ours right after its floor: what else the machine does meanwhile is then much the same.
+    pairs = [
+        trial
+        for database in ("postgresql", "mariadb", "sqlite")
+        for trial in (
+            Trial(
+                f"floor-{database}",
+                database,
+                "bare commits and reads",
+                ("W6",),
+                partial(loop_floors.measure, database, wish.scale),
+            ),
+            Trial(
+                f"geneva-{database}",
+                database,
+                "loops",
+                ("W6",),
+                partial(loops.measure, database, wish.scale),
+            ),
+        )
+    ]
+    return [
+        *pairs,
+        Trial("geneva-sqlite", "sqlite", "long loop", ("W6",), partial(_run_long_loop, wish.scale)),
+    ]
+
+
+def _run_long_loop(scale: Scale) -> Figures:
+    yield "W6.memory", loops.growth(scale.long_loop)
 
 
 def _imports(wish: Wish) -> list[Trial]:

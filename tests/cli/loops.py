@@ -7,13 +7,17 @@ import json
 from sqlalchemy import update
 
 import geneva_drive as gd
+from geneva_drive.states import ACTIVE_STEP_STATES
 
 
 def let_stand_at(drive: gd.Drive, done: int, *, total: int | None, seconds: float) -> None:
-    """Write how far every loop has come, and the time it took, which no clock of ours sets."""
+    """Write how far the active step has come, and the time it took, which no clock of ours sets."""
+    table = drive.store.tables.step_executions
     with drive.engine.begin() as connection:
         connection.execute(
-            update(drive.store.tables.step_executions).values(
+            update(table)
+            .where(table.c.state.in_(ACTIVE_STEP_STATES))
+            .values(
                 completed_iterations=done,
                 progress=json.dumps({"total": total, "seconds": seconds}),
             )

@@ -160,7 +160,7 @@ def test_items_interruptions_and_skipped_items_are_told_of_a_resumable_step(
 
         import_rows, attempt 1: 1 item was skipped:
         Item  Error
-        ────────────────────────────────
+        ──────────────────────────────────────
         7     ValueError: row 7 has [no] price
     """)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
+from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
 from geneva_drive.storage.records import ExecutionRecord
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -32,6 +33,7 @@ def execution(step_name: str, state: str = "completed", **given: Any) -> gd.Step
         "started_at": START,
         "finished_at": None if state in ("scheduled", "in_progress") else at(1),
         "worker_id": "worker-1",
+        "completed_iterations": 0,
     }
     return gd.StepExecution(ExecutionRecord(**{**values, **given}), lambda _: [])
 
@@ -58,3 +60,13 @@ def snapshot(*workflows: WorkflowSnapshot, **given: Any) -> Snapshot:
         "day": timedelta(seconds=1.5),
     }
     return Snapshot(workflows=workflows, **{**values, **given})
+
+
+def effects(**given: Any) -> Effects:
+    counts = dict.fromkeys(("row_count", "article_count", "imported_row_count"), 0)
+    return Effects(**{"charges": {}, "emails": {}, **counts, **given})
+
+
+def loop(state: str, done: int, total: int | None, **given: Any) -> gd.StepExecution:
+    progress = json.dumps({"total": total, "seconds": 2.0})
+    return execution("import_rows", state, completed_iterations=done, progress=progress, **given)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from geneva_drive.cli.demo import checking
-from geneva_drive.cli.demo.snapshot import Effects
-from tests.cli_demo.snapshots import execution, snapshot, workflow
+from geneva_drive.cli.demo.snapshot import Kill
+from tests.cli_demo.snapshots import effects, execution, snapshot, workflow
 
 ALL_WELL = snapshot(workflow("finished", execution("charge_card"), execution("send_tracking")))
 PARCEL = ("mug", "Your parcel is on its way")
@@ -44,22 +44,24 @@ def test_a_step_of_the_killed_worker_that_nobody_took_back_is_a_fault() -> None:
         )
     )
 
-    assert checking.kill_faults(seen, {7}) == []
-    assert checking.kill_faults(seen, {7, 8}) == [
-        "Execution 8 of the killed worker was not recovered."
+    assert checking.kill_faults(seen, Kill(pid=99, held_ids=frozenset({7}))) == []
+    assert checking.kill_faults(seen, Kill(pid=99, held_ids=frozenset({7, 8}))) == [
+        "Execution 8 of the killed worker 99 was not recovered."
     ]
 
 
 def test_a_kill_that_interrupted_nothing_is_a_fault() -> None:
-    assert checking.kill_faults(ALL_WELL, frozenset()) == ["The killed worker held no step."]
+    assert checking.kill_faults(ALL_WELL, Kill(pid=99, held_ids=frozenset())) == [
+        "The killed worker 99 held no step."
+    ]
 
 
 def test_one_charge_and_one_email_for_each_step_have_no_fault() -> None:
-    assert checking.effect_faults(ALL_WELL, Effects(charges={"mug": 1}, emails={PARCEL: 1})) == []
+    assert checking.effect_faults(ALL_WELL, effects(charges={"mug": 1}, emails={PARCEL: 1})) == []
 
 
 def test_a_second_charge_and_a_second_email_are_faults() -> None:
-    assert checking.effect_faults(ALL_WELL, Effects(charges={"mug": 2}, emails={PARCEL: 2})) == [
+    assert checking.effect_faults(ALL_WELL, effects(charges={"mug": 2}, emails={PARCEL: 2})) == [
         "Checkout mug was charged 2 times.",
         "mug was sent 'Your parcel is on its way' 2 times.",
         "2 e-mails were sent, and 1 steps that send one are completed.",
@@ -67,7 +69,23 @@ def test_a_second_charge_and_a_second_email_are_faults() -> None:
 
 
 def test_a_missing_charge_and_a_missing_email_are_faults() -> None:
-    assert checking.effect_faults(ALL_WELL, Effects(charges={}, emails={})) == [
+    assert checking.effect_faults(ALL_WELL, effects(charges={}, emails={})) == [
         "Checkout mug was charged 0 times.",
         "0 e-mails were sent, and 1 steps that send one are completed.",
+    ]
+
+
+def test_a_row_for_every_article_has_no_fault() -> None:
+    imported = effects(row_count=100_000, article_count=100_000, imported_row_count=100_000)
+
+    assert checking.import_faults(imported) == []
+
+
+def test_rows_that_were_not_imported_or_more_than_once_are_faults() -> None:
+    # As many articles as rows: the sum alone would not have told.
+    imported = effects(row_count=100_000, article_count=100_000, imported_row_count=98_800)
+
+    assert checking.import_faults(imported) == [
+        "1,200 rows of the catalogue were not imported.",
+        "1,200 rows were imported more than once.",
     ]

@@ -5,8 +5,8 @@ import io
 from rich.console import Console
 
 from geneva_drive.cli.demo.report import report
-from geneva_drive.cli.demo.snapshot import Effects, Kill
-from tests.cli_demo.snapshots import at, execution, snapshot, workflow
+from geneva_drive.cli.demo.snapshot import Kill
+from tests.cli_demo.snapshots import at, effects, execution, loop, snapshot, workflow
 
 RECOVERED = snapshot(
     workflow(
@@ -15,9 +15,19 @@ RECOVERED = snapshot(
         execution("charge_card", id=2, attempt_number=2),
         execution("send_tracking", id=3),
         finished_at=at(4.25),
-    )
+    ),
+    workflow(
+        "finished",
+        loop("failed", 300, 1000, id=4, outcome="recovered"),
+        loop("completed", 1000, 1000, id=5, attempt_number=2),
+        id=2,
+        type="Import",
+        hero_name="frames",
+        step_names=("import_rows",),
+    ),
 )
 KILL = Kill(pid=4321, held_ids=frozenset({1}))
+KILL_OF_IMPORT = Kill(pid=4322, held_ids=frozenset({4}))
 PARCEL = ("mug", "Your parcel is on its way")
 
 
@@ -27,19 +37,28 @@ def test_the_report_adds_up_what_the_database_holds() -> None:
     is_as_promised = report(
         Console(file=paper, width=80),
         RECOVERED,
-        Effects(charges={"mug": 1}, emails={PARCEL: 1}),
-        KILL,
+        effects(
+            charges={"mug": 1},
+            emails={PARCEL: 1},
+            row_count=100_000,
+            article_count=100_000,
+            imported_row_count=100_000,
+        ),
+        [KILL, KILL_OF_IMPORT],
     )
 
     lines = [line.strip() for line in paper.getvalue().splitlines() if line.strip()]
     assert is_as_promised
     assert lines == [
         "What happened, read from the database",
-        "workflow  hero  state     executions  attempts  recoveries   time",
-        "─" * 67,
-        "Checkout  mug   finished           3         2           1  4.2 s",
-        "1 workflows finished, 3 step executions recorded, 1 recovered after kill -9, "
+        "workflow  hero    state     executions  attempts  recoveries   time",
+        "─" * 69,
+        "Checkout  mug     finished           3         2           1  4.2 s",
+        "Import    frames  finished           2         2           1  1.0 s",
+        "2 workflows finished, 5 step executions recorded, 2 recovered after kill -9, "
         "every completed step recorded exactly once: yes",
+        "100,000 catalogue rows, 100,000 articles made of them, 1 workers killed on the way, "
+        "each row imported exactly once: yes",
         "1 orders, 1 charges; 1 e-mails due, 1 sent",
     ]
 
@@ -58,17 +77,21 @@ def test_a_report_that_does_not_add_up_names_every_fault() -> None:
     is_as_promised = report(
         Console(file=paper, width=80),
         twice,
-        Effects(charges={"mug": 2}, emails={PARCEL: 1}),
-        KILL,
+        effects(charges={"mug": 2}, emails={PARCEL: 1}, row_count=2, article_count=3),
+        [KILL],
     )
 
     lines = [line.strip() for line in paper.getvalue().splitlines() if line.strip()]
     assert not is_as_promised
-    assert lines[-5:] == [
+    assert lines[-8:] == [
         "1 workflows finished, 3 step executions recorded, 0 recovered after kill -9, "
         "every completed step recorded exactly once: no",
+        "2 catalogue rows, 3 articles made of them, 0 workers killed on the way, "
+        "each row imported exactly once: no",
         "1 orders, 2 charges; 1 e-mails due, 1 sent",
         "Wrong: Checkout mug: charge_card is recorded as done 2 times.",
-        "Wrong: Execution 1 of the killed worker was not recovered.",
+        "Wrong: Execution 1 of the killed worker 4321 was not recovered.",
         "Wrong: Checkout mug was charged 2 times.",
+        "Wrong: 2 rows of the catalogue were not imported.",
+        "Wrong: 3 rows were imported more than once.",
     ]

@@ -26,7 +26,7 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
 
@@ -38,11 +38,17 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
     assert re.search(r"PhotoBook \w+, render_pages: lost with worker [AB]", told)
     assert re.search(r"PhotoBook \w+, render_pages: taken over by worker [AB]", told)
     assert re.search(
-        r"^12 workflows finished, \d+ step executions recorded, [1-9] recovered after kill -9, "
+        r"^13 workflows finished, \d+ step executions recorded, [1-9] recovered after kill -9, "
         r"every completed step recorded exactly once: yes$",
         told,
         re.MULTILINE,
     )
+    assert len(re.findall(r"Import frames, import_rows: lost with worker \w after", told)) == 2
+    assert re.search(r"import_rows: taken over by worker \w, which goes on behind item 3\d,", told)
+    assert (
+        "\n100,000 catalogue rows, 100,000 articles made of them, 2 workers killed on the way, "
+        "each row imported exactly once: yes\n"
+    ) in told
     assert "\n8 orders, 8 charges; 19 e-mails due, 19 sent\n" in told
     assert told.endswith("All commands: geneva --help\n")
     assert list(tmp_path.iterdir()) == []

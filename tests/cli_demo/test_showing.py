@@ -3,13 +3,17 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from datetime import datetime
+from typing import Literal
 
 from rich.console import Console
+from rich.text import Text
 
 from geneva_drive.cli.demo import drawing, news, view
 from geneva_drive.cli.demo.crew import WorkerProcess
 from geneva_drive.cli.demo.news import News
-from tests.cli_demo.snapshots import START, at, execution, snapshot, workflow
+from geneva_drive.cli.demo.snapshot import Snapshot
+from tests.cli_demo.snapshots import START, at, execution, loop, snapshot, workflow
 
 REFUSED = execution(
     "charge_card",
@@ -57,6 +61,26 @@ def test_a_lost_step_is_told_with_both_of_its_workers() -> None:
     assert [line.text for line in told] == [
         "Checkout mug, charge_card: lost with worker A",
         "Checkout mug, charge_card: taken over by worker B",
+    ]
+
+
+def test_a_lost_loop_is_told_with_how_far_it_had_come() -> None:
+    lost = loop("failed", 30_500, 100_000, outcome="recovered")
+    successor = loop(
+        "in_progress",
+        31_900,
+        100_000,
+        attempt_number=2,
+        worker_id="worker-2",
+        started_at=at(1.1),
+        finished_at=None,
+    )
+
+    told = news.between(None, snapshot(workflow("performing", lost, successor)))
+
+    assert [line.text for line in told] == [
+        "Checkout mug, import_rows: lost with worker A after 30,500 items",
+        "Checkout mug, import_rows: taken over by worker B, which goes on behind item 30,500",
     ]
 
 
@@ -120,6 +144,59 @@ def test_a_terminal_shows_each_workflow_its_workers_and_the_newest_lines() -> No
     ]
 
 
+def test_a_loop_has_a_bar_that_is_red_while_its_worker_is_dead() -> None:
+    console, screen = _terminal(width=60, height=24, colors="standard")
+    seen = snapshot(workflow("performing", loop("in_progress", 25_000, 100_000)))
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        worker = WorkerProcess("A", gone)
+        console.print(*drawing.loop_line(seen, [worker]))
+        worker.was_killed = True
+        console.print(*drawing.loop_line(seen, [worker]))
+
+    running, dead = screen.getvalue().splitlines()
+    assert Text.from_ansi(running).plain == (
+        " import_rows ━━━━━╸━━━━━━━━━━━━━━━━ 25,000 of 100,000 items "
+    )
+    assert Text.from_ansi(dead).plain == Text.from_ansi(running).plain
+    assert ("\x1b[32m" in running, "\x1b[1;31m" in running) == (True, False)
+    assert ("\x1b[32m" in dead, "\x1b[1;31m" in dead) == (False, True)
+
+
+def test_without_a_loop_there_is_no_bar() -> None:
+    assert list(drawing.loop_line(snapshot(workflow("ready", REFUSED, AGAIN)), [])) == []
+
+
+def test_a_killed_worker_whose_lease_is_over_takes_less_room() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        crew = [WorkerProcess("A", gone, was_killed=True)]
+
+    line = drawing.worker_line(snapshot(workflow("ready", REFUSED, AGAIN)), crew)
+
+    assert line.plain == " workers   A killed"
+
+
+def test_without_a_terminal_progress_is_a_line_at_most_once_a_second() -> None:
+    console, screen = _terminal(width=80, height=10)
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        crew = [WorkerProcess("A", gone)]
+
+    with view.for_console(console, START) as shown:
+        shown.show(_importing(10, at(1)), crew)
+        shown.show(_importing(15, at(1.5)), crew)
+        shown.show(_importing(20, at(2)), crew)
+        crew[0].was_killed = True
+        shown.show(_importing(20, at(4)), crew)
+
+    assert screen.getvalue().splitlines() == [
+        "  1.0 s  import_rows: 10 of 100 items",
+        "  2.0 s  import_rows: 20 of 100 items",
+    ]
+
+
+def _importing(done: int, moment: datetime) -> Snapshot:
+    return snapshot(workflow("performing", loop("in_progress", done, 100)), at=moment)
+
+
 def test_a_terminal_is_redrawn_and_given_back() -> None:
     console, screen = _terminal(width=80, height=24)
 
@@ -158,14 +235,16 @@ def test_marks_are_ascii_where_nothing_else_can_be_written() -> None:
     assert drawing.step_marks(done, ascii_only=True).plain == "#x"
 
 
-def _terminal(*, width: int, height: int) -> tuple[Console, io.StringIO]:
+def _terminal(
+    *, width: int, height: int, colors: Literal["standard"] | None = None
+) -> tuple[Console, io.StringIO]:
     screen = io.StringIO()
     console = Console(
         file=screen,
         width=width,
         height=height,
         force_terminal=True,
-        color_system=None,
+        color_system=colors,
         legacy_windows=False,
         _environ={"TERM": "xterm"},
     )

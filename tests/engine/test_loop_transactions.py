@@ -202,7 +202,11 @@ def test_a_paused_loop_goes_on_when_it_is_resumed(geneva: gd.Drive, users: None)
     assert [e.attempt_number for e in workflow.reload().step_executions] == [1, 1]
 
 
-def test_a_worker_that_stops_commits_what_was_done(geneva: gd.Drive, users: None) -> None:
+def test_a_worker_that_stops_commits_what_was_done(
+    geneva: gd.Drive, users: None, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite's one writer is this body itself: its worker waits for it to stop.")
     begun, release = threading.Event(), threading.Event()
 
     def stand(self: Any) -> None:
@@ -369,20 +373,3 @@ def test_what_is_created_in_a_loop_commits_with_its_item(geneva: gd.Drive, users
     assert [one.context["letter"] for one in Welcome.ready()] == ["a", "b"]
     assert told == ["Import []", *["test_loop_transactions.Welcome ['a', 'b']"] * 2]
     assert names(geneva) == ["a", "b"]
-
-
-def test_an_async_loop_has_a_session_too(geneva: gd.Drive, users: None) -> None:
-    class Import(gd.Workflow):
-        @gd.resumable_step(transaction=True, checkpoint_every=2)
-        async def rows(self, it: gd.AsyncIterableStep, session: Session) -> None:
-            async for letter in it.iterate_over("abcde"):
-                session.add(User(name=letter))
-
-    workflow = Import.create()
-    with crash_after(items=4):
-        drain(geneva)
-    assert names(geneva) == ["a", "b"]
-
-    drain(geneva)
-    assert names(geneva) == ["a", "b", "c", "d", "e"]
-    assert workflow.reload().state == "finished"

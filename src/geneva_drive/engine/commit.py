@@ -45,6 +45,7 @@ class Ending:
     outcome: StepOutcome
     may_chain: bool = False
     position: Position | None = None  # where the loop of a resumable step stands
+    saved_iterations: int | None = None  # what has to be saved of it, where items commit with it
     # What the claim saw; None for an execution that somebody else had claimed.
     seen: tuple[WorkflowRecord, ExecutionRecord] | None = None
 
@@ -180,6 +181,8 @@ def _decide_one(
     execution = executions.get(ending.execution_id)
     if workflow is None or execution is None or execution.claim_token != ending.claim_token:
         return None
+    if ending.saved_iterations not in (None, execution.completed_iterations):
+        return None  # a commit whose answer was lost has done some of it
     of_workflow = [share for share in shares if share.workflow_id == workflow.id]
     return decide(
         ending.definition,

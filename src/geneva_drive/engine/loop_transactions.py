@@ -76,11 +76,13 @@ class LoopTransaction:
     def save(self, place: Place) -> Interruption | None:
         checkpoint = self._loop.checkpoint_at(place)
         connection = self.connection
-        while not self._store.checkpoints.save(connection, checkpoint):
+        after = self._loop.saved_iterations
+        while not self._store.checkpoints.save(connection, checkpoint, after=after):
             stop = self._loop.why_not(connection, checkpoint)
             if stop is not None:
                 transaction_mark.leave(connection)  # what was done so far commits with the rest
                 return stop
+            self._loop.check_position(connection)
         self._store.checkpoints.append(connection, self._loop.skipped_rows())
         self.commit()
         self._loop.note_saved(checkpoint, place)

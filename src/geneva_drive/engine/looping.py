@@ -35,6 +35,13 @@ _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
 
+class PositionMoved(StorageError):
+    """A checkpoint was committed of which nobody had heard: the loop goes on from there."""
+
+    def __init__(self) -> None:
+        super().__init__("The loop has come further than its worker knows.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breaks:
     """What ends a run of a resumable step early, beside its own options."""
@@ -217,6 +224,13 @@ class Loop:
                 return stop
             # Whoever wanted it to stop has changed their mind meanwhile.
 
+    @property
+    def saved_iterations(self) -> int:
+        """How many iterations are saved, as far as this run knows."""
+        if self._saved is not None:
+            return self._saved.completed_iterations
+        return self._execution.completed_iterations
+
     def why_not(self, connection: Connection, checkpoint: Checkpoint) -> Interruption | None:
         """Say why a position could not be saved; None if it could be by now."""
         store = self._environment.store
@@ -224,6 +238,13 @@ class Loop:
         if standing.claim_token != checkpoint.claim_token:
             return Interruption.CLAIM_LOST
         return None if standing.stop is None else _STOPS[standing.stop]
+
+    def check_position(self, connection: Connection) -> None:
+        """Make sure that what is saved is what this run knows of."""
+        store = self._environment.store
+        standing = store.checkpoints.standing(connection, self._execution.id)
+        if standing.completed_iterations != self.saved_iterations:
+            raise PositionMoved
 
     def skipped_rows(self) -> list[dict[str, Any]]:
         """Put the items that were skipped since the last checkpoint into columns."""

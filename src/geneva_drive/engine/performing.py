@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from geneva_drive.engine.commit import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Claimed, Failed, Run, unserved
 from geneva_drive.engine.limiting import Refused
-from geneva_drive.engine.looping import Breaks, Loop
+from geneva_drive.engine.looping import Breaks, Loop, PositionMoved
 from geneva_drive.engine.outcome import (
     Divided,
     ErrorDetails,
@@ -189,7 +189,9 @@ def _run_and_commit(
             transaction_mark.find(connection, database)
         except BodyTransactionLost as lost:
             raise _RollBack(Failed(lost)) from lost
-        applied = _apply(connection, environment, claimed, outcome, may_chain())
+        chaining = may_chain()
+        ended_step = ending(claimed, outcome, may_chain=chaining is not None)
+        applied = _apply(connection, environment, ended_step, chaining)
         if applied is None:
             # Not its outcome again: if the body itself had given up its claim in here, the step
             # would be recorded without its writes.
@@ -210,7 +212,7 @@ def _loop_in_transactions(
             return _run_loop(run, loop, environment, claimed, may_chain)
         except _RollBack as rolled_back:
             ended = rolled_back.ended
-        except (DBAPIError, BodyTransactionLost) as error:
+        except (DBAPIError, BodyTransactionLost, PositionMoved) as error:
             ended = Failed(error)
         # A checkpoint whose answer was lost may have been committed: the row knows.
         execution = environment.store.read(
@@ -242,11 +244,15 @@ def _run_loop(
             outcome, Returned | Skipped | Finished | Reattempted | Suspended | Divided
         ):
             raise _RollBack(outcome)
-        applied = _apply(
-            transaction.connection, environment, claimed, outcome, may_chain(), loop.position()
+        chaining = may_chain()
+        ended_loop = replace(
+            ending(claimed, outcome, may_chain=chaining is not None, position=loop.position()),
+            saved_iterations=loop.saved_iterations,
         )
+        applied = _apply(transaction.connection, environment, ended_loop, chaining)
         if applied is None:
-            raise _RollBack(_lost(claimed.execution))
+            # Whether the claim was lost, or some of it had been saved, the row knows.
+            raise PositionMoved
         transaction.commit()
     return Committed(applied)
 
@@ -261,17 +267,12 @@ def _blamed(ended: StepOutcome | Failed, environment: Environment) -> StepOutcom
 
 
 def _apply(
-    connection: Connection,
-    environment: Environment,
-    claimed: Claimed,
-    outcome: StepOutcome,
-    chaining: Chaining | None,
-    position: Position | None = None,
+    connection: Connection, environment: Environment, ended: Ending, chaining: Chaining | None
 ) -> Applied | None:
     [applied] = commit.apply(
         connection,
         environment.store,
-        [ending(claimed, outcome, may_chain=chaining is not None, position=position)],
+        [ended],
         environment.clock.now(),
         chaining=chaining,
         read_back=environment.events.wanted,
@@ -287,7 +288,7 @@ def _lost(execution: ExecutionRecord) -> Raised:
 def _may_help_to_repeat(ended: Any, environment: Environment) -> bool:
     if not isinstance(ended, Failed):
         return False
-    if isinstance(ended.error, BodyTransactionLost):
+    if isinstance(ended.error, BodyTransactionLost | PositionMoved):
         return True
     return isinstance(ended.error, DBAPIError) and environment.store.database.is_transient(
         ended.error

@@ -29,10 +29,11 @@ class Checkpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who holds an execution now, and what is asked of it."""
+    """Who holds an execution now, what is asked of it, and how far it has come."""
 
-    claim_token: str | None
-    stop: Request | None
+    claim_token: str | None = None
+    stop: Request | None = None
+    completed_iterations: int = 0
 
 
 class Checkpoints:
@@ -65,8 +66,14 @@ class Checkpoints:
             )
         )
 
-    def save(self, connection: Connection, position: Checkpoint) -> bool:
-        """Save a position in the caller's transaction; False if its loop may not go on."""
+    def save(
+        self, connection: Connection, position: Checkpoint, *, after: int | None = None
+    ) -> bool:
+        """Save a position in the caller's transaction; False if its loop may not go on.
+
+        `after` is how many iterations have to be saved already: a commit whose answer was lost may
+        have saved more.
+        """
         values = {
             "of_execution": position.execution_id,
             "under_token": position.claim_token,
@@ -75,14 +82,18 @@ class Checkpoints:
             "errors": position.item_errors,
             "shown": position.progress,
         }
-        return connection.execute(self._save, values).rowcount == 1
+        statement = self._save
+        if after is not None:
+            statement = self._save.where(self._executions.c.completed_iterations == after)
+        return connection.execute(statement, values).rowcount == 1
 
     def standing(self, connection: Connection, execution_id: Key) -> Standing:
         c = self._executions.c
-        row = connection.execute(select(c.claim_token, c.stop).where(c.id == execution_id)).first()
+        query = select(c.claim_token, c.stop, c.completed_iterations).where(c.id == execution_id)
+        row = connection.execute(query).first()
         if row is None:
-            return Standing(None, None)
-        return Standing(row[0], Request(row[1]) if row[1] else None)
+            return Standing()
+        return Standing(row[0], Request(row[1]) if row[1] else None, row[2])
 
     def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:

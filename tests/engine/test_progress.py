@@ -1,0 +1,218 @@
+"""How far a loop has come: for those who wait for it, over all its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.engine import looping
+from geneva_drive.iteration.progress import IterationProgress, Stopwatch
+from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
+from tests.looping import importing
+
+
+class Seconds:
+    """Time that a test lets pass."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+
+    def now(self) -> float:
+        return self.passed
+
+    def advance(self, seconds: float) -> None:
+        self.passed += seconds
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> Seconds:
+    """The time by which loops are measured."""
+    seconds = Seconds()
+    monkeypatch.setattr(looping, "Stopwatch", partial(Stopwatch, clock=seconds.now))
+    return seconds
+
+
+@pytest.fixture
+def told(geneva: gd.Drive) -> Iterator[list[gd.StepProgressed]]:
+    """The progress that subscribers are told of."""
+    told: list[gd.StepProgressed] = []
+
+    def hear(event: object) -> None:
+        if isinstance(event, gd.StepProgressed):
+            told.append(event)
+
+    unsubscribe = geneva.events.subscribe(hear)
+    yield told
+    unsubscribe()
+
+
+def taking(
+    seconds: Seconds, each: float, total: int | Callable[[], int] | None
+) -> Callable[[Any, Any], None]:
+    """A body whose eight items take so many seconds each."""
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.progress(total=total)
+        for _ in it.iterate_over(range(8)):
+            seconds.advance(each)
+
+    return body
+
+
+def test_a_step_that_does_not_loop_has_no_progress(geneva: gd.Drive) -> None:
+    class Plain(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    assert speedrun(Plain.create()).step_executions[0].progress is None
+
+
+def test_the_body_sees_how_far_it_is(geneva: gd.Drive, seconds: Seconds) -> None:
+    seen: list[IterationProgress] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        for item in it.iterate_over(range(4)):
+            seconds.advance(2)
+            if item == 2:
+                seen.append(it.progress(total=10))
+
+    speedrun(importing(body))
+
+    [progress] = seen
+    assert progress == IterationProgress(done=2, total=10, elapsed=timedelta(seconds=6))
+
+
+def test_progress_is_that_of_all_runs_together(geneva: gd.Drive, seconds: Seconds) -> None:
+    workflow = importing(taking(seconds, 0.5, total=8), max_iterations=3)
+    first = perform_next_step(workflow)
+    second = perform_next_step(workflow)
+
+    assert first is not None
+    assert second is not None
+    assert first.progress == IterationProgress(done=3, total=8, elapsed=timedelta(seconds=1.5))
+    assert second.progress == IterationProgress(done=6, total=8, elapsed=timedelta(seconds=3))
+    assert (second.progress.rate, second.progress.fraction) == (2.0, 0.75)
+    assert second.progress.remaining == timedelta(seconds=1)
+
+
+def test_progress_stays_readable_when_all_is_done(geneva: gd.Drive, seconds: Seconds) -> None:
+    workflow = speedrun(importing(taking(seconds, 1, total=8)))
+
+    progress = workflow.step_executions[0].progress
+    assert progress == IterationProgress(done=8, total=8, elapsed=timedelta(seconds=8))
+    assert progress.fraction == 1.0
+    assert progress.remaining == timedelta(0)
+
+
+def test_without_a_total_nobody_knows_what_is_left(geneva: gd.Drive, seconds: Seconds) -> None:
+    workflow = importing(taking(seconds, 1, total=None), max_iterations=2)
+    perform_next_step(workflow)
+
+    progress = workflow.step_executions[0].progress
+    assert progress == IterationProgress(done=2, total=None, elapsed=timedelta(seconds=2))
+    assert (progress.rate, progress.fraction, progress.remaining) == (1.0, None, None)
+
+
+def test_a_total_that_has_to_be_counted_is_counted_once(geneva: gd.Drive, seconds: Seconds) -> None:
+    counted: list[int] = []
+
+    def count() -> int:
+        counted.append(8)
+        return 8
+
+    workflow = speedrun(importing(taking(seconds, 1, total=count), max_iterations=3))
+
+    assert counted == [8]
+    progress = workflow.step_executions[0].progress
+    assert progress is not None
+    assert progress.total == 8
+
+
+def test_a_further_attempt_goes_on_measuring(geneva: gd.Drive, seconds: Seconds) -> None:
+    done: list[int] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.progress(total=4)
+        for item in it.iterate_over(range(4)):
+            seconds.advance(1)
+            done.append(item)
+            if len(done) == 3:
+                raise ValueError("no")
+
+    workflow = importing(body, on_exception="reattempt")
+    drain(geneva)
+
+    assert [e.progress for e in workflow.reload().step_executions] == [
+        IterationProgress(done=2, total=4, elapsed=timedelta(seconds=3)),
+        IterationProgress(done=4, total=4, elapsed=timedelta(seconds=5)),
+        None,
+    ]
+
+
+def test_while_a_loop_runs_its_progress_is_written_and_told_once_a_second(
+    geneva: gd.Drive, seconds: Seconds, told: list[gd.StepProgressed]
+) -> None:
+    workflow = importing(taking(seconds, 0.4, total=10))
+    with crash_after(items=7):
+        drain(geneva)
+
+    [execution] = workflow.reload().step_executions
+    assert [(event.done, event.cursor) for event in told] == [(3, 3), (6, 6)]
+    # The count is that of each checkpoint; the time was last written with the sixth.
+    assert execution.progress == IterationProgress(done=6, total=10, elapsed=timedelta(seconds=2.4))
+    event = told[1]
+    assert (event.workflow_id, event.type) == (workflow.id, "Import")
+    assert (event.execution_id, event.step_name) == (execution.id, "rows")
+    assert (event.total, event.rate) == (10, pytest.approx(2.5))
+    assert event.remaining == timedelta(seconds=1.6)
+
+
+def test_a_loop_that_is_over_within_a_second_tells_nothing(
+    geneva: gd.Drive, seconds: Seconds, told: list[gd.StepProgressed]
+) -> None:
+    workflow = speedrun(importing(taking(seconds, 0.1, total=8)))
+
+    assert told == []
+    progress = workflow.step_executions[0].progress
+    assert progress is not None
+    assert progress.elapsed == timedelta(seconds=0.8)
+
+
+def test_progress_is_told_with_checkpoints_only(
+    geneva: gd.Drive, seconds: Seconds, told: list[gd.StepProgressed]
+) -> None:
+    workflow = importing(taking(seconds, 5, total=8), checkpoint_every=4)
+    drain(geneva)
+
+    assert workflow.reload().state == "finished"
+    assert [event.done for event in told] == [4, 8]
+
+
+def test_a_subscriber_that_raises_on_progress_harms_no_loop(
+    geneva: gd.Drive, seconds: Seconds, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(event: object) -> None:
+        if isinstance(event, gd.StepProgressed):
+            raise ValueError("no")
+
+    unsubscribe = geneva.events.subscribe(broken)
+    workflow = speedrun(importing(taking(seconds, 5, total=8)))
+    unsubscribe()
+
+    assert workflow.state == "finished"
+    assert sum("failed on StepProgressed" in line for line in caplog.messages) == 8
+
+
+def test_a_rewound_loop_measures_anew(geneva: gd.Drive, seconds: Seconds) -> None:
+    workflow = importing(taking(seconds, 1, total=8))
+    run_iterations(workflow, "rows", count=5)
+    workflow.rewind("rows")
+
+    execution = run_iterations(workflow, "rows", count=2)
+
+    assert execution.progress == IterationProgress(done=2, total=8, elapsed=timedelta(seconds=2))
