@@ -9,6 +9,7 @@ GenevaDriveError
 │   └── StepNotDefined
 ├── AlreadyRunning           reload and decide
 ├── InvalidStateError        reload and decide
+├── IterationLimitExceeded   look whether the step loops for ever
 ├── ClaimLost                another worker has it; nothing was written
 └── StorageError             the database needs attention
     └── NotMigrated

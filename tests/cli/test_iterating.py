@@ -46,7 +46,3 @@ def test_a_partition_without_a_total_leaves_the_sum_without_one() -> None:
     both = iterating.together([_progress(10, 50, 2), _progress(20, None, 3)])
 
     assert both == _progress(30, None, 3)
-
-
-def test_without_partitions_there_is_nothing_to_add_up() -> None:
-    assert iterating.together([]) is None

@@ -150,6 +150,29 @@ def test_a_loop_without_a_total_has_no_bar(importing: Handle, geneva: gd.Drive) 
     ]
 
 
+def test_the_partitions_of_a_step_have_one_bar_together(standing: gd.Drive) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step(partitions=2)
+        def import_rows(self, it: gd.IterableStep) -> None:
+            it.progress(total=5)
+            for _ in it.iterate_over(range(10)):
+                pass
+
+    workflow = Import.create()
+    perform_next_step(workflow)
+    perform_next_step(workflow)
+    let_stand_at(standing, 2, total=5, seconds=1)
+
+    lines = _frame(standing, _console()).splitlines()
+
+    assert [line for line in lines if line.startswith("import_rows")] == [
+        "import_rows           1  success           0 ms",
+        "import_rows[1]        1  success        5  0 ms",
+        "import_rows[2]        1  scheduled      2",
+        "import_rows: 7 of 10 items, 7.0/s, 1 s left",
+    ]
+
+
 def test_the_last_screen_shows_what_came_of_each_step(importing: Handle, geneva: gd.Drive) -> None:
     speedrun(importing)
 
@@ -167,7 +190,8 @@ def test_the_last_screen_shows_what_came_of_each_step(importing: Handle, geneva:
 
 def test_of_many_steps_those_are_drawn_that_fit(standing: gd.Drive) -> None:
     many = {f"step_{number}": gd.step(lambda _: None) for number in range(1, 31)}
-    speedrun(type("Long", (gd.Workflow,), many).create())
+    long: type[gd.Workflow[Any]] = type("Long", (gd.Workflow,), many)
+    speedrun(long.create())
 
     lines = _frame(standing, _console(height=12)).splitlines()
 
@@ -321,8 +345,8 @@ def test_a_rate_holds_still_between_two_writes_of_the_elapsed_time(
     let_stand_at(geneva, 190, total=1000, seconds=2)
     after = observer.look()
 
-    assert [step.progress and step.progress.rate for step in between.loops] == [100.0]
-    assert [step.progress and step.progress.rate for step in after.loops] == [95.0]
+    assert [loop.progress.rate for loop in between.loops] == [100.0]
+    assert [loop.progress.rate for loop in after.loops] == [95.0]
 
 
 def test_a_look_costs_two_queries_and_once_a_second_one_more(
@@ -390,7 +414,7 @@ def test_ctrl_c_in_a_terminal_leaves_the_screen_as_it_was_and_the_cursor_visible
 
     os.close(ours)
     assert process.returncode == 130
-    assert "Later 1 is ready" in told
+    assert "Step 'only' runs at" in told
     assert "Traceback" not in told
 
 

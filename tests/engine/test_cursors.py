@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
 import pytest
@@ -162,7 +162,12 @@ def numbers(geneva: gd.Drive) -> Iterator[None]:
     """A table whose column n is empty in the third row."""
     NUMBERS.create(geneva.engine)
     with geneva.engine.begin() as connection:
-        rows = [{"id": 1, "n": 1}, {"id": 2, "n": 2}, {"id": 3, "n": None}, {"id": 4, "n": 4}]
+        rows: list[dict[str, int | None]] = [
+            {"id": 1, "n": 1},
+            {"id": 2, "n": 2},
+            {"id": 3, "n": None},
+            {"id": 4, "n": 4},
+        ]
         connection.execute(NUMBERS.insert(), rows)
     yield
     NUMBERS.drop(geneva.engine)
@@ -206,8 +211,7 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
         query = select(NUMBERS).where(NUMBERS.c.id != 3)
         if it.resumed:
             query = select(NUMBERS)
-        for row in it.iterate_over_records(query, cursor="n"):
-            done.append(row.id)
+        done.extend(row.id for row in it.iterate_over_records(query, cursor="n"))
 
     workflow = importing(body, max_iterations=2)
     perform_next_step(workflow)
@@ -295,7 +299,7 @@ def test_an_exception_keeps_the_cursor_and_the_failing_item_is_tried_again(
     assert places(workflow) == [("failed", None, 2, 2), ("completed", None, None, 4)]
 
 
-def _raise(self: Any) -> None:
+def _raise(self: Any) -> NoReturn:
     raise ValueError("no")
 
 
@@ -317,7 +321,7 @@ def _pause(self: Any) -> None:
 )
 def test_a_further_attempt_goes_on_from_the_cursor_and_the_count(
     geneva: gd.Drive,
-    act: Callable[[Any], None],
+    act: Callable[[Any], object],
     options: dict[str, Any],
     row: tuple[str, str, str],
 ) -> None:

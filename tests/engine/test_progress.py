@@ -46,7 +46,7 @@ def told(geneva: gd.Drive) -> Iterator[list[gd.StepProgressed]]:
         if isinstance(event, gd.StepProgressed):
             told.append(event)
 
-    unsubscribe = geneva.events.subscribe(hear)
+    unsubscribe = geneva.events.subscribe(hear, progress=True)
     yield told
     unsubscribe()
 
@@ -168,7 +168,8 @@ def test_while_a_loop_runs_its_progress_is_written_and_told_once_a_second(
     event = told[1]
     assert (event.workflow_id, event.type) == (workflow.id, "Import")
     assert (event.execution_id, event.step_name) == (execution.id, "rows")
-    assert (event.total, event.rate) == (10, pytest.approx(2.5))
+    assert event.total == 10
+    assert event.rate == pytest.approx(2.5)
     assert event.remaining == timedelta(seconds=1.6)
 
 
@@ -193,14 +194,26 @@ def test_progress_is_told_with_checkpoints_only(
     assert [event.done for event in told] == [4, 8]
 
 
+def test_who_does_not_ask_for_progress_is_told_of_states_only(
+    geneva: gd.Drive, seconds: Seconds
+) -> None:
+    kinds: set[str] = set()
+    unsubscribe = geneva.events.subscribe(lambda event: kinds.add(type(event).__name__))
+    workflow = speedrun(importing(taking(seconds, 5, total=8)))
+    unsubscribe()
+
+    assert workflow.state == "finished"
+    assert kinds == {"StepChanged", "WorkflowChanged"}
+
+
 def test_a_subscriber_that_raises_on_progress_harms_no_loop(
     geneva: gd.Drive, seconds: Seconds, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(event: object) -> None:
         if isinstance(event, gd.StepProgressed):
-            raise ValueError("no")
+            raise RuntimeError("no")  # noqa: TRY004 - any error will do
 
-    unsubscribe = geneva.events.subscribe(broken)
+    unsubscribe = geneva.events.subscribe(broken, progress=True)
     workflow = speedrun(importing(taking(seconds, 5, total=8)))
     unsubscribe()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
@@ -97,8 +97,7 @@ def test_it_tells_a_first_run_from_one_that_goes_on(geneva: gd.Drive) -> None:
 
     def body(self: Any, it: gd.IterableStep) -> None:
         told.append((it.resumed, it.advanced))
-        for _ in it.iterate_over(range(2)):
-            told.append((it.resumed, it.advanced))
+        told.extend((it.resumed, it.advanced) for _ in it.iterate_over(range(2)))
 
     speedrun(importing(body, max_iterations=1))
 
@@ -262,8 +261,7 @@ def test_every_source_goes_on_behind_the_items_that_are_done(
     done: list[str] = []
 
     def body(self: Any, it: gd.IterableStep) -> None:
-        for item in source(it, tmp_path / "letters.csv"):
-            done.append(item)
+        done.extend(source(it, tmp_path / "letters.csv"))
 
     workflow = importing(body, max_iterations=2)
     perform_next_step(workflow)
@@ -286,7 +284,7 @@ def test_a_record_of_a_loop_is_detached_and_its_deletion_shifts_nothing(
         for user in it.iterate_over_records(select(User), chunk=1):
             done.append(user.name)
             with geneva.engine.begin() as connection:
-                connection.execute(User.__table__.delete().where(User.id == user.id))
+                connection.execute(delete(User).where(User.id == user.id))
 
     speedrun(importing(body, max_iterations=1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.looking import history, last
 from tests.looping import importing, places, through
 
 
-def _raise(self: Any) -> None:
+def _raise(self: Any) -> NoReturn:
     raise ValueError("no")
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+import geneva_drive as gd
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.querysets import QuerySetRecords, is_queryset
 from geneva_drive.iteration.records import batch_pairs, pairs
+from geneva_drive.testing import drain
 
 # Asked for this way, they are untyped, and these tests are left out where Django is not installed.
 django = pytest.importorskip("django")
@@ -222,4 +224,40 @@ def test_a_cursor_of_another_shape_is_refused(saved: Any) -> None:
         f"The saved cursor {saved!r} does not fit this loop, whose cursor is made of rating, id. "
         f"It was saved by another loop. Rewind the step with `geneva rewind`, or put that loop "
         f"back."
+    )
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_step_loops_over_a_queryset_and_goes_on_where_it_stood(
+    geneva: gd.Drive, partitions: int
+) -> None:
+    seen: list[int] = []
+
+    class Royalties(gd.Workflow):
+        @gd.resumable_step(max_iterations=2, partitions=partitions)
+        def pay(self, it: gd.IterableStep) -> None:
+            seen.extend(author.pk for author in it.iterate_over_records(Author.objects.all()))
+
+    workflow = Royalties.create()
+
+    drain()
+
+    assert (sorted(seen), workflow.reload().state) == ([1, 2, 3, 4, 5, 6, 7], "finished")
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_queryset_with_a_compound_cursor_is_not_divided(geneva: gd.Drive) -> None:
+    class Royalties(gd.Workflow):
+        @gd.resumable_step(partitions=2)
+        def pay(self, it: gd.IterableStep) -> None:
+            list(it.iterate_over_records(Author.objects.all(), cursor="rating"))
+
+    workflow = Royalties.create()
+
+    drain()
+
+    assert workflow.step_executions[0].error_message == (
+        "A QuerySet is divided into partitions by one unique field, and the cursor is made of "
+        "rating, id. Use the primary key as cursor=."
     )

@@ -41,10 +41,8 @@ def items(progress: IterationProgress) -> str:
     return f"{progress.done:,} of {progress.total:,} items"
 
 
-def together(parts: Sequence[IterationProgress]) -> IterationProgress | None:
+def together(parts: Sequence[IterationProgress]) -> IterationProgress:
     """Add up the partitions of a step, which run side by side."""
-    if not parts:
-        return None
     totals = [part.total for part in parts if part.total is not None]
     return IterationProgress(
         done=sum(part.done for part in parts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, assert_never
+from typing import assert_never
 
 from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
@@ -165,8 +165,8 @@ class _Case:
                 return self._put_back(outcome)
             case Suspended():
                 return self._suspend(outcome)
-            case Divided(borders):
-                return self._divide(borders)
+            case Divided():
+                return self._divide(outcome)
             case _:
                 assert_never(outcome)
 
@@ -325,14 +325,16 @@ class _Case:
             )
         )
 
-    def _divide(self, borders: Sequence[Any]) -> Change:
+    def _divide(self, division: Divided) -> Change:
         """End the execution that found the borders; one for each share goes on from there."""
         end = ExecutionMove(
             record=self.execution, state=StepState.COMPLETED, outcome=Outcome.SUCCESS
         )
-        planned = replace(again(self.execution, self.now), is_limited=self._is_limited())
-        change = self._stay(end)
-        return replace(change, schedule=tuple(divided(planned, self.execution.id, borders)))
+        planned = replace(
+            again(self.execution, self.now, rewind=True), is_limited=self._is_limited()
+        )
+        shares = divided(planned, self.execution.id, [division.after, *division.borders, None])
+        return replace(self._stay(end), schedule=tuple(shares))
 
     def _stay(self, back: ExecutionMove) -> Change:
         """Let the same execution be claimed again."""

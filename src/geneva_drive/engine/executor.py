@@ -164,7 +164,7 @@ class Run:
         except Interrupted as interrupted:
             return self._suspended(interrupted)
         except DividedLoop as division:
-            return Divided(division.borders)
+            return Divided(division.after, division.borders)
         except FlowControl as signal:
             return of_signal(signal)
         except BodyTimedOut:

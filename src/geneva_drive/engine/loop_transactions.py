@@ -26,6 +26,8 @@ class LoopTransaction:
     rolled back.
     """
 
+    commits_items = True
+
     def __init__(self, environment: Environment, loop: Loop) -> None:
         self._store = environment.store
         self._database = environment.store.database
@@ -62,6 +64,9 @@ class LoopTransaction:
     def connection(self) -> Connection:
         """The connection whose transaction is open, with all that was written so far."""
         self._begin()
+        if self._of_item is not None:  # the body has left its loop within an item
+            self._of_item.commit()
+            self._of_item = None
         self.session.flush()
         transaction_mark.find(self._connection, self._database)
         return self._connection

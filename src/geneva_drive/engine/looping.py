@@ -19,7 +19,7 @@ from geneva_drive.engine.outcome import ErrorDetails
 from geneva_drive.engine.position import Position, SkippedItem
 from geneva_drive.engine.rows import skipped_values
 from geneva_drive.engine.shares import Share
-from geneva_drive.errors import InvalidInput, StorageError
+from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
 from geneva_drive.iteration.course import Course, Partition, Place, Query
 from geneva_drive.iteration.interrupted import Interrupted
@@ -33,6 +33,18 @@ from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 _FIRST_REST, _LONGEST_REST = 0.05, 2.0
 _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
+
+
+class UncommittedWork(InvalidStateError):
+    """A loop was to go on while a transaction of its body was open."""
+
+    def __init__(self, step_name: str) -> None:
+        super().__init__(
+            f"Step {step_name!r} was to save its cursor while a session of its own had written "
+            f"something and not committed it: a crash would lose that, and the cursor would stand "
+            f"behind it. Commit before the loop goes on, or let the step's session do so with "
+            f"@gd.resumable_step(transaction=True)."
+        )
 
 
 class PositionMoved(StorageError):
@@ -53,6 +65,8 @@ class Breaks:
 
 class Loop:
     """One run's way through the items of a step; saves positions outside any transaction."""
+
+    commits_items = False
 
     def __init__(
         self,
@@ -131,6 +145,9 @@ class Loop:
         )
 
     def save(self, place: Place) -> Interruption | None:
+        if self._environment.store.database.open_writes:
+            self.return_to_saved()
+            raise UncommittedWork(self.course.name)
         checkpoint = self.checkpoint_at(place)
         stop = self._save(checkpoint)
         if stop is None:
@@ -249,6 +266,14 @@ class Loop:
     def skipped_rows(self) -> list[dict[str, Any]]:
         """Put the items that were skipped since the last checkpoint into columns."""
         return list(skipped_values(self._execution, self._skipped))
+
+    def return_to_saved(self) -> None:
+        """Forget what is not saved: it may not last."""
+        saved, place = self._saved, _place(self._execution, self._iteration)
+        if saved is not None:
+            place.cursor, place.has_cursor = serialization.load(saved.cursor), True
+            place.completed, place.errors = saved.completed_iterations, saved.item_errors
+        self.course.place = place
 
     def restart_from(self, execution: ExecutionRecord) -> None:
         """Go back to what is saved, as what came after was rolled back."""

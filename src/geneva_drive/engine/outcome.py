@@ -120,6 +120,7 @@ class Suspended:
 class Divided:
     """A step with partitions has found where one ends and the next begins."""
 
+    after: Any  # the cursor that the first one starts after
     borders: tuple[Any, ...]
 
 

@@ -244,6 +244,9 @@ def _run_loop(
             outcome, Returned | Skipped | Finished | Reattempted | Suspended | Divided
         ):
             raise _RollBack(outcome)
+        if isinstance(outcome, Suspended | Reattempted) and not loop.course.is_between_items:
+            # In the midst of an item: what is written of it would be written again.
+            raise _RollBack(outcome)
         chaining = may_chain()
         ended_loop = replace(
             ending(claimed, outcome, may_chain=chaining is not None, position=loop.position()),

@@ -48,9 +48,8 @@ class Share:
         return None if text is None else cls(**serialization.load(text))
 
 
-def divided(planned: NewExecution, division: object, borders: Sequence[Any]) -> list[NewExecution]:
-    """Plan an execution for each share; between two of them lies a border."""
-    ends = [None, *borders, None]
+def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> list[NewExecution]:
+    """Plan an execution for each share, from one end to the next."""
     count = len(ends) - 1
     return [
         replace(

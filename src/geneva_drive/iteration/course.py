@@ -50,6 +50,8 @@ class Partition:
 class Ledger(Protocol):
     """Where positions are saved; the engine fills it in."""
 
+    commits_items: bool  # with the cursor, in one transaction
+
     def save(self, place: Place) -> Interruption | None:
         """Save a position, and say whether somebody wants the loop to stop."""
 
@@ -89,6 +91,7 @@ class Course:
         self.stopwatch = stopwatch
         self.resumed = place.has_cursor
         self.advanced = False
+        self.is_between_items = False  # nothing was done that the cursor is not behind
         self._iteration_limit = iteration_limit
         self._partition = partition
         self._throttles: dict[object, tuple[Condition, timedelta]] = {}
@@ -98,6 +101,7 @@ class Course:
     def begin_body(self) -> None:
         """Let the body start, or start again behind an item that it failed on."""
         self._is_looping = False
+        self.is_between_items = False
         self._item = None
         self._throttles.clear()
 
@@ -130,7 +134,8 @@ class Course:
         """Give the cursor that this run ends with, None for no end; or divide the step first."""
         partition = self._partition
         if partition.wanted > 1 and not partition.is_assigned:
-            raise Divided(split(self.place.cursor, partition.wanted))
+            after = self.place.cursor
+            raise Divided(after, split(after, partition.wanted))
         return partition.until
 
     def refuse_partitions(self, what: str) -> None:
@@ -142,8 +147,11 @@ class Course:
 
     def begin_item(self, item: Any, after: Any) -> None:
         self._check_limit(self.place.completed + 1)
-        for condition, backoff in self._throttles.values():
-            self._throttle(condition, backoff)
+        if self._throttles:
+            self.is_between_items = True
+            for condition, backoff in self._throttles.values():
+                self._throttle(condition, backoff)
+            self.is_between_items = False
         self.ledger.item_begins()
         self._item = item, after
 
@@ -170,6 +178,12 @@ class Course:
 
     def checkpoint(self) -> None:
         """Save the position now, and stop if it is time."""
+        if self._item is not None and self.ledger.commits_items:
+            raise InvalidStateError(
+                f"checkpoint() within an item of step {self.name!r} would commit a part of what "
+                f"transaction=True keeps together, and the item would be done again after a crash. "
+                f"Leave it out: the loop saves its cursor after each item."
+            )
         self._save()
         reached = self.pace.reached()
         if reached is not None:
@@ -181,6 +195,7 @@ class Course:
         self.place.has_cursor = True
         self.place.completed += 1
         self.advanced = True
+        self.is_between_items = True
         raise Interrupted(Interruption.SKIP_TO, wait)
 
     def throttle(self, condition: Condition, backoff: timedelta) -> None:
@@ -200,11 +215,13 @@ class Course:
     def _item_done(self) -> None:
         pace = self.pace
         pace.item_done()
+        self.is_between_items = True
         reached = pace.reached()
         if reached is not None:
             raise Interrupted(reached)
         if pace.is_due():
             self._save()
+        self.is_between_items = False
 
     def _save(self) -> None:
         stop = self.ledger.save(self.place)

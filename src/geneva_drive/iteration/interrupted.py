@@ -12,7 +12,8 @@ from geneva_drive.states import Interruption
 class Divided(BaseException):
     """The step is divided into partitions here, each of which goes through its share."""
 
-    def __init__(self, borders: Sequence[Any]) -> None:
+    def __init__(self, after: Any, borders: Sequence[Any]) -> None:
+        self.after = after
         self.borders = tuple(borders)
         super().__init__(f"divided at {self.borders}")
 

@@ -27,6 +27,7 @@ from geneva_drive.storage import connecting, dialects
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
 from geneva_drive.storage.keeping import KeptConnections, KeptDriver
+from geneva_drive.storage.open_writes import OpenWrites
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Database:
         connecting.refuse_async(self.engine.dialect)
         self.dialect = dialects.for_name(self.engine.dialect.name)
         self.dialect.prepare(self.engine, settings)
+        self.open_writes = OpenWrites(self.engine)
         # A user's own pool may be as small as one connection: there we keep none of it.
         self._kept = KeptConnections(self._open_kept, most=_KEPT if self.owns_engine else 0)
         self._driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)

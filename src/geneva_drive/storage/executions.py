@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, func, insert, literal, select, tuple_, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState
@@ -195,7 +195,10 @@ class Executions:
         c = self._table.c
         free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
         due = select(c.id).where(c.id == execution_id, free)
-        rows = self._dialect.take(connection, self._table, due, dict(claim))
+        # One that was suspended began when it was first taken up.
+        started_at = func.coalesce(c.started_at, literal(claim["started_at"], c.started_at.type))
+        values = {**claim, "started_at": started_at}
+        rows = self._dialect.take(connection, self._table, due, values)
         return ExecutionRecord.of(rows[0]) if rows else None
 
     def wake(self, connection: Connection, now: datetime, limit: int) -> int:

@@ -76,7 +76,10 @@ def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> Step
     """Run a resumable step to its end: no interruption ends a run, and no wait is waited for."""
     execution = _perform_inline(workflow, step, Breaks(are_off=True))
     for _ in range(_MOST_RUNS):
-        if execution.state is not StepState.SUSPENDED:
+        going_on = workflow.reload().current_execution
+        if going_on is None or going_on.step_name != execution.step_name:
+            return execution
+        if workflow.state is not WorkflowState.READY:
             return execution
         execution = _perform_inline(workflow, step, Breaks(are_off=True))
     raise AssertionError(
@@ -87,7 +90,13 @@ def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> Step
 
 def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -> StepExecution:
     """Run so many items of a resumable step, then interrupt it."""
-    return _perform_inline(workflow, step, Breaks(max_iterations=count))
+    execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
+    following = workflow.reload().current_execution
+    has_shares = following is not None and following.node_id != following.step_name
+    if has_shares and execution.node_id == execution.step_name:
+        # It has divided the step, and done no item yet.
+        return _perform_inline(workflow, step, Breaks(max_iterations=count))
+    return execution
 
 
 def drain(drive: Drive | None = None) -> int:

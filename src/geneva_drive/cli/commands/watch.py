@@ -19,7 +19,10 @@ from geneva_drive.drive.drive import Drive
 @json_option
 @with_drive
 def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
-    """Watch a workflow live until it has ended or is paused; --json prints a line per change."""
+    """Watch a workflow live until it has ended or is paused.
+
+    In a pipe it prints a line for each change, with --json one of JSON.
+    """
     observer = Observer(drive, workflow_id)
     view = views.JsonView() if as_json else views.for_console(make_console())
     with interrupted_by_signals() as stop_if_asked:

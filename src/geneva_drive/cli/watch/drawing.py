@@ -68,14 +68,13 @@ def took(execution: StepExecution, now: datetime) -> str:
 
 
 def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
-    for step in sight.loops:
-        assert step.progress is not None, "only a resumable step has a loop"
-        name = plain(step.execution.node_id)
+    for loop in sight.loops:
+        name = plain(loop.step_name)
         name.stylize("bold")
         yield Text()
-        yield Text.assemble(name, ": ", iterating.words(step.progress))
-        if step.progress.fraction is not None:
-            yield _bar(console, step.progress.fraction)
+        yield Text.assemble(name, ": ", iterating.words(loop.progress))
+        if loop.progress.fraction is not None:
+            yield _bar(console, loop.progress.fraction)
 
 
 def _bar(console: Console, fraction: float) -> Table:

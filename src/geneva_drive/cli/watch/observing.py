@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from geneva_drive.cli import iterating
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.explaining import explain
@@ -13,7 +14,7 @@ from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import ACTIVE_STEP_STATES, WorkflowState
+from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
 
 _LAST_STATES = (WorkflowState.FINISHED, WorkflowState.CANCELED, WorkflowState.PAUSED)
@@ -26,6 +27,19 @@ class StepSight:
 
     execution: StepExecution
     progress: IterationProgress | None
+
+    @property
+    def is_active(self) -> bool:
+        return self.execution.state in ACTIVE_STEP_STATES
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A resumable step that is under way, its partitions added up."""
+
+    step_name: str
+    progress: IterationProgress
+    is_running: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +57,18 @@ class Sight:
         return self.workflow.state in _LAST_STATES
 
     @property
-    def loops(self) -> list[StepSight]:
+    def loops(self) -> list[Loop]:
         """The resumable steps that run, or are suspended."""
-        return [
-            step
-            for step in self.steps
-            if step.progress is not None and step.execution.state in ACTIVE_STEP_STATES
-        ]
+        active = [s.execution.step_name for s in self.steps if s.progress and s.is_active]
+        return [self._loop(step_name) for step_name in dict.fromkeys(active)]
+
+    def _loop(self, step_name: str) -> Loop:
+        parts = [step for step in self.steps if step.execution.step_name == step_name]
+        return Loop(
+            step_name,
+            iterating.together([part.progress for part in parts if part.progress]),
+            any(part.execution.state is StepState.IN_PROGRESS for part in parts),
+        )
 
 
 class Observer:

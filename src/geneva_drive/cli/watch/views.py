@@ -101,17 +101,16 @@ class PlainView(_Lines):
         self._print(sight, line)
 
     def _show_progress(self, sight: Sight) -> None:
-        running = [one for one in sight.loops if one.execution.state is StepState.IN_PROGRESS]
-        done = [one.execution.completed_iterations for one in running]
+        running = [loop for loop in sight.loops if loop.is_running]
+        done = [loop.progress.done for loop in running]
         if self._progress_due_at is None:
             self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
         if done == self._done or sight.at < self._progress_due_at:
             return
         self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
         self._done = done
-        for one in running:
-            assert one.progress is not None, "only a resumable step has a loop"
-            self._print(sight, plain(f"{one.execution.node_id}: {iterating.words(one.progress)}"))
+        for loop in running:
+            self._print(sight, plain(f"{loop.step_name}: {iterating.words(loop.progress)}"))
 
     def _show_end(self, sight: Sight) -> None:
         if not self._is_first:
@@ -135,7 +134,7 @@ class JsonView(_Lines):
         body = _body(sight)
         known = [body[name] for name in body if name not in ("why", "progress")]
         known += [(step.execution.id, step.execution.state) for step in sight.steps]
-        done = [step.execution.completed_iterations for step in sight.loops]
+        done = [loop.progress.done for loop in sight.loops]
         is_due = self._progress_due_at is None or sight.at >= self._progress_due_at
         if known == self._known and (done == self._done or not is_due):
             return
@@ -145,9 +144,9 @@ class JsonView(_Lines):
 
 
 def _body(sight: Sight) -> dict[str, Any]:
-    loops = [step.progress for step in sight.loops if step.progress is not None]
-    progress = progress_body(iterating.together(loops))
-    return {**execution_body(sight.workflow, sight.why), "progress": progress}
+    # Steps of a chain run one after the other, so that there is one loop at most.
+    progress = next((loop.progress for loop in sight.loops), None)
+    return {**execution_body(sight.workflow, sight.why), "progress": progress_body(progress)}
 
 
 View = LiveView | PlainView | JsonView

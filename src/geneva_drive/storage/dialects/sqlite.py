@@ -27,7 +27,7 @@ from geneva_drive.storage.tables import Tables
 
 WRITES_OPTION = "geneva_writes"
 # What needs no transaction, or cannot run in one; comments may stand before it.
-_READS = re.compile(
+READS = re.compile(
     r"(\s|--[^\n]*\n|/\*.*?\*/|\()*"
     r"(SELECT|VALUES|PRAGMA|EXPLAIN|BEGIN|COMMIT|END|ROLLBACK|RELEASE|VACUUM|ATTACH|DETACH"
     r"|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|REPLACE)\b))\b",
@@ -182,7 +182,7 @@ def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -
     # what is committed until then, as on the other databases.
     if (
         not cursor.connection.in_transaction
-        and not _READS.match(statement)
+        and not READS.match(statement)
         and not _commits_by_itself(connection)
     ):
         cursor.execute("BEGIN IMMEDIATE")

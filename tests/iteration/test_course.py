@@ -1,0 +1,412 @@
+"""One run of a loop: when positions are saved, when it stops, and what it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
+from geneva_drive.iteration.course import Course, Place
+from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.iteration.iterable_step import IterableStep
+from geneva_drive.iteration.pace import Pace
+from geneva_drive.iteration.progress import IterationProgress, Stopwatch
+from geneva_drive.states import Interruption
+
+SECOND = timedelta(seconds=1)
+
+
+class Seconds:
+    """Time that a test lets pass."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+
+    def __call__(self) -> float:
+        return self.passed
+
+
+class Pages:
+    """A ledger on paper: what was saved, and who wants the loop to stop."""
+
+    def __init__(self) -> None:
+        self.saved: list[tuple[Any, int]] = []
+        self.wish: Interruption | None = None
+        self.noted: list[str] = []
+
+    def save(self, place: Place) -> Interruption | None:
+        if self.wish is None:
+            self.saved.append((place.cursor, place.completed))
+        return self.wish
+
+    def item_begins(self) -> None:
+        self.noted.append("begins")
+
+    def item_ends(self) -> None:
+        self.noted.append("ends")
+
+    def item_failed(self) -> None:
+        self.noted.append("failed")
+
+    def open_query(self, query: Any, cursor: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def pages() -> Pages:
+    return Pages()
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+MakeCourse = Callable[..., Course]
+
+
+@pytest.fixture
+def make(pages: Pages, seconds: Seconds) -> MakeCourse:
+    """Make a course whose positions are saved on paper."""
+
+    def make(
+        place: Place | None = None,
+        iteration_limit: int | None = None,
+        should_stop: Callable[[], bool] = bool,
+        **pace: Any,
+    ) -> Course:
+        options: dict[str, Any] = {
+            "checkpoint_every": 1,
+            "max_iterations": None,
+            "max_runtime": None,
+            **pace,
+        }
+        return Course(
+            "rows",
+            place or Place(),
+            pages,
+            Pace(should_stop=should_stop, clock=seconds, **options),
+            Stopwatch(None, clock=seconds),
+            iteration_limit,
+        )
+
+    return make
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    return [(letter.upper(), letter) for letter in text]
+
+
+def walk(course: Course, text: str, done: list[str], then: Callable[[], None]) -> None:
+    """Loop through the letters, note each, and do something."""
+    for item in course.through(pairs(text)):
+        done.append(item)
+        then()
+
+
+def stopped(
+    course: Course, text: str = "abcdef", then: Callable[[], None] = lambda: None
+) -> tuple[list[str], Interruption, timedelta]:
+    """Loop until it is interrupted; give what was done, why it stopped and how long it rests."""
+    done: list[str] = []
+    with pytest.raises(Interrupted) as interrupted:
+        walk(course, text, done, then)
+    return done, interrupted.value.by, interrupted.value.wait
+
+
+def test_each_item_moves_the_cursor_when_the_next_is_asked_for(
+    make: MakeCourse, pages: Pages
+) -> None:
+    course = make()
+    loop = course.through(pairs("ab"))
+
+    assert next(loop) == "A"
+    assert (course.place, pages.saved) == (Place(), [])
+    assert next(loop) == "B"
+    assert course.place == Place(cursor="a", has_cursor=True, completed=1)
+    assert pages.saved == [("a", 1)]
+    assert next(loop, "over") == "over"
+    assert pages.saved == [("a", 1), ("b", 2)]
+
+
+def test_the_ledger_is_told_of_each_item(make: MakeCourse, pages: Pages) -> None:
+    list(make().through(pairs("ab")))
+
+    assert pages.noted == ["begins", "ends", "begins", "ends"]
+
+
+def test_a_position_is_saved_every_so_many_items(make: MakeCourse, pages: Pages) -> None:
+    list(make(checkpoint_every=2).through(pairs("abcde")))
+
+    assert pages.saved == [("b", 2), ("d", 4)]
+
+
+def test_a_position_is_saved_after_so_much_time(
+    make: MakeCourse, pages: Pages, seconds: Seconds
+) -> None:
+    course = make(checkpoint_every=SECOND)
+    for _ in course.through(pairs("abcdef")):
+        seconds.passed += 0.4
+
+    assert pages.saved == [("c", 3), ("f", 6)]
+
+
+def test_a_checkpoint_by_hand_starts_the_interval_anew(make: MakeCourse, pages: Pages) -> None:
+    course = make(checkpoint_every=3)
+    for item in course.through(pairs("abcdef")):
+        if item == "C":
+            course.checkpoint()
+
+    assert pages.saved == [("b", 2), ("e", 5)]
+
+
+def test_a_checkpoint_before_the_first_item_does_not_end_the_run(
+    make: MakeCourse, pages: Pages, seconds: Seconds
+) -> None:
+    course = make(max_iterations=1, max_runtime=SECOND)
+    seconds.passed = 5
+    course.checkpoint()
+
+    assert pages.saved == [(None, 0)]
+
+
+def test_a_run_ends_after_its_share_of_items(make: MakeCourse, pages: Pages) -> None:
+    course = make(max_iterations=2, checkpoint_every=100)
+
+    assert stopped(course) == (["A", "B"], Interruption.MAX_ITERATIONS, timedelta(0))
+    assert course.place == Place(cursor="b", has_cursor=True, completed=2)
+    # Whoever ends the run saves the position with the rest.
+    assert pages.saved == []
+
+
+def test_a_share_is_that_of_the_run_and_not_of_all_runs(make: MakeCourse) -> None:
+    course = make(Place(cursor="a", has_cursor=True, completed=100), max_iterations=2)
+
+    assert stopped(course, "bcdef")[0] == ["B", "C"]
+    assert course.place.completed == 102
+
+
+def test_a_run_ends_when_its_time_is_over(make: MakeCourse, seconds: Seconds) -> None:
+    course = make(max_runtime=SECOND)
+
+    def take_half() -> None:
+        seconds.passed += 0.5
+
+    assert stopped(course, then=take_half)[:2] == (["A", "B"], Interruption.MAX_RUNTIME)
+
+
+def test_a_run_whose_worker_stops_ends_after_the_item_at_hand(make: MakeCourse) -> None:
+    course = make(should_stop=lambda: True, checkpoint_every=100)
+
+    assert stopped(course)[:2] == (["A"], Interruption.SHUTDOWN)
+
+
+@pytest.mark.parametrize(
+    "wish", [Interruption.PAUSED, Interruption.CANCELED, Interruption.CLAIM_LOST]
+)
+def test_a_run_ends_where_the_ledger_says_so(
+    make: MakeCourse, pages: Pages, wish: Interruption
+) -> None:
+    course = make(checkpoint_every=2)
+    pages.wish = wish
+
+    assert stopped(course)[:2] == (["A", "B"], wish)
+    assert course.place == Place(cursor="b", has_cursor=True, completed=2)
+
+
+def test_what_the_run_has_come_to_goes_before_a_save(make: MakeCourse, pages: Pages) -> None:
+    course = make(max_iterations=1)
+    pages.wish = Interruption.PAUSED
+
+    assert stopped(course)[1] is Interruption.MAX_ITERATIONS
+
+
+def test_the_total_bounds_a_loop_before_the_item_is_begun(make: MakeCourse, pages: Pages) -> None:
+    done: list[str] = []
+    course = make(Place(cursor="a", has_cursor=True, completed=3), iteration_limit=5)
+    with pytest.raises(IterationLimitExceeded):
+        walk(course, "bcdef", done, lambda: None)
+
+    assert done == ["B", "C"]
+    assert course.place.completed == 5
+    assert pages.noted == ["begins", "ends", "begins", "ends"]
+
+
+def test_the_total_bounds_a_cursor_that_is_set_by_hand(make: MakeCourse) -> None:
+    course = make(iteration_limit=1)
+    course.pass_to("a")
+
+    with pytest.raises(IterationLimitExceeded):
+        course.pass_to("b")
+    with pytest.raises(IterationLimitExceeded):
+        course.skip_to("b", timedelta(0))
+    assert course.place == Place(cursor="a", has_cursor=True, completed=1)
+
+
+def test_skipping_ahead_moves_the_cursor_and_ends_the_run(make: MakeCourse, pages: Pages) -> None:
+    course = make()
+    with pytest.raises(Interrupted) as interrupted:
+        course.skip_to("token", SECOND)
+
+    assert (interrupted.value.by, interrupted.value.wait) == (Interruption.SKIP_TO, SECOND)
+    assert course.place == Place(cursor="token", has_cursor=True, completed=1)
+    assert (course.advanced, pages.saved) == (True, [])
+
+
+def test_a_throttle_is_asked_at_once_and_before_each_item(make: MakeCourse) -> None:
+    asked: list[str] = []
+    course = make()
+    course.throttle(lambda: asked.append("now"), SECOND)
+    walk(course, "ab", asked, lambda: None)
+
+    assert asked == ["now", "now", "A", "now", "B"]
+
+
+def test_a_throttle_that_holds_ends_the_run_before_the_item(make: MakeCourse, pages: Pages) -> None:
+    course = make()
+    course.throttle(lambda: course.place.completed == 2, SECOND)
+
+    assert stopped(course) == (["A", "B"], Interruption.THROTTLED, SECOND)
+    assert course.item is None
+    assert pages.noted == ["begins", "ends", "begins", "ends"]
+
+
+def test_conditions_of_one_making_are_each_asked(make: MakeCourse) -> None:
+    asked: list[str] = []
+
+    def asking(name: str) -> Callable[[], None]:
+        return lambda: asked.append(name)
+
+    course = make()
+    course.throttle(asking("one"), SECOND)
+    course.throttle(asking("other"), SECOND)
+    next(course.through(pairs("a")))
+
+    assert asked == ["one", "other", "one", "other"]
+
+
+def test_an_item_that_failed_is_left_behind_and_counted(make: MakeCourse, pages: Pages) -> None:
+    course = make()
+    loop = course.through(pairs("abc"))
+    next(loop)
+    next(loop)
+    assert course.item == ("B", "b")
+
+    course.pass_over()
+
+    assert course.place == Place(cursor="b", has_cursor=True, completed=2, errors=1)
+    assert pages.saved == [("a", 1), ("b", 2)]
+
+
+def test_a_body_that_starts_again_may_loop_again(make: MakeCourse) -> None:
+    course = make()
+    course.throttle(lambda: False, SECOND)
+    next(course.through(pairs("ab")))
+
+    course.begin_body()
+
+    assert course.item is None
+    assert list(course.through(pairs("b"))) == ["B"]
+
+
+def test_a_second_loop_is_refused_when_it_is_made(make: MakeCourse) -> None:
+    course = make()
+    list(course.through(pairs("a")))
+
+    with pytest.raises(InvalidStateError) as refusal:
+        course.through(pairs("b"))
+
+    assert str(refusal.value) == (
+        "Step 'rows' has one cursor, and a second loop of `it` would start where the first one "
+        "stands. Use it.nested(...) for a loop in a loop, and a step of its own for a loop after "
+        "a loop."
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "after"),
+    [
+        (Place(), 1),
+        (Place(cursor=0, has_cursor=True), 1),
+        (Place(cursor=41, has_cursor=True), 42),
+        (Place(cursor=-1, has_cursor=True), 0),
+    ],
+    ids=["without a cursor", "from zero", "on", "from below zero"],
+)
+def test_advancing_counts_on(make: MakeCourse, place: Place, after: int) -> None:
+    it = IterableStep(make(place))
+    it.advance()
+
+    assert (it.cursor, it.advanced) == (after, True)
+
+
+@pytest.mark.parametrize("cursor", ["1", True, False, 1.0, None, (1,)], ids=repr)
+def test_advancing_what_is_no_integer_is_a_type_error(
+    make: MakeCourse, pages: Pages, cursor: object
+) -> None:
+    it = IterableStep(make(Place(cursor=cursor, has_cursor=True)))
+
+    with pytest.raises(TypeError) as refusal:
+        it.advance()
+
+    assert str(refusal.value) == (
+        f"advance() counts an integer cursor on, and the cursor of step 'rows' is {cursor!r}. "
+        f"Move it with set(...)."
+    )
+    assert (it.cursor, pages.saved) == (cursor, [])
+
+
+def test_a_total_by_callable_is_asked_for_once(make: MakeCourse, seconds: Seconds) -> None:
+    course, asked = make(), []
+
+    def count() -> int:
+        asked.append("count")
+        return 4
+
+    seconds.passed = 2
+    course.pass_to("a")
+    course.progress(count)
+
+    assert course.progress(count) == IterationProgress(done=1, total=4, elapsed=2 * SECOND)
+    assert asked == ["count"]
+    assert course.progress(7).total == 7
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds_taken", "rate", "fraction", "remaining"),
+    [
+        (0, None, 0, None, None, None),
+        (0, 10, 5, None, 0.0, None),
+        (5, 10, 10, 0.5, 0.5, timedelta(seconds=10)),
+        (5, None, 10, 0.5, None, None),
+        (12, 10, 6, 2.0, 1.0, timedelta(0)),
+        (0, 0, 0, None, 1.0, None),
+    ],
+    ids=["nothing known", "not begun", "half", "without a total", "more than all", "no items"],
+)
+def test_progress_says_what_can_be_known(
+    done: int,
+    total: int | None,
+    seconds_taken: int,
+    rate: float | None,
+    fraction: float | None,
+    remaining: timedelta | None,
+) -> None:
+    progress = IterationProgress(done=done, total=total, elapsed=timedelta(seconds=seconds_taken))
+
+    assert (progress.rate, progress.fraction, progress.remaining) == (rate, fraction, remaining)
+
+
+def test_a_stopwatch_goes_on_from_what_was_stored(seconds: Seconds) -> None:
+    seconds.passed = 100
+    watch = Stopwatch({"total": 7, "seconds": 2.5}, clock=seconds)
+    seconds.passed = 100.9
+    assert (watch.read(), watch.is_due()) == ({"total": 7, "seconds": 3.4}, False)
+
+    seconds.passed = 101
+    assert watch.is_due()
+    watch.written()
+    assert not watch.is_due()
