@@ -33,3 +33,29 @@ def test_an_upper_bound_is_met_at_the_bound_and_missed_above() -> None:
     bound = target("ours / bare fused statement")
 
     assert (bound.needed, bound.is_met_by(1.5), bound.is_met_by(1.6)) == ("≤ 1.5", True, False)
+
+
+def test_checkpoints_are_held_against_bare_commits_on_the_same_database() -> None:
+    medians = {
+        ("W6.checkpoints", "geneva-sqlite"): 15_000.0,
+        ("W6.checkpoints", "floor-sqlite"): 20_000.0,
+        ("W6.checkpoints", "floor-postgresql"): 1_000.0,
+    }
+
+    assert target("sqlite, checkpoint per item / bare commits").value(medians) == 0.75
+
+
+def test_resuming_late_is_held_against_resuming_early() -> None:
+    medians = {
+        ("W6.resume_near", "geneva-mariadb"): 2.0,
+        ("W6.resume_far", "geneva-mariadb"): 3.0,
+    }
+
+    assert target("mariadb, resumed late / resumed early").value(medians) == 1.5
+
+
+def test_memory_is_held_against_a_bound() -> None:
+    bound = target("growth over a long loop, MiB")
+
+    assert bound.value({("W6.memory", "geneva-sqlite"): 0.25}) == 0.25
+    assert (bound.needed, bound.is_met_by(5.0), bound.is_met_by(5.1)) == ("≤ 5", True, False)

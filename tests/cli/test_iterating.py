@@ -39,10 +39,10 @@ def test_progress_is_worded_with_what_is_known_of_it(
 def test_partitions_are_added_up_and_run_side_by_side() -> None:
     both = iterating.together([_progress(10, 50, 2), _progress(20, 50, 3)])
 
-    assert both == _progress(30, 100, 3)
+    assert both == _progress(30, 50, 3)
 
 
-def test_a_partition_without_a_total_leaves_the_sum_without_one() -> None:
+def test_the_total_of_a_step_is_what_any_of_its_partitions_was_told() -> None:
     both = iterating.together([_progress(10, 50, 2), _progress(20, None, 3)])
 
-    assert both == _progress(30, None, 3)
+    assert both == _progress(30, 50, 3)

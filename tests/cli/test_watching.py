@@ -154,14 +154,14 @@ def test_the_partitions_of_a_step_have_one_bar_together(standing: gd.Drive) -> N
     class Import(gd.Workflow):
         @gd.resumable_step(partitions=2)
         def import_rows(self, it: gd.IterableStep) -> None:
-            it.progress(total=5)
+            it.progress(total=10)
             for _ in it.iterate_over(range(10)):
                 pass
 
     workflow = Import.create()
     perform_next_step(workflow)
     perform_next_step(workflow)
-    let_stand_at(standing, 2, total=5, seconds=1)
+    let_stand_at(standing, 2, total=10, seconds=1)
 
     lines = _frame(standing, _console()).splitlines()
 

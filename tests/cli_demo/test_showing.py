@@ -139,7 +139,7 @@ def test_a_terminal_shows_each_workflow_its_workers_and_the_newest_lines() -> No
         " Checkout  poster  ready       ○○            2  charge_card again in 0.3 s",
         " Checkout  mug     ready       ●○            1  send_tracking in 2.3 days",
         " Checkout  mug     paused      ✗○            1  no such card",
-        f" workers   A (pid {gone.pid}) killed, lease ends in 1.0 s   B (pid {gone.pid}) runs 1",
+        f" workers   A killed, lease ends in 1.0 s   B (pid {gone.pid}) runs 1",
         *[f" {number:4.1f} s  line {number}" for number in range(30, 40)],
     ]
 
@@ -166,7 +166,7 @@ def test_without_a_loop_there_is_no_bar() -> None:
     assert list(drawing.loop_line(snapshot(workflow("ready", REFUSED, AGAIN)), [])) == []
 
 
-def test_a_killed_worker_whose_lease_is_over_takes_less_room() -> None:
+def test_a_killed_worker_whose_lease_is_over_is_only_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         crew = [WorkerProcess("A", gone, was_killed=True)]
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, select
+from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.testing import (
@@ -22,7 +23,7 @@ from geneva_drive.testing import (
     run_iterations,
     speedrun,
 )
-from tests.heroes import User, save
+from tests.heroes import User, names, save
 from tests.looking import error_of, history, last, pending_dead_letters
 from tests.looping import importing, places, reasons, records, through
 
@@ -226,6 +227,64 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
     )
     [stands] = places(workflow)
     assert (stands.state, stands.iterations) == ("failed", 2)
+
+
+UNCOMMITTED = (
+    "geneva_drive.engine.looping.UncommittedWork",
+    "Step 'rows' was to save its cursor while a session of its own had written something and not "
+    "committed it: a crash would lose that, and the cursor would stand behind it. Commit before "
+    "the loop goes on, or let the step's session do so with "
+    "@gd.resumable_step(transaction=True).",
+)
+
+
+def test_a_checkpoint_within_a_transaction_of_the_bodys_own_is_refused(
+    geneva: gd.Drive, users: None
+) -> None:
+    def body(self: Any, it: gd.IterableStep) -> None:
+        with Session(geneva.engine) as session:
+            for letter in it.iterate_over("abc"):
+                session.add(User(name=letter))
+                session.commit() if letter == "a" else session.flush()
+
+    workflow = importing(body)
+    perform_next_step(workflow)
+
+    assert error_of(last(workflow)) == UNCOMMITTED
+    assert places(workflow) == [("failed", None, 1, 1)]
+    assert names(geneva) == ["a"]
+
+
+def test_before_anything_is_saved_such_a_checkpoint_leaves_no_cursor(
+    geneva: gd.Drive, users: None
+) -> None:
+    def body(self: Any, it: gd.IterableStep) -> None:
+        resumed.append(it.resumed)
+        it.checkpoint()
+        with Session(geneva.engine) as session:
+            session.add(User(name="a"))
+            session.flush()
+            it.advance()
+
+    resumed: list[bool] = []
+    workflow = importing(body)
+    perform_next_step(workflow)
+    assert error_of(last(workflow)) == UNCOMMITTED
+
+    workflow.resume()
+    perform_next_step(workflow)
+    assert resumed == [False, False]
+
+
+def test_a_transaction_that_only_reads_hinders_no_checkpoint(geneva: gd.Drive, users: None) -> None:
+    save(geneva, User(name="a"))
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        with Session(geneva.engine) as session:
+            for _ in it.iterate_over(range(2)):
+                session.scalars(select(User)).all()
+
+    assert speedrun(importing(body)).state == "finished"
 
 
 def test_a_csv_file_that_changed_is_refused_and_the_cursor_stays(

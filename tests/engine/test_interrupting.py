@@ -11,7 +11,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.testing import drain, perform_next_step, speedrun, time_travel
+from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun, time_travel
+from tests.limiting import occupy
 from tests.looking import error_of, history, last
 from tests.looping import importing, place, places, reasons, through, wait_of
 from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until_draining
@@ -432,6 +433,52 @@ def test_a_loop_that_lost_its_claim_stops_and_writes_nothing(geneva: gd.Drive) -
     assert done == [0, 1, 2]
     assert history(workflow.reload()) == [("rows", "canceled", "canceled_by_operator")]
     assert places(workflow) == [("canceled", None, 2, 2)]
+
+
+def test_a_pause_outlives_the_worker_that_was_to_honour_it(geneva: gd.Drive) -> None:
+    done: list[int] = []
+    workflow = importing(
+        through(range(4), done, at(2, lambda self: len(done) == 3 and self.handle.pause()))
+    )
+    with crash_after(items=3):
+        drain(geneva)
+    drain(geneva)
+
+    assert workflow.reload().state == "paused"
+    assert places(workflow) == [("failed", None, 2, 2), ("scheduled", None, 2, 2)]
+    workflow.resume()
+    drain(geneva)
+    assert done == [0, 1, 2, 2, 3]
+
+
+def test_a_suspended_loop_that_finds_no_slot_goes_on_at_its_cursor_when_there_is_one(
+    geneva: gd.Drive, geneva_clock: ShiftedClock
+) -> None:
+    done: list[tuple[str, int]] = []
+
+    class Export(gd.Workflow):
+        @gd.resumable_step(limit=gd.Limit(concurrency=1))
+        def write(self, it: gd.IterableStep) -> None:
+            for item in it.iterate_over(range(3)):
+                done.append((self.context["name"], item))
+                if len(done) == 2:
+                    self.suspend(wait=60)
+
+    first = Export.create(context={"name": "first"})
+    drain(geneva)
+    second = Export.create(context={"name": "second"})
+    occupy(geneva)
+    geneva_clock.advance(timedelta(minutes=2))
+    assert drain(geneva) == 0
+    [waiting] = first.reload().step_executions
+    assert (waiting.cursor, waiting.completed_iterations) == (1, 1)
+
+    second.cancel(force=True)
+    geneva_clock.advance(timedelta(minutes=2))
+    drain(geneva)
+
+    assert done == [("first", 0), ("first", 1), ("first", 1), ("first", 2)]
+    assert (first.reload().state, len(first.step_executions)) == ("finished", 1)
 
 
 def test_a_suspended_execution_is_told_of_as_such(geneva: gd.Drive, watch: Watch) -> None:

@@ -33,6 +33,7 @@ class Pages:
     """A ledger on paper: what was saved, and who wants the loop to stop."""
 
     def __init__(self) -> None:
+        self.commits_items = False
         self.saved: list[tuple[Any, int]] = []
         self.wish: Interruption | None = None
         self.noted: list[str] = []
@@ -161,6 +162,25 @@ def test_a_checkpoint_by_hand_starts_the_interval_anew(make: MakeCourse, pages: 
             course.checkpoint()
 
     assert pages.saved == [("b", 2), ("e", 5)]
+
+
+def test_a_checkpoint_within_an_item_that_commits_as_a_whole_is_refused(
+    make: MakeCourse, pages: Pages
+) -> None:
+    pages.commits_items = True
+    course = make()
+    course.checkpoint()
+    next(course.through(pairs("ab")))
+
+    with pytest.raises(InvalidStateError) as refusal:
+        course.checkpoint()
+
+    assert str(refusal.value) == (
+        "checkpoint() within an item of step 'rows' would commit a part of what transaction=True "
+        "keeps together, and the item would be done again after a crash. Leave it out: the loop "
+        "saves its cursor after each item."
+    )
+    assert pages.saved == [(None, 0)]
 
 
 def test_a_checkpoint_before_the_first_item_does_not_end_the_run(
@@ -302,14 +322,17 @@ def test_an_item_that_failed_is_left_behind_and_counted(make: MakeCourse, pages:
 
 
 def test_a_body_that_starts_again_may_loop_again(make: MakeCourse) -> None:
+    asked: list[str] = []
     course = make()
-    course.throttle(lambda: False, SECOND)
+    course.throttle(lambda: asked.append("now"), SECOND)
     next(course.through(pairs("ab")))
 
     course.begin_body()
 
     assert course.item is None
     assert list(course.through(pairs("b"))) == ["B"]
+    # Its conditions are those that it names this time.
+    assert asked == ["now", "now"]
 
 
 def test_a_second_loop_is_refused_when_it_is_made(make: MakeCourse) -> None:
@@ -404,9 +427,18 @@ def test_a_stopwatch_goes_on_from_what_was_stored(seconds: Seconds) -> None:
     seconds.passed = 100
     watch = Stopwatch({"total": 7, "seconds": 2.5}, clock=seconds)
     seconds.passed = 100.9
-    assert (watch.read(), watch.is_due()) == ({"total": 7, "seconds": 3.4}, False)
 
-    seconds.passed = 101
+    assert watch.read(5) == {"total": 7, "seconds": 3.4, "done": 5}
+
+
+def test_a_stopwatch_is_written_with_the_first_checkpoint_and_then_once_a_second(
+    seconds: Seconds,
+) -> None:
+    watch = Stopwatch(None, clock=seconds)
     assert watch.is_due()
+
     watch.written()
+    seconds.passed = 0.9
     assert not watch.is_due()
+    seconds.passed = 1.0
+    assert watch.is_due()

@@ -330,6 +330,7 @@ def test_tables_live_under_a_prefix_of_ones_own(
     assert workflow.state == "finished"
     assert sorted(inspect(drive.engine).get_table_names()) == [
         f"{prefix}audit_entries",
+        f"{prefix}checkpoints",
         f"{prefix}dead_letters",
         f"{prefix}limit_slots",
         f"{prefix}limits",

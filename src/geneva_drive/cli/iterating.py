@@ -43,11 +43,12 @@ def items(progress: IterationProgress) -> str:
 
 def together(parts: Sequence[IterationProgress]) -> IterationProgress:
     """Add up the partitions of a step, which run side by side."""
-    totals = [part.total for part in parts if part.total is not None]
     return IterationProgress(
         done=sum(part.done for part in parts),
-        total=sum(totals) if len(totals) == len(parts) else None,
+        # Each was told the same: how many items the whole step has.
+        total=max((part.total for part in parts if part.total is not None), default=None),
         elapsed=max(part.elapsed for part in parts),
+        measured=sum(part.measured or part.done for part in parts),
     )
 
 

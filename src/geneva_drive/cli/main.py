@@ -26,7 +26,7 @@ def cli(context: click.Context) -> None:
     """Durable workflows that live in your own database.
 
     Looking and commanding need only the database; running steps, and what depends on their order
-    (skip, resume of a failed step), needs your code as well: --app.
+    (skip, reattempt, rewind, resume of a failed step), needs your code as well: --app.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

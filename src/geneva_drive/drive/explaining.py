@@ -6,6 +6,7 @@ from datetime import datetime
 
 from geneva_drive import serialization
 from geneva_drive.durations import describe
+from geneva_drive.engine.shares import Share
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import Request, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, LimitUse, WorkerRecord, WorkflowRecord
@@ -87,6 +88,9 @@ def _how_far(execution: ExecutionRecord) -> str:
     progress = IterationProgress.read(
         execution.completed_iterations, serialization.load(execution.progress)
     )
+    share = Share.load(execution.share)
+    if share is not None:
+        return f" (partition {share.number} of {share.of}: {progress.done:,} items done)"
     total = "" if progress.total is None else f" of {progress.total:,}"
     return f" ({progress.done:,}{total} items done)"
 

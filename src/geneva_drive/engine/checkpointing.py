@@ -37,7 +37,7 @@ class Checkpointer:
         if self._turn.acquire(blocking=False):
             try:
                 if not self._waiting:
-                    return self._saving.save([position])[0]
+                    return self._saving.save_one(position)
                 return self._save_all(_Pending(position))
             finally:
                 self._turn.release()

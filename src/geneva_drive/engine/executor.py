@@ -243,13 +243,14 @@ class Run:
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
         if self.loop is None:
             return self._call_once(node, arguments)
-        while True:
-            try:
-                return self._call_once(node, (self.loop.make_it(node), *arguments))
-            except Exception as error:
-                # Only what the body did with one item, and only if it is to be passed over.
-                if not self.loop.passes_over(error):
-                    raise
+        with self._environment.store.database.open_writes.watching():
+            while True:
+                try:
+                    return self._call_once(node, (self.loop.make_it(node), *arguments))
+                except Exception as error:
+                    # Only what the body did with one item, and only if it is to be passed over.
+                    if not self.loop.passes_over(error):
+                        raise
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         returned = node.function(self._instance, *arguments)

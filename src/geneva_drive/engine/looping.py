@@ -82,6 +82,8 @@ class Loop:
         self._execution = execution
         self._iteration = node.options.iteration
         self._breaks = breaks
+        self._checkpointer = environment.checkpointer
+        self._max_cursor_size = environment.settings.max_cursor_size
         self._skipped: list[SkippedItem] = []
         self._claim_token = execution.claim_token or ""
         self._saved: Checkpoint | None = None  # in this run
@@ -149,10 +151,19 @@ class Loop:
             self.return_to_saved()
             raise UncommittedWork(self.course.name)
         checkpoint = self.checkpoint_at(place)
-        stop = self._save(checkpoint)
-        if stop is None:
-            self.note_saved(checkpoint, place)
-        return stop
+        if not self._is_saved_at_once(checkpoint):
+            stop = self._save(checkpoint)
+            if stop is not None:
+                return stop
+        self.note_saved(checkpoint, place)
+        return None
+
+    def _is_saved_at_once(self, checkpoint: Checkpoint) -> bool:
+        """Try the way on which nearly all positions are saved, before any that takes more."""
+        try:
+            return self._is_plain and self._checkpointer.save(checkpoint)
+        except StorageError:
+            return False
 
     def checkpoint_at(self, place: Place) -> Checkpoint:
         return Checkpoint(
@@ -230,7 +241,7 @@ class Loop:
         store = self._environment.store
         while True:
             is_saved = (
-                self._environment.checkpointer.save(checkpoint)
+                self._checkpointer.save(checkpoint)
                 if self._is_plain
                 else self._save_with_the_rest(checkpoint)
             )
@@ -271,7 +282,8 @@ class Loop:
         """Forget what is not saved: it may not last."""
         saved, place = self._saved, _place(self._execution, self._iteration)
         if saved is not None:
-            place.cursor, place.has_cursor = serialization.load(saved.cursor), True
+            if saved.cursor is not None:
+                place.cursor, place.has_cursor = serialization.load(saved.cursor), True
             place.completed, place.errors = saved.completed_iterations, saved.item_errors
         self.course.place = place
 
@@ -299,10 +311,10 @@ class Loop:
         return store.write(save)
 
     def _progress_text(self) -> str:
-        return serialization.dump(self.course.stopwatch.read())
+        return serialization.dump(self.course.stopwatch.read(self.course.place.completed))
 
     def _cursor_text(self, cursor: Any) -> str:
-        return serialization.dump_cursor(cursor, self._environment.settings.max_cursor_size)
+        return serialization.dump_cursor(cursor, self._max_cursor_size)
 
     def _tell(self, place: Place) -> None:
         self.course.stopwatch.written()

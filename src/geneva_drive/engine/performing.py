@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ from geneva_drive.engine.position import Position
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.errors import ClaimLost
 from geneva_drive.storage.records import ExecutionRecord
+
+logger = logging.getLogger(__name__)
 
 _MAX_RUNS = 5
 _FIRST_REST = 0.05  # seconds before the body runs again; doubled each time
@@ -219,13 +222,22 @@ def _loop_in_transactions(
             lambda c: environment.store.executions.get(c, claimed.execution.id)
         )
         if execution is None or execution.claim_token != claimed.claim_token:
+            logger.warning(
+                "Execution %s is no longer held by this worker; what its loop had not committed "
+                "was rolled back",
+                claimed.execution.id,
+            )
             return Committed(None)
         loop.restart_from(execution)
         if loop.course.place.completed > completed:
             tries, completed = 0, loop.course.place.completed
         tries += 1
         if tries == _MAX_RUNS or not _may_help_to_repeat(ended, environment):
-            return _concluded(run, _blamed(ended, environment))
+            blamed = _blamed(ended, environment)
+            if isinstance(blamed, Failed):
+                return _concluded(run, blamed)
+            # An outcome that was rolled back has been concluded: its after-hook has run.
+            return Concluded(blamed, run.position)
         time.sleep(_FIRST_REST * 2 ** (tries - 1))
 
 

@@ -94,7 +94,8 @@ class Course:
         self.is_between_items = False  # nothing was done that the cursor is not behind
         self._iteration_limit = iteration_limit
         self._partition = partition
-        self._throttles: dict[object, tuple[Condition, timedelta]] = {}
+        self._throttles: list[tuple[Condition, timedelta]] = []
+        self._has_begun = False  # an item, since the body was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
 
@@ -104,6 +105,7 @@ class Course:
         self.is_between_items = False
         self._item = None
         self._throttles.clear()
+        self._has_begun = False
 
     @property
     def item(self) -> tuple[Any, Any] | None:
@@ -149,14 +151,16 @@ class Course:
         self._check_limit(self.place.completed + 1)
         if self._throttles:
             self.is_between_items = True
-            for condition, backoff in self._throttles.values():
+            for condition, backoff in self._throttles:
                 self._throttle(condition, backoff)
             self.is_between_items = False
+        self._has_begun = True
         self.ledger.item_begins()
         self._item = item, after
 
     def pass_to(self, cursor: Any) -> None:
         """Move on: an item is done, and the cursor is behind it."""
+        self._has_begun = True
         self.ledger.item_ends()
         place = self.place
         self._check_limit(place.completed + 1)
@@ -200,8 +204,9 @@ class Course:
 
     def throttle(self, condition: Condition, backoff: timedelta) -> None:
         """Suspend while the condition holds: looked at now, and before each further item."""
-        # Written in the loop's body, the same condition comes anew with each item.
-        self._throttles[getattr(condition, "__code__", condition)] = (condition, backoff)
+        # Written inside the loop it comes anew with each item, and is asked by itself.
+        if not self._has_begun:
+            self._throttles.append((condition, backoff))
         self._throttle(condition, backoff)
 
     def progress(self, total: int | Callable[[], int] | None) -> IterationProgress:
@@ -210,7 +215,8 @@ class Course:
             total = total() if self.stopwatch.total is None else None
         if total is not None:
             self.stopwatch.total = int(total)
-        return IterationProgress.read(self.place.completed, self.stopwatch.read())
+        done = self.place.completed
+        return IterationProgress.read(done, self.stopwatch.read(done))
 
     def _item_done(self) -> None:
         pace = self.pace

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+
+_EVERY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,14 +16,16 @@ class IterationProgress:
     """Items done, of how many, in how much time of running."""
 
     done: int
-    total: int | None
+    total: int | None  # of the whole step, also in the progress of one of its partitions
     elapsed: timedelta
+    # The items of that time, where more are done by now.
+    measured: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def rate(self) -> float | None:
         """Items per second."""
-        seconds = self.elapsed.total_seconds()
-        return self.done / seconds if seconds and self.done else None
+        seconds, items = self.elapsed.total_seconds(), self.measured or self.done
+        return items / seconds if seconds and items else None
 
     @property
     def remaining(self) -> timedelta | None:
@@ -43,6 +47,7 @@ class IterationProgress:
             done=done,
             total=stored.get("total"),
             elapsed=timedelta(seconds=stored.get("seconds", 0.0)),
+            measured=stored.get("done"),
         )
 
 
@@ -56,16 +61,17 @@ class Stopwatch:
         self.total: int | None = stored.get("total")
         self._before = float(stored.get("seconds", 0.0))
         self._clock = clock
-        self._started_at = self._written_at = clock()
+        self._started_at = clock()
+        self._written_at = self._started_at - _EVERY_SECONDS  # with the first checkpoint
 
-    def read(self) -> dict[str, Any]:
+    def read(self, done: int) -> dict[str, Any]:
         """Give what is stored of it."""
         seconds = self._before + self._clock() - self._started_at
-        return {"total": self.total, "seconds": round(seconds, 3)}
+        return {"total": self.total, "seconds": round(seconds, 3), "done": done}
 
     def is_due(self) -> bool:
-        """Say whether a second has passed since it was last written."""
-        return self._clock() - self._written_at >= 1.0
+        """Say whether it was not written for a second."""
+        return self._clock() - self._written_at >= _EVERY_SECONDS
 
     def written(self) -> None:
         self._written_at = self._clock()

@@ -166,13 +166,13 @@ class Database:
         with self.dialect.writing(), self._kept.one() as connection, connection.begin():
             yield connection
 
-    def by_driver(self, work: Callable[[Any], T]) -> T:
+    def by_driver(self, work: Callable[..., T], *arguments: Any) -> T:
         """Do `work` with the driver's own connection, on which each statement is a transaction.
 
         What it raises are the driver's own errors.
         """
         with self.dialect.writing_alone, self._driver:
-            return work(self._driver.connection)
+            return work(self._driver.connection, *arguments)
 
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")

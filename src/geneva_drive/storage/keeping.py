@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
 
-_FRESH = timedelta(seconds=1)  # a connection used so shortly ago is not asked whether it lives
+_FRESH_SECONDS = 1.0  # a connection used so shortly ago is not asked whether it lives
 
 
 class KeptConnections:
@@ -67,7 +66,7 @@ class KeptConnections:
             if not self._kept:
                 return None
             connection, used_at = self._kept.pop()
-        if self._clock() - used_at < _FRESH.total_seconds():
+        if self._clock() - used_at < _FRESH_SECONDS:
             return connection
         # Rested for long: the engine asks a connection whether it lives when it hands it out.
         connection.close()
@@ -92,8 +91,13 @@ class KeptDriver:
 
     def __enter__(self) -> None:
         self._lock.acquire()
+        now = time.monotonic()
+        is_fresh = now - self._used_at < _FRESH_SECONDS and self._owner == os.getpid()
+        if is_fresh and self._kept is not None:
+            self._used_at = now
+            return
         try:
-            self._get_ready()
+            self._open_anew(now)
         except BaseException:
             self._lock.release()
             raise
@@ -104,9 +108,11 @@ class KeptDriver:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if error is None and self._keeps:
+            self._lock.release()
+            return
         try:
-            if error is not None or not self._keeps:
-                self._drop()
+            self._drop()
         finally:
             self._lock.release()
 
@@ -114,17 +120,14 @@ class KeptDriver:
         with self._lock:
             self._drop()
 
-    def _get_ready(self) -> None:
-        now = time.monotonic()
+    def _open_anew(self, now: float) -> None:
         if self._owner != os.getpid():
             # See above: a child neither uses nor ends its parent's connection.
             self._parents.append(self._kept)
             self._kept, self._owner = None, os.getpid()
-        if self._kept is not None and now - self._used_at >= _FRESH.total_seconds():
-            self._drop()
-        if self._kept is None:
-            self._kept = self._open()
-            self.connection = self._kept.connection.driver_connection
+        self._drop()
+        self._kept = self._open()
+        self.connection = self._kept.connection.driver_connection
         self._used_at = now
 
     def _drop(self) -> None:

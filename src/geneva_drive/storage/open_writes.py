@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet
 
@@ -12,32 +14,44 @@ from geneva_drive.storage.dialects.sqlite import READS, WRITES_OPTION
 
 
 class OpenWrites:
-    """Knows whether the thread that asks has an open transaction with writes in it.
+    """Knows whether a body has an open transaction with writes in it, on whatever thread.
 
     A loop that goes on to its next item then would save a cursor behind writes that may never be
     committed.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._of_thread = _OfThread()
+        # Carried along by the context: what an async body awaits runs elsewhere.
+        self._watched: ContextVar[WeakSet[Connection] | None] = ContextVar(
+            "geneva_open_writes", default=None
+        )
         event.listen(engine, "before_cursor_execute", self._note)
         event.listen(engine, "commit", self._forget)
         event.listen(engine, "rollback", self._forget)
 
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Look at what is written in this block."""
+        # Weakly: a session that nobody closed ends its transaction when it is collected.
+        token = self._watched.set(WeakSet())
+        try:
+            yield
+        finally:
+            self._watched.reset(token)
+
     def __bool__(self) -> bool:
-        return bool(self._of_thread.connections)
+        return bool(self._watched.get())
 
     def _note(self, connection: Connection, cursor: Any, statement: str, *_: Any) -> None:  # noqa: ARG002 - SQLAlchemy's signature
+        watched = self._watched.get()
+        if watched is None:
+            return
         options = connection.get_execution_options()
         is_ours = WRITES_OPTION in options or options.get("isolation_level") == "AUTOCOMMIT"
         if not is_ours and READS.match(statement) is None:
-            self._of_thread.connections.add(connection)
+            watched.add(connection)
 
     def _forget(self, connection: Connection) -> None:
-        self._of_thread.connections.discard(connection)
-
-
-class _OfThread(threading.local):
-    def __init__(self) -> None:
-        # Weakly: a session that nobody closed ends its transaction when it is collected.
-        self.connections: WeakSet[Connection] = WeakSet()
+        watched = self._watched.get()
+        if watched is not None:
+            watched.discard(connection)

@@ -61,6 +61,18 @@ class Saving:
                 pass
         return [self._save_by_sqlalchemy(one) for one in positions]
 
+    def save_one(self, position: Checkpoint) -> bool:
+        """Save a position by itself, which is how nearly all are saved."""
+        if self._execute is None or position.progress is not None or self._database.is_joined:
+            return self.save([position])[0]
+        try:
+            rows = (self._row(position),)
+            if self._database.by_driver(self._execute, self._statement, rows) == 1:
+                return True
+        except self._driver_error:
+            pass  # as above
+        return self._save_by_sqlalchemy(position)
+
     def _save_by_sqlalchemy(self, one: Checkpoint) -> bool:
         return self._database.write(lambda connection: self._checkpoints.save(connection, one))
 
@@ -69,8 +81,7 @@ class Saving:
         if any(one.progress is not None for one in positions):
             statement = self._statement_with_progress
             rows = [(*r[:2], p.progress, *r[2:]) for r, p in zip(rows, positions, strict=True)]
-        count = self._database.by_driver(lambda driver: execute(driver, statement, rows))
-        return count == len(rows)
+        return self._database.by_driver(execute, statement, rows) == len(rows)
 
     def _row(self, one: Checkpoint) -> tuple[Any, ...]:
         key = one.execution_id

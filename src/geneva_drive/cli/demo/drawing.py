@@ -186,7 +186,7 @@ def worker_line(snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> Text:
     line = Text(" workers", no_wrap=True, overflow="ellipsis")
     for worker in crew:
         line.append(f"   {worker.label} ", "bold")
-        if not worker.was_killed or worker.label in snapshot.leases:
+        if not worker.was_killed:
             line.append(f"(pid {worker.pid}) ")
         line.append(_worker_state(worker, snapshot))
     return line

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from benchmarks.scale import FULL, QUICK
+from benchmarks.trials import Wish, plan
+
+
+def planned(*systems: str) -> list[tuple[str, str]]:
+    wish = Wish(scale=QUICK, workloads=("W6",), systems=systems, enqueuers=1)
+    return [(trial.system, trial.title) for trial in plan(wish)]
+
+
+def test_each_loop_runs_right_after_its_floor() -> None:
+    assert planned() == [
+        ("floor-postgresql", "bare commits and reads"),
+        ("geneva-postgresql", "loops"),
+        ("floor-mariadb", "bare commits and reads"),
+        ("geneva-mariadb", "loops"),
+        ("floor-sqlite", "bare commits and reads"),
+        ("geneva-sqlite", "loops"),
+        ("geneva-sqlite", "long loop"),
+    ]
+
+
+def test_loops_can_be_asked_for_without_their_floors() -> None:
+    assert planned("geneva-sqlite") == [("geneva-sqlite", "loops"), ("geneva-sqlite", "long loop")]
+
+
+def test_a_file_gets_ten_times_as_many_checkpoints_as_a_server() -> None:
+    assert (FULL.checkpoints_on("sqlite"), FULL.checkpoints_on("mariadb")) == (50_000, 5_000)
