@@ -292,3 +292,30 @@ def test_a_class_of_removed_steps_only_finishes_at_once(geneva: gd.Drive) -> Non
         pack = gd.removed_step()
 
     assert Nothing.create().state == "finished"
+
+
+def test_a_renamed_step_has_passed_by_its_last_attempt_under_either_name(geneva: gd.Drive) -> None:
+    with former_code():
+
+        class Former(gd.Workflow):
+            type_name = "Parcel"
+
+            @gd.step
+            def pack(self) -> None:
+                raise ValueError("no box")
+
+        workflow_id = Former.create().id
+        drain()
+
+    class Parcel(gd.Workflow):
+        @gd.step(renamed_from="pack")
+        def box(self) -> None: ...
+
+    parcel = Parcel.find(workflow_id)
+    assert not parcel.has_passed("box")
+
+    parcel.resume()
+    drain()
+
+    assert parcel.reload().has_passed("box")
+    assert parcel.progress().fraction == 1.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun
@@ -229,3 +230,25 @@ def test_an_item_that_cannot_be_put_into_words_is_skipped_too(geneva: gd.Drive) 
         "no str \N{SYMBOL FOR NULL}",
         "no str \N{SYMBOL FOR NULL}",
     ]
+
+
+@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+def test_an_error_that_is_the_databases_is_not_blamed_on_the_item(geneva: gd.Drive) -> None:
+    raised: list[int] = []
+
+    class Import(gd.Workflow):
+        @gd.resumable_step(on_item_error="skip", on_exception="reattempt")
+        def rows(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(3)):
+                if number == 1 and not raised:
+                    raised.append(number)
+                    lost = ConnectionError("the server went away")
+                    raise DBAPIError("SELECT 1", None, lost, connection_invalidated=True)
+
+    workflow = speedrun(Import.create())
+
+    assert [(e.outcome, e.completed_iterations) for e in workflow.step_executions] == [
+        ("reattempted_by_exception", 1),
+        ("success", 3),
+    ]
+    assert [e.skipped_items for e in workflow.step_executions] == [[], []]

@@ -12,6 +12,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
+from tests.deploys import former_code
 from tests.worker.watching import wait_until
 
 _METADATA = MetaData()
@@ -416,3 +417,129 @@ def test_what_cannot_be_divided_is_refused(geneva: gd.Drive) -> None:
         "Step 'rows' has partitions=2, which divides records and sequences; a loop over pages "
         "cannot be divided. Leave out partitions."
     )
+
+
+def _failing_at(number: int, **options: Any) -> type[gd.Workflow[Any]]:
+    """Define a step of three shares over nine items, one of which fails at its first attempt."""
+
+    class Import(gd.Workflow):
+        done: list[int] = []  # noqa: RUF012 - shared by its executions
+
+        @gd.resumable_step(partitions=3, **options)
+        def rows(self, it: gd.IterableStep) -> None:
+            for item in it.iterate_over(range(9)):
+                if item == number and self.attempt == 1:
+                    raise ValueError("no such row")
+                self.done.append(item)
+
+        @gd.step
+        def close(self) -> None: ...
+
+    return Import
+
+
+@pytest.mark.parametrize(
+    "go_on",
+    [lambda w: w.resume(), lambda w: w.resume_at("rows"), lambda w: w.reattempt("rows")],
+    ids=["resume", "resume_at", "reattempt"],
+)
+def test_whatever_lets_a_divided_step_go_on_loses_no_share(
+    geneva: gd.Drive, go_on: Callable[[Any], object]
+) -> None:
+    workflow_class: Any = _failing_at(1)
+    workflow = workflow_class.create()
+    drain()
+    assert workflow.reload().state == "paused"
+
+    go_on(workflow)
+    drain()
+
+    assert Counter(workflow_class.done) == Counter(range(9))
+    assert workflow.reload().state == "finished"
+
+
+def test_a_pause_that_is_taken_back_lets_the_waiting_shares_go(geneva: gd.Drive) -> None:
+    workflow_class, go_on, waiting, seen = _running_shares(3)
+    workflow = workflow_class.create()
+
+    with geneva.worker(concurrency=1):
+        wait_until(lambda: len(waiting) == 1, "a share has done an item")
+        workflow.pause()
+        workflow.resume()
+        go_on.set()
+        wait_until(lambda: workflow.reload().state == "finished", "all shares have ended")
+
+    assert Counter(seen) == Counter(range(12))
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        ("raise", "paused_by_exception"),
+        ("cancel", "canceled_by_flow_control"),
+    ],
+)
+def test_a_share_that_ends_badly_while_a_cancel_is_wished_for_is_recorded(
+    geneva: gd.Drive, end: str, outcome: str
+) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step(partitions=3)
+        def rows(self, it: gd.IterableStep) -> None:
+            for _ in it.iterate_over(range(9)):
+                self.handle.cancel()
+                if end == "cancel":
+                    self.cancel()
+                raise ValueError("no such row")
+
+    workflow = Import.create()
+
+    drain()
+
+    assert workflow.reload().state == "canceled"
+    assert [n[2:] for n in _nodes(workflow)[1:]] == [
+        ("failed" if end == "raise" else "canceled", outcome),
+        ("canceled", "canceled_by_operator"),
+        ("canceled", "canceled_by_operator"),
+    ]
+
+
+def test_shares_join_across_a_renaming(geneva: gd.Drive) -> None:
+    seen: list[int] = []
+    with former_code():
+
+        class Former(gd.Workflow):
+            type_name = "Import"
+
+            @gd.resumable_step(partitions=3)
+            def rows(self, it: gd.IterableStep) -> None:
+                for number in it.iterate_over(range(9)):
+                    if number == 1:
+                        raise ValueError("no such row")
+                    seen.append(number)
+
+        workflow_id = Former.create().id
+        drain()
+
+    class Import(gd.Workflow):
+        @gd.resumable_step(partitions=3, renamed_from="rows")
+        def lines(self, it: gd.IterableStep) -> None:
+            seen.extend(it.iterate_over(range(9)))
+
+        @gd.step
+        def close(self) -> None:
+            seen.append(-1)
+
+    workflow = Import.find(workflow_id)
+    assert workflow.state == "paused"
+
+    workflow.resume()
+    drain()
+
+    assert (Counter(seen), seen[-1]) == (Counter([-1, *range(9)]), -1)
+    assert workflow.reload().has_passed("lines")
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_partitions_keep_no_result(geneva: gd.Drive) -> None:
+    with pytest.raises(gd.errors.StepConfigurationError, match="keep_result goes with one body"):
+        _failing_at(1, keep_result=True)

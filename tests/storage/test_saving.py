@@ -12,10 +12,12 @@ from sqlalchemy import Engine, event, text
 
 import geneva_drive as gd
 from geneva_drive.engine.checkpointing import Checkpointer
+from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.storage.checkpoints import Checkpoint
 from geneva_drive.storage.store import Store
 from tests.storage.conftest import OpenDrive
 from tests.storage.rows import Rows
+from tests.worker.faults import refuse_connections
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -176,3 +178,22 @@ def test_an_error_reaches_everybody_whose_position_was_in_the_group(
         thread.join(60)
 
     assert [type(error) for error in errors] == [InterruptedError] * 4
+
+
+def test_a_database_that_is_away_is_said_to_be(
+    geneva: gd.Drive, rows: Rows, open_drive: OpenDrive, server_database: str
+) -> None:
+    drive = open_drive(geneva.engine.url)
+    store, key = drive.store, _running(rows)
+    store.saving.save([_at(key, "1", 1)])
+    store.database.close()
+    is_away = refuse_connections(drive.engine)
+
+    with pytest.raises(DatabaseUnavailable):
+        store.saving.save_one(_at(key, "2", 2))
+    with pytest.raises(DatabaseUnavailable):
+        store.saving.save([_at(key, "2", 2)])
+    is_away.clear()
+
+    assert store.saving.save_one(_at(key, "2", 2))
+    assert _saved(rows, key) == ("2", 2, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -53,6 +54,20 @@ def _unreachable(engine: Engine) -> Iterator[None]:
     finally:
         # They stay: to remove one while another thread calls them is an error over there.
         is_away = False
+
+
+def refuse_connections(engine: Engine) -> threading.Event:
+    """Let no new connection be made while the event is set, which it is."""
+    driver: Any = engine.dialect.dbapi
+    is_away = threading.Event()
+    is_away.set()
+
+    @event.listens_for(engine, "do_connect")
+    def refuse(*_: Any) -> None:
+        if is_away.is_set():
+            raise driver.OperationalError(*_NO_ANSWER[engine.dialect.name])
+
+    return is_away
 
 
 # Is called right before a COMMIT, with a way to carry it out.

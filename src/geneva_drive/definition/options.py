@@ -93,6 +93,11 @@ def _parse(given: Mapping[str, Any], *, resumable: bool) -> Options:
         )
     _refuse_both(given, "before_step", "after_step")
     _refuse_both(given, "skip_if", "run_if")
+    if given.get("keep_result") and (given.get("partitions") or 1) != 1:
+        raise StepConfigurationError(
+            "keep_result goes with one body, and partitions have as many as there are of them. "
+            "Let them write what they find to a table of yours."
+        )
     return Options(
         wait=_duration(given, "wait") or timedelta(0),
         condition=_condition(given),

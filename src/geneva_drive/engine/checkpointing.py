@@ -57,9 +57,13 @@ class Checkpointer:
     def _save_group(self, group: Sequence[_Pending]) -> None:
         try:
             saved = self._saving.save([one.position for one in group])
-        except Exception as error:  # noqa: BLE001 - raised in each of those who wait for it
+        except Exception as error:  # noqa: BLE001 - raised in the one who waits for it
+            if len(group) == 1:
+                group[0].error = error
+                return
+            # What one of them holds must not cost the others their checkpoint.
             for one in group:
-                one.error = error
+                self._save_group([one])
             return
         for one, is_saved in zip(group, saved, strict=True):
             one.is_saved = is_saved

@@ -113,18 +113,14 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
         return Change(
             record=workflow,
             workflow=subject.stays(requested=None, requested_reason=None),
-            executions=_ask_running(subject, None),
+            executions=_let_go(subject),
             context=_merged(workflow, data, settings),
         )
     if workflow.state is not WorkflowState.PAUSED:
         raise subject.refuse("resume")
     ready = subject.stays(state=WorkflowState.READY, paused_reason=None, paused_step_name=None)
     context = _merged(workflow, data, settings)
-    released = tuple(
-        release(record, subject.now)
-        for record in subject.active
-        if record.state is not StepState.IN_PROGRESS
-    ) + _ask_running(subject, None)
+    released = _let_go(subject)
     if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)
     definition = definition_for(workflow)
@@ -159,7 +155,7 @@ def resume_at(subject: Subject, step: object) -> Change:
             paused_step_name=None,
         ),
         executions=_cancel_active(subject),
-        schedule=subject.again(definition, node),
+        schedule=subject.again(definition, node, for_active=True),
     )
 
 
@@ -263,12 +259,13 @@ def _request(subject: Subject, request: Request, reason: str | None) -> Change:
     )
 
 
-def _ask_running(subject: Subject, request: Request | None) -> tuple[ExecutionMove, ...]:
-    """Write the wish on what runs, where the next checkpoint of a loop meets it."""
+def _let_go(subject: Subject) -> tuple[ExecutionMove, ...]:
+    """Take back the wish to stop: what waits may be claimed, what runs goes on."""
     return tuple(
-        ExecutionMove(record=record, state=record.state, stop=request, limit_key=record.limit_key)
-        for record in subject.active
+        ExecutionMove(record=record, state=record.state, limit_key=record.limit_key)
         if record.state is StepState.IN_PROGRESS
+        else release(record, subject.now)
+        for record in subject.active
     )
 
 

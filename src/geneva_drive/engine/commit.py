@@ -154,7 +154,7 @@ def _apply_turn(
     workflows = store.workflows.lock(connection, [ending.workflow_id for ending in endings])
     executions = store.executions.lock(connection, [ending.execution_id for ending in endings])
     shares = store.executions.lock_shares(
-        connection, {(e.workflow_id, e.step_name) for e in executions.values() if e.share}
+        connection, {e.workflow_id for e in executions.values() if e.share}
     )
     decided: list[Change | None] = [
         _decide_one(ending, workflows, executions, shares, now) for ending in endings

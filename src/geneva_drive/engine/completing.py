@@ -26,6 +26,7 @@ def is_plain(ending: Ending) -> bool:
         and isinstance(ending.outcome, Returned)
         and ending.outcome.result is None
         and ending.position is None
+        and ending.seen[1].share is None
         and ending.seen[0].requested is None
     )
 

@@ -68,8 +68,9 @@ def decide(
         return honour_request(change)
     change = honour_request(settle(change, outcome, siblings))
     if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
+        own = [move for move in change.executions if move.record.id == execution.id]
         asked = close(siblings, Outcome.CANCELED_BY_OPERATOR)
-        return replace(change, executions=(*change.executions, *asked))
+        return replace(change, executions=(*own, *asked))
     return change
 
 

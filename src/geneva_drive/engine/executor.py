@@ -164,7 +164,7 @@ class Run:
         except Interrupted as interrupted:
             return self._suspended(interrupted)
         except DividedLoop as division:
-            return Divided(division.after, division.borders)
+            return self._divided(division)
         except FlowControl as signal:
             return of_signal(signal)
         except BodyTimedOut:
@@ -239,6 +239,15 @@ class Run:
         except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
             return Failed(error)
         return Suspended(interrupted.by, interrupted.wait)
+
+    def _divided(self, division: DividedLoop) -> StepOutcome | Failed:
+        limit = self._environment.settings.max_cursor_size
+        try:
+            for border in division.borders:
+                serialization.dump_cursor(border, limit)
+        except InvalidInput as error:
+            return Failed(error)
+        return Divided(division.after, division.borders)
 
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
         if self.loop is None:

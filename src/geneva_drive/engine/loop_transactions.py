@@ -38,13 +38,9 @@ class LoopTransaction:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            engine = self._database.engine
-            connection = stack.enter_context(engine.connect())
-            self._connection = connection.execution_options(**{WRITES_OPTION: True})
             # What the items of a chunk were read as must not be read again after each commit.
-            self.session = StepSession(self._connection, expire_on_commit=False)
+            self.session = StepSession(self._database.engine, expire_on_commit=False)
             stack.callback(self.session.close)
-            self._joined = stack.enter_context(self._database.joining(self._connection))
             stack.callback(self._roll_back)
             self._begin()
             self._leaving = stack.pop_all()
@@ -68,19 +64,21 @@ class LoopTransaction:
             self._of_item.commit()
             self._of_item = None
         self.session.flush()
-        transaction_mark.find(self._connection, self._database)
-        return self._connection
+        connection = self.session.connection()
+        transaction_mark.find(connection, self._database)
+        return connection
 
     def commit(self) -> None:
+        joined = self._joined
         Session.commit(self.session)
         self._release()
-        to_tell, self._joined.to_tell[:] = list(self._joined.to_tell), []
-        for tell in to_tell:
+        for tell in joined.to_tell:
             tell()
 
     def save(self, place: Place) -> Interruption | None:
         checkpoint = self._loop.checkpoint_at(place)
         connection = self.connection
+        self._loop.lock_for_skipped(connection)
         after = self._loop.saved_iterations
         while not self._store.checkpoints.save(connection, checkpoint, after=after):
             stop = self._loop.why_not(connection, checkpoint)
@@ -122,8 +120,11 @@ class LoopTransaction:
         if self._is_open:
             return
         with ExitStack() as stack:
+            # The writer's place before a connection, as everywhere: a pool may be small.
             stack.enter_context(self._database.dialect.writing())
-            transaction_mark.leave(self.session.connection())
+            connection = self.session.connection(execution_options={WRITES_OPTION: True})
+            self._joined = stack.enter_context(self._database.joining(connection))
+            transaction_mark.leave(connection)
             self._held = stack.pop_all()
         self._is_open = True
 

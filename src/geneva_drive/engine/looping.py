@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import serialization
 from geneva_drive.definition.definition import Node
@@ -19,7 +21,7 @@ from geneva_drive.engine.outcome import ErrorDetails
 from geneva_drive.engine.position import Position, SkippedItem
 from geneva_drive.engine.rows import skipped_values
 from geneva_drive.engine.shares import Share
-from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
+from geneva_drive.errors import DatabaseBusy, InvalidInput, InvalidStateError, StorageError
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
 from geneva_drive.iteration.course import Course, Partition, Place, Query
 from geneva_drive.iteration.interrupted import Interrupted
@@ -30,7 +32,10 @@ from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.checkpoints import Checkpoint
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
+logger = logging.getLogger(__name__)
+
 _FIRST_REST, _LONGEST_REST = 0.05, 2.0
+_MOST_BUSY = 2  # tries, each of which waits for as long as the database's own patience
 _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
@@ -147,7 +152,9 @@ class Loop:
         )
 
     def save(self, place: Place) -> Interruption | None:
-        if self._environment.store.database.open_writes:
+        open_writes = self._environment.store.database.open_writes
+        if open_writes:
+            open_writes.roll_back()
             self.return_to_saved()
             raise UncommittedWork(self.course.name)
         checkpoint = self.checkpoint_at(place)
@@ -204,7 +211,7 @@ class Loop:
     def passes_over(self, error: Exception) -> bool:
         """Leave an item behind on which the body failed, if that is the step's policy."""
         item = self.course.item
-        if not self._iteration.skips_item_errors or item is None:
+        if not self._iteration.skips_item_errors or item is None or self._may_pass(error):
             return False
         most, place = self._iteration.max_item_errors, self.course.place
         if most is not None and place.errors >= most:
@@ -225,15 +232,27 @@ class Loop:
         self.course.pass_over()
         return True
 
+    def _may_pass(self, error: Exception) -> bool:
+        """Say whether it is the database's state that is to blame, and not the item."""
+        database = self._environment.store.database
+        return isinstance(error, DBAPIError) and (
+            database.is_transient(error) or database.is_unreachable(error)
+        )
+
     def _save(self, checkpoint: Checkpoint) -> Interruption | None:
         """Save a position, however long the database is away: that is no fault of the step."""
-        rest = _FIRST_REST
+        rest, busy = _FIRST_REST, 0
         while True:
             try:
                 return self._try_to_save(checkpoint)
-            except StorageError:
+            except StorageError as error:
                 if self._breaks.should_stop():
                     raise Interrupted(Interruption.SHUTDOWN) from None
+                # A lock that is held so long may be held by the body itself, in another engine.
+                busy += isinstance(error, DatabaseBusy)
+                if busy == _MOST_BUSY:
+                    raise
+                logger.warning("A checkpoint of step %r waits: %s", self.course.name, error)
             time.sleep(rest)
             rest = min(rest * 2, _LONGEST_REST)
 
@@ -274,6 +293,11 @@ class Loop:
         if standing.completed_iterations != self.saved_iterations:
             raise PositionMoved
 
+    def lock_for_skipped(self, connection: Connection) -> None:
+        """Lock the workflow, which the rows of skipped items refer to, before its execution."""
+        if self._skipped:
+            self._environment.store.workflows.lock(connection, [self._workflow.id])
+
     def skipped_rows(self) -> list[dict[str, Any]]:
         """Put the items that were skipped since the last checkpoint into columns."""
         return list(skipped_values(self._execution, self._skipped))
@@ -286,6 +310,7 @@ class Loop:
                 place.cursor, place.has_cursor = serialization.load(saved.cursor), True
             place.completed, place.errors = saved.completed_iterations, saved.item_errors
         self.course.place = place
+        self._skipped.clear()
 
     def restart_from(self, execution: ExecutionRecord) -> None:
         """Go back to what is saved, as what came after was rolled back."""
@@ -303,6 +328,7 @@ class Loop:
         store = self._environment.store
 
         def save(connection: Connection) -> bool:
+            self.lock_for_skipped(connection)
             if not store.checkpoints.save(connection, checkpoint):
                 return False
             store.checkpoints.append(connection, self.skipped_rows())

@@ -33,7 +33,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.engine.position import Position
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
-from geneva_drive.errors import ClaimLost
+from geneva_drive.errors import ClaimLost, InvalidInput
 from geneva_drive.storage.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
@@ -259,9 +259,14 @@ def _run_loop(
         if isinstance(outcome, Suspended | Reattempted) and not loop.course.is_between_items:
             # In the midst of an item: what is written of it would be written again.
             raise _RollBack(outcome)
+        try:
+            is_over = isinstance(outcome, Returned | Skipped | Finished)
+            position = loop.last_position() if is_over else loop.position()
+        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
+            raise _RollBack(Failed(error)) from error
         chaining = may_chain()
         ended_loop = replace(
-            ending(claimed, outcome, may_chain=chaining is not None, position=loop.position()),
+            ending(claimed, outcome, may_chain=chaining is not None, position=position),
             saved_iterations=loop.saved_iterations,
         )
         applied = _apply(transaction.connection, environment, ended_loop, chaining)

@@ -87,7 +87,7 @@ def standing(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
     whole = [record for record in records if record.share is None]
     if not whole:
         return []
-    latest = max(whole, key=lambda record: record.attempt_number)
+    latest = max(whole, key=lambda record: (record.created_at, record.attempt_number))
     shares = {
         record.node_id: record
         for record in sorted(records, key=lambda record: record.attempt_number)

@@ -30,8 +30,13 @@ class Subject:
         tried = [one for one in self.attempts if one.node_id in names and one.share is None]
         return max(tried, key=lambda one: one.created_at, default=None)
 
-    def again(self, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
-        """Plan further attempts at a step, from where its loop stood, or those of its shares."""
+    def again(
+        self, definition: Definition, node: Node, *, for_active: bool = False
+    ) -> tuple[NewExecution, ...]:
+        """Plan further attempts at a step, from where its loop stood, or those of its shares.
+
+        `for_active` also for shares that are active, as they are canceled.
+        """
         planned = scheduled(definition, self.workflow, node, self.now)
         unfinished = self.unfinished_shares(node)
         if not unfinished:
@@ -39,7 +44,7 @@ class Subject:
         return tuple(
             replace(planned, position=Position.of(one), share=one.share, node_id=one.node_id)
             for one in unfinished
-            if one.state not in ACTIVE_STEP_STATES
+            if for_active or one.state not in ACTIVE_STEP_STATES
         )
 
     def unfinished_shares(self, node: Node) -> list[ExecutionRecord]:

@@ -78,8 +78,8 @@ class AsyncIterableStep:
         if not isinstance(iterable, AsyncIterable):
             # One call for each, or the type checker finds no form that takes a bool.
             if with_cursors:
-                return _awaited(self._step.iterate_over(iterable, with_cursors=True))
-            return _awaited(self._step.iterate_over(iterable))
+                return _awaited(lambda: self._step.iterate_over(iterable, with_cursors=True))
+            return _awaited(lambda: self._step.iterate_over(iterable))
         self._course.refuse_partitions("what is awaited")
         if with_cursors:
             return self._through(async_sources.given_pairs(iterable))
@@ -88,13 +88,15 @@ class AsyncIterableStep:
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000
     ) -> AsyncIterator[Any]:
-        return _awaited(self._step.iterate_over_records(query, cursor, chunk))
+        return _awaited(lambda: self._step.iterate_over_records(query, cursor, chunk))
 
     def iterate_over_record_batches(
         self, query: Any, *, batch_size: int, cursor: Any = "id"
     ) -> AsyncIterator[RecordBatch]:
         return _awaited(
-            self._step.iterate_over_record_batches(query, batch_size=batch_size, cursor=cursor)
+            lambda: self._step.iterate_over_record_batches(
+                query, batch_size=batch_size, cursor=cursor
+            )
         )
 
     def iterate_over_pages(self, fetch: Callable[[Token], Awaitable[Page[T]]]) -> AsyncIterator[T]:
@@ -104,10 +106,10 @@ class AsyncIterableStep:
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
     ) -> AsyncIterator[dict[str | None, Any]]:
-        return _awaited(self._step.iterate_over_csv(path, encoding=encoding, **csv_options))
+        return _awaited(lambda: self._step.iterate_over_csv(path, encoding=encoding, **csv_options))
 
     def nested(self, outer: Pairs[T], inner: Callable[[T], Pairs[U]]) -> AsyncIterator[tuple[T, U]]:
-        return _awaited(self._step.nested(outer, inner))
+        return _awaited(lambda: self._step.nested(outer, inner))
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
         return self._step.progress(total)
@@ -129,7 +131,8 @@ class AsyncIterableStep:
         return f"<AsyncIterableStep {self.description}>"
 
 
-async def _awaited(loop: Iterator[T]) -> AsyncIterator[T]:
+async def _awaited(begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
+    loop = await asyncio.to_thread(begin)
     while True:
         item = await asyncio.to_thread(next, loop, _END)
         if item is _END:

@@ -22,7 +22,7 @@ def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tup
     start = index_of(cursor)
     if _is_indexed(iterable):
         return _from_index(iterable, start, sys.maxsize if until is None else index_of(until))
-    return _passing_over(iterable, start)
+    return _passing_over(iterable, start, None if until is None else index_of(until))
 
 
 def given_pairs(pairs: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
@@ -82,5 +82,5 @@ def _from_index(items: Any, index: int, until: int) -> Iterator[tuple[Any, int]]
         yield item, index
 
 
-def _passing_over(iterable: Iterable[T], start: int) -> Iterator[tuple[T, int]]:
-    return ((item, index) for index, item in enumerate(islice(iterable, start, None), start + 1))
+def _passing_over(iterable: Iterable[T], start: int, until: int | None) -> Iterator[tuple[T, int]]:
+    return ((item, index) for index, item in enumerate(islice(iterable, start, until), start + 1))

@@ -135,21 +135,26 @@ class Executions:
         return list(self._by_id(connection, query).values())
 
     def lock_shares(
-        self, connection: Connection, steps: Iterable[tuple[Key, str]]
+        self, connection: Connection, workflow_ids: Iterable[Key]
     ) -> list[ExecutionRecord]:
-        """Lock the partitions of steps, whose workflows are locked; give the latest of each."""
-        wanted = sorted(steps)
+        """Lock the latest attempts at partitions of steps, whose workflows are locked."""
+        wanted = sorted(set(workflow_ids))
         if not wanted:
             return []
         c = self._table.c
-        query = (
-            select(self._table)
-            .where(tuple_(c.workflow_id, c.step_name).in_(wanted), c.share.is_not(None))
-            .order_by(c.id)
+        latest = (
+            select(c.workflow_id, c.node_id, func.max(c.attempt_number).label("attempt_number"))
+            .where(c.workflow_id.in_(wanted), c.share.is_not(None))
+            .group_by(c.workflow_id, c.node_id)
+            .subquery()
         )
-        records = self._by_id(connection, self._dialect.lock(query)).values()
-        by_attempt = sorted(records, key=lambda one: one.attempt_number)
-        return list({(one.workflow_id, one.node_id): one for one in by_attempt}.values())
+        query = select(c.id).join(
+            latest,
+            (c.workflow_id == latest.c.workflow_id)
+            & (c.node_id == latest.c.node_id)
+            & (c.attempt_number == latest.c.attempt_number),
+        )
+        return list(self.lock(connection, connection.scalars(query)).values())
 
     def kept_result(
         self, connection: Connection, workflow_id: Key, names: Sequence[str]

@@ -118,7 +118,8 @@ class KeptDriver:
 
     def close(self) -> None:
         with self._lock:
-            self._drop()
+            if self._owner == os.getpid():
+                self._drop()
 
     def _open_anew(self, now: float) -> None:
         if self._owner != os.getpid():

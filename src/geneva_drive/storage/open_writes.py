@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,7 +11,14 @@ from weakref import WeakSet
 
 from sqlalchemy import Connection, Engine, event
 
-from geneva_drive.storage.dialects.sqlite import READS, WRITES_OPTION
+from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
+
+_WRITES = re.compile(
+    r"(\s|--[^\n]*\n|/\*.*?\*/)*"
+    r"(INSERT|UPDATE|DELETE|REPLACE|MERGE|CALL|COPY|LOAD|CREATE|ALTER|DROP|TRUNCATE"
+    r"|WITH\b(?=.*\b(INSERT|UPDATE|DELETE|MERGE)\b))\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class OpenWrites:
@@ -39,6 +47,11 @@ class OpenWrites:
         finally:
             self._watched.reset(token)
 
+    def roll_back(self) -> None:
+        """Undo what is open: its session may be kept alive, and with it a lock, by a traceback."""
+        for connection in list(self._watched.get() or ()):
+            connection.rollback()
+
     def __bool__(self) -> bool:
         return bool(self._watched.get())
 
@@ -48,7 +61,7 @@ class OpenWrites:
             return
         options = connection.get_execution_options()
         is_ours = WRITES_OPTION in options or options.get("isolation_level") == "AUTOCOMMIT"
-        if not is_ours and READS.match(statement) is None:
+        if not is_ours and _WRITES.match(statement):
             watched.add(connection)
 
     def _forget(self, connection: Connection) -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
 from geneva_drive.storage.checkpoints import Checkpoint, Checkpoints
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.dialects.sqlite_values import plain
@@ -32,7 +35,8 @@ class Saving:
         self._checkpoints = checkpoints
         dialect = database.engine.dialect
         self._execute = _WAYS.get(dialect.driver)
-        self._driver_error = dialect.loaded_dbapi.Error
+        # Of the driver's own, and of SQLAlchemy when it opens the connection.
+        self._refusals = (dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
         self._is_plain = dialect.name == "postgresql"  # its driver takes every value as it is
         place = "?" if dialect.name == "sqlite" else "%s"
         quote = "`" if dialect.name in MYSQL_NAMES else '"'
@@ -55,7 +59,7 @@ class Saving:
             try:
                 if self._save_past_sqlalchemy(self._execute, positions):
                     return [True] * len(positions)
-            except self._driver_error:
+            except self._refusals:
                 # Whatever it was, the general way says it in words that callers know. What was
                 # saved is saved again, to the same effect.
                 pass
@@ -69,7 +73,7 @@ class Saving:
             rows = (self._row(position),)
             if self._database.by_driver(self._execute, self._statement, rows) == 1:
                 return True
-        except self._driver_error:
+        except self._refusals:
             pass  # as above
         return self._save_by_sqlalchemy(position)
 

@@ -1,0 +1,44 @@
+"""A database that is away while a loop runs is nobody's failure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+import geneva_drive as gd
+from geneva_drive.testing import speedrun
+
+
+@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+def test_a_loop_waits_for_a_database_that_is_away(geneva: gd.Drive) -> None:
+    refused: list[int] = []
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(5)):
+                if number == 2:
+                    _go_away(geneva, refused)
+
+    workflow = speedrun(Import.create())
+
+    [execution] = workflow.step_executions
+    assert (execution.state, execution.completed_iterations) == ("completed", 5)
+    assert len(refused) >= 3
+
+
+def _go_away(drive: gd.Drive, refused: list[int]) -> None:
+    """Lose all connections, and refuse the next few."""
+    driver: Any = drive.engine.dialect.dbapi
+    answers = {"postgresql": ("connection refused",), "mysql": (2003, "Can't connect to server")}
+
+    @event.listens_for(drive.engine, "do_connect")
+    def refuse(*_: Any) -> None:
+        if len(refused) < 12:
+            refused.append(1)
+            raise driver.OperationalError(*answers[drive.engine.dialect.name])
+
+    drive.store.database.close()
+    drive.engine.dispose()
