@@ -31,9 +31,9 @@ def test_a_loop_rests_while_the_condition_holds_and_then_goes_on(
     assert places(workflow) == [("suspended", "throttled", 2, 2)]
     assert timedelta(seconds=50) < wait_of(geneva, workflow) <= timedelta(seconds=60)
 
-    geneva_clock.advance(timedelta(seconds=59))
+    geneva_clock.advance(timedelta(seconds=30))
     assert drain(geneva) == 0
-    geneva_clock.advance(timedelta(seconds=2))
+    geneva_clock.advance(timedelta(seconds=31))
     drain(geneva)
     assert done == [0, 1]
 

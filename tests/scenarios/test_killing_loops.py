@@ -95,6 +95,8 @@ class Victims:
         return len(moves) == 2 and min(moves) > 0 and max(moves) >= aim
 
 
+# Fifty processes of their own, beside all other tests.
+@pytest.mark.timeout(400)
 def test_fifty_workers_are_killed_in_their_loops_and_each_record_is_done_as_often_as_promised(
     geneva: gd.Drive,
     loops: ModuleType,
