@@ -6,7 +6,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 # Tests wait on databases more than they compute, so more processes than cores pay off.
-PYTEST := $(BIN)/python -m pytest -n 8 --dist worksteal
+PYTEST := $(BIN)/python -m pytest --dist worksteal
+MANY := -n 8
+# Scenarios start processes of their own and count on short leases: few at once, and by themselves.
+FEW := -n 3
 
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,10 +18,11 @@ demo: .venv/.package  ## Run the demonstration: a durable workflow that survives
 	@$(BIN)/geneva demo
 
 test: .venv/.dev  ## Run every test on SQLite, PostgreSQL and MySQL
-	@$(PYTEST)
+	@$(PYTEST) $(MANY) -m "not scenario"
+	@$(PYTEST) $(FEW) -m scenario
 
 quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in under a minute
-	@GENEVA_TEST_DATABASES=sqlite $(PYTEST) -m "not scenario"
+	@GENEVA_TEST_DATABASES=sqlite $(PYTEST) $(MANY) -m "not scenario"
 
 check: .venv/.dev  ## Check format, lint, types and the order of the rooms
 	@$(BIN)/ruff format --check

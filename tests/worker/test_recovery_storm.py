@@ -110,6 +110,7 @@ def test_a_worker_that_was_given_up_leaves_the_others_a_lease_as_well(
     assert _beat_through(heartbeat, seconds, 6) == [False, False, False, False, False, True]
 
 
+@pytest.mark.scenario  # its leases are short, and the machine must not be busy with all others
 def test_workers_that_were_all_out_of_reach_keep_their_work(
     geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
