@@ -141,6 +141,9 @@ def test_shares_run_at_the_same_time(geneva: gd.Drive) -> None:
     with geneva.worker(concurrency=3):
         wait_until(lambda: workflow.reload().state == "finished", "all shares have met")
 
+    assert not together.broken
+    assert [e.completed_iterations for e in workflow.step_executions] == [0, 1, 1, 1]
+
 
 def test_a_worker_that_dies_loses_nothing_of_its_share(geneva: gd.Drive) -> None:
     seen: list[int] = []
