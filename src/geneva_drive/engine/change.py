@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from geneva_drive.definition.definition import Definition, Node
@@ -95,6 +96,54 @@ class Change:
     dead_letter: DeadLetterReason | None = None
     audit: AuditEntry | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
+
+
+_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED)
+
+
+def as_it_is(record: WorkflowRecord) -> WorkflowMove:
+    """Plan a workflow's row as it is."""
+    return WorkflowMove(
+        state=record.state,
+        next_step_name=record.next_step_name,
+        previous_step_name=record.previous_step_name,
+        requested=record.requested,
+        requested_reason=record.requested_reason,
+        paused_reason=record.paused_reason,
+        paused_step_name=record.paused_step_name,
+    )
+
+
+def holding(change: Change, workflow: WorkflowMove) -> Change:
+    """Keep what would go on by a change out of every worker's reach."""
+    return replace(
+        change,
+        workflow=workflow,
+        executions=tuple(
+            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
+            if move.state in _GOES_ON
+            else move
+            for move in change.executions
+        ),
+        schedule=tuple(replace(new, stop=Request.PAUSE) for new in change.schedule),
+    )
+
+
+def ending_by_operator(moves: Iterable[ExecutionMove]) -> tuple[ExecutionMove, ...]:
+    """Cancel what would go on."""
+    return tuple(
+        replace(
+            move,
+            state=StepState.CANCELED,
+            outcome=Outcome.CANCELED_BY_OPERATOR,
+            claimable=False,
+            wakes_at=None,
+            limit_key=None,
+        )
+        if move.state in _GOES_ON
+        else move
+        for move in moves
+    )
 
 
 def scheduled(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from geneva_drive.engine.change import Change, WorkflowMove
+from geneva_drive.engine.change import Change, WorkflowMove, ending_by_operator, holding
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
-
-_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED)
 
 
 def honour_request(change: Change) -> Change:
@@ -24,24 +22,15 @@ def honour_request(change: Change) -> Change:
 
 
 def _pause(change: Change) -> Change:
-    return replace(
-        change,
-        workflow=replace(
-            change.workflow,
-            state=WorkflowState.PAUSED,
-            requested=None,
-            requested_reason=None,
-            paused_reason=change.record.requested_reason,
-            paused_step_name=change.workflow.next_step_name,
-        ),
-        executions=tuple(
-            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
-            if move.state in _GOES_ON
-            else move
-            for move in change.executions
-        ),
-        schedule=tuple(replace(new, stop=Request.PAUSE) for new in change.schedule),
+    paused = replace(
+        change.workflow,
+        state=WorkflowState.PAUSED,
+        requested=None,
+        requested_reason=None,
+        paused_reason=change.record.requested_reason,
+        paused_step_name=change.workflow.next_step_name,
     )
+    return holding(change, paused)
 
 
 def _cancel(change: Change) -> Change:
@@ -52,19 +41,7 @@ def _cancel(change: Change) -> Change:
             next_step_name=None,
             previous_step_name=change.workflow.previous_step_name,
         ),
-        executions=tuple(
-            replace(
-                move,
-                state=StepState.CANCELED,
-                outcome=Outcome.CANCELED_BY_OPERATOR,
-                claimable=False,
-                wakes_at=None,
-                limit_key=None,
-            )
-            if move.state in _GOES_ON
-            else move
-            for move in change.executions
-        ),
+        executions=ending_by_operator(change.executions),
         schedule=tuple(
             replace(new, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
             for new in change.schedule

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from geneva_drive import serialization
-from geneva_drive.engine.change import Change, ExecutionMove, NewExecution, WorkflowMove
+from geneva_drive.engine.change import (
+    Change,
+    ExecutionMove,
+    NewExecution,
+    as_it_is,
+    ending_by_operator,
+    holding,
+)
 from geneva_drive.engine.outcome import Finished, StepOutcome
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -17,7 +24,7 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord
 
 _WAITS = (StepState.SCHEDULED, StepState.SUSPENDED)
 
@@ -125,18 +132,6 @@ def hold(records: Sequence[ExecutionRecord], request: Request) -> tuple[Executio
     )
 
 
-def as_it_is(workflow: WorkflowRecord) -> WorkflowMove:
-    return WorkflowMove(
-        state=workflow.state,
-        next_step_name=workflow.next_step_name,
-        previous_step_name=workflow.previous_step_name,
-        requested=workflow.requested,
-        requested_reason=workflow.requested_reason,
-        paused_reason=workflow.paused_reason,
-        paused_step_name=workflow.paused_step_name,
-    )
-
-
 def close(records: Sequence[ExecutionRecord], outcome: Outcome | None) -> tuple[ExecutionMove, ...]:
     """Cancel what waits, and ask what runs to stop."""
     waiting = [record for record in records if record.state in _WAITS]
@@ -162,19 +157,7 @@ def _end_after(change: Change) -> Change:
     return Change(
         record=change.record,
         workflow=as_it_is(change.record),
-        executions=tuple(
-            replace(
-                move,
-                state=StepState.CANCELED,
-                outcome=Outcome.CANCELED_BY_OPERATOR,
-                claimable=False,
-                wakes_at=None,
-                limit_key=None,
-            )
-            if move.state in _WAITS
-            else move
-            for move in change.executions
-        ),
+        executions=ending_by_operator(change.executions),
     )
 
 
@@ -190,14 +173,4 @@ def _stay_paused(change: Change) -> Change:
             next_step_name=moved.next_step_name,
             previous_step_name=moved.previous_step_name,
         )
-    return replace(
-        change,
-        workflow=moved,
-        executions=tuple(
-            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
-            if move.state in _WAITS
-            else move
-            for move in change.executions
-        ),
-        schedule=tuple(replace(new, stop=Request.PAUSE) for new in change.schedule),
-    )
+    return holding(change, moved)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.engine.change import NewExecution, WorkflowMove, scheduled
+from geneva_drive.engine.change import NewExecution, WorkflowMove, as_it_is, scheduled
 from geneva_drive.engine.position import Position, carried_over
 from geneva_drive.engine.shares import Share
 from geneva_drive.errors import InvalidStateError
@@ -73,14 +73,4 @@ class Subject:
 
     def stays(self, **values: Any) -> WorkflowMove:
         """Plan the workflow's row as it is, but for `values`."""
-        record = self.workflow
-        kept = WorkflowMove(
-            state=record.state,
-            next_step_name=record.next_step_name,
-            previous_step_name=record.previous_step_name,
-            requested=record.requested,
-            requested_reason=record.requested_reason,
-            paused_reason=record.paused_reason,
-            paused_step_name=record.paused_step_name,
-        )
-        return replace(kept, **values)
+        return replace(as_it_is(self.workflow), **values)
