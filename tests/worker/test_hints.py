@@ -310,6 +310,34 @@ def test_a_drives_own_notices_wake_its_workers_no_second_time(
     assert len(rings) == 2
 
 
+def test_what_a_loop_saves_wakes_no_worker_of_its_process(
+    database: str, geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    if database != "sqlite":
+        pytest.skip("Elsewhere nothing is sent when a loop saves its position.")
+    drive, by_driver = make_drive(), geneva.store.database.by_driver
+    rings: list[float] = []
+    looks: list[str] = []
+    watch = geneva.environment.wakeups.hints.watch(lambda: rings.append(time.monotonic()))
+    assert watch is not None
+    thread = threading.Thread(target=watch.run, daemon=True)
+    thread.start()
+    wait_until(lambda: len(rings) == 1, "it looks")
+    by_driver(lambda saving: saving.set_trace_callback(looks.append))
+
+    by_driver(lambda saving: saving.execute("PRAGMA user_version = 7"))
+    seen = len(looks)
+    wait_until(lambda: len(looks) >= seen + 2, "it looked again")
+    rings_of_own = len(rings)
+    Task.using(drive).create()
+    wait_until(lambda: len(rings) > 1, "the other's commit is heard of")
+    watch.stop()
+    thread.join(TIME_LIMIT)
+    watch.close()
+
+    assert rings_of_own == 1
+
+
 def test_all_of_many_run_although_few_notices_are_sent(
     postgresql: str,
     geneva: gd.Drive,

@@ -93,8 +93,7 @@ class Drive:
     def _hints(self) -> Hints:
         if not self.settings.notify:
             return Hints()
-        database, channel = self._database, f"{self.settings.table_prefix}due"
-        return database.dialect.hints(database.engine, channel, database.write_at_once)
+        return self._database.hints(f"{self.settings.table_prefix}due")
 
     @property
     def store(self) -> Store:

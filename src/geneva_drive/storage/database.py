@@ -26,6 +26,7 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage import connecting, dialects
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
+from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.keeping import KeptConnections, KeptDriver
 from geneva_drive.storage.open_writes import OpenWrites
 
@@ -65,6 +66,11 @@ class Database:
         self._driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction that a step's body or a caller's session has open on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
+
+    def hints(self, channel: str) -> Hints:
+        """Give the way in which this process and others tell one another what may be due."""
+        saving = self._driver if self.owns_engine else None
+        return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
 
     @property
     def url(self) -> str:
@@ -171,8 +177,8 @@ class Database:
 
         What it raises are the driver's own errors.
         """
-        with self.dialect.writing_alone, self._driver:
-            return work(self._driver.connection, *arguments)
+        with self.dialect.writing_alone, self._driver as driver:
+            return work(driver, *arguments)
 
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -205,35 +206,53 @@ def _wait(selector: selectors.BaseSelector, longest: timedelta) -> list[Any]:
 
 
 class Counter(Hints):
-    """SQLite's counter of changes made by other connections, in this process and others."""
+    """SQLite's counter of changes made by other connections, in this process and others.
+
+    Asked on the connection that saves the positions of loops, if one is kept for that: nobody is to
+    be woken after each item of a loop.
+    """
 
     are_heard = True
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, saving: AbstractContextManager[Any] | None) -> None:
         self._engine = engine
+        self._saving = saving
 
     def watch(self, ring: Callable[[], None]) -> Watch:
-        return _Counting(self._engine, ring)
+        return _Counting(self._engine, self._saving, ring)
 
 
 class _Counting:
-    def __init__(self, engine: Engine, ring: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        saving: AbstractContextManager[Any] | None,
+        ring: Callable[[], None],
+    ) -> None:
         self._engine = engine
+        self._saving = saving
         self._ring = ring
         self._stopping = threading.Event()
 
     def run(self) -> None:
+        if self._saving is not None:
+            self._ask_on(self._saving)
+            return
         with self._engine.connect() as connection:
-            driver = _taken_out(connection)
-            seen = None
-            changed_at = time.monotonic()
-            while not self._stopping.is_set():
-                count = driver.execute("PRAGMA data_version").fetchone()[0]
-                if count != seen:
-                    seen, changed_at = count, time.monotonic()
-                    self._ring()
-                is_lively = time.monotonic() - changed_at < _LIVELY_FOR
-                self._stopping.wait(_LIVELY if is_lively else _QUIET)
+            self._ask_on(nullcontext(_taken_out(connection)))
+
+    def _ask_on(self, asked: AbstractContextManager[Any]) -> None:
+        seen = None
+        changed_at = time.monotonic()
+        while not self._stopping.is_set():
+            with asked as driver:
+                # With whom was asked: another connection, opened meanwhile, counts by itself.
+                count = driver, driver.execute("PRAGMA data_version").fetchone()[0]
+            if count != seen:
+                seen, changed_at = count, time.monotonic()
+                self._ring()
+            is_lively = time.monotonic() - changed_at < _LIVELY_FOR
+            self._stopping.wait(_LIVELY if is_lively else _QUIET)
 
     def stop(self) -> None:
         self._stopping.set()

@@ -87,20 +87,21 @@ class KeptDriver:
         self._parents: list[Connection | None] = []
         self._used_at = 0.0
         self._owner = os.getpid()
-        self.connection: Any = None
+        self._driver: Any = None
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         self._lock.acquire()
         now = time.monotonic()
         is_fresh = now - self._used_at < _FRESH_SECONDS and self._owner == os.getpid()
         if is_fresh and self._kept is not None:
             self._used_at = now
-            return
+            return self._driver
         try:
             self._open_anew(now)
         except BaseException:
             self._lock.release()
             raise
+        return self._driver
 
     def __exit__(
         self,
@@ -128,10 +129,10 @@ class KeptDriver:
             self._kept, self._owner = None, os.getpid()
         self._drop()
         self._kept = self._open()
-        self.connection = self._kept.connection.driver_connection
+        self._driver = self._kept.connection.driver_connection
         self._used_at = now
 
     def _drop(self) -> None:
-        kept, self._kept, self.connection = self._kept, None, None
+        kept, self._kept, self._driver = self._kept, None, None
         if kept is not None:
             kept.close()

@@ -114,8 +114,17 @@ class Dialect:
         """Insert a workflow and its first execution; None if an index refuses the workflow."""
         return starting.without_returning(connection, tables, workflow, execution)
 
-    def hints(self, engine: Engine, channel: str, write: Write) -> Hints:  # noqa: ARG002 - the dialects use it
-        """Give the way in which processes tell one another that something may be due."""
+    def hints(
+        self,
+        engine: Engine,  # noqa: ARG002 - the dialects use it
+        channel: str,  # noqa: ARG002
+        write: Write,  # noqa: ARG002
+        saving: AbstractContextManager[Any] | None,  # noqa: ARG002
+    ) -> Hints:
+        """Give the way in which processes tell one another that something may be due.
+
+        `saving` is entered for the connection that is kept to save positions on.
+        """
         return Hints()
 
     def complete(

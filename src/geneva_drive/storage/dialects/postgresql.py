@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -71,7 +72,13 @@ class PostgreSQL(Dialect):
     ) -> Started | None:
         return starting.in_one_statement(connection, tables, workflow, execution, notice)
 
-    def hints(self, engine: Engine, channel: str, write: Write) -> Hints:
+    def hints(
+        self,
+        engine: Engine,
+        channel: str,
+        write: Write,
+        saving: AbstractContextManager[Any] | None,  # noqa: ARG002 - asked on SQLite
+    ) -> Hints:
         # Other drivers, on a user's own engine, have other ways to hear a notice.
         return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
 

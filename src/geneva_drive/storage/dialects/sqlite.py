@@ -124,8 +124,14 @@ class SQLite(Dialect):
     ) -> Started | None:
         return starting.on_sqlite(connection, tables, workflow, execution)
 
-    def hints(self, engine: Engine, channel: str, write: Write) -> Hints:  # noqa: ARG002 - nobody sends anything here
-        return Counter(engine)
+    def hints(
+        self,
+        engine: Engine,
+        channel: str,  # noqa: ARG002 - nobody sends anything here
+        write: Write,  # noqa: ARG002
+        saving: AbstractContextManager[Any] | None,
+    ) -> Hints:
+        return Counter(engine, saving)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch
