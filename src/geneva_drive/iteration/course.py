@@ -148,7 +148,8 @@ class Course:
             )
 
     def begin_item(self, item: Any, after: Any) -> None:
-        self._check_limit(self.place.completed + 1)
+        if self._iteration_limit is not None:
+            self._check_limit(self._iteration_limit)
         if self._throttles:
             self.is_between_items = True
             for condition, backoff in self._throttles:
@@ -162,8 +163,9 @@ class Course:
         """Move on: an item is done, and the cursor is behind it."""
         self._has_begun = True
         self.ledger.item_ends()
+        if self._iteration_limit is not None:
+            self._check_limit(self._iteration_limit)
         place = self.place
-        self._check_limit(place.completed + 1)
         place.cursor = cursor
         place.has_cursor = True
         place.completed += 1
@@ -194,7 +196,8 @@ class Course:
             raise Interrupted(reached)
 
     def skip_to(self, cursor: Any, wait: timedelta) -> None:
-        self._check_limit(self.place.completed + 1)
+        if self._iteration_limit is not None:
+            self._check_limit(self._iteration_limit)
         self.place.cursor = cursor
         self.place.has_cursor = True
         self.place.completed += 1
@@ -240,6 +243,6 @@ class Course:
         if condition():
             raise Interrupted(Interruption.THROTTLED, backoff)
 
-    def _check_limit(self, number: int) -> None:
-        if self._iteration_limit is not None and number > self._iteration_limit:
-            raise IterationLimitExceeded(self.name, self._iteration_limit)
+    def _check_limit(self, limit: int) -> None:
+        if self.place.completed >= limit:
+            raise IterationLimitExceeded(self.name, limit)

@@ -9,6 +9,7 @@ import weakref
 from sqlalchemy import Engine
 from sqlalchemy.pool import Pool
 
+generation = 0  # of this process: one more than its parent's, once it is forked
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 # Never let go of: collecting them would talk on the parent's connections, or end them.
 _pools_of_parents: list[Pool] = []
@@ -19,6 +20,8 @@ def begin_anew_in_children(engine: Engine) -> None:
 
 
 def _begin_anew() -> None:
+    global generation
+    generation += 1
     for engine in list(_engines):
         _pools_of_parents.append(engine.pool)
         engine.dispose(close=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
+
+from geneva_drive.storage import forking
 
 _FRESH_SECONDS = 1.0  # a connection used so shortly ago is not asked whether it lives
 
@@ -34,7 +35,7 @@ class KeptConnections:
         self._lock = threading.Lock()
         self._kept: list[tuple[Connection, float]] = []
         self._parents: list[tuple[Connection, float]] = []
-        self._owner = os.getpid()
+        self._generation = forking.generation
 
     @contextmanager
     def one(self) -> Iterator[Connection]:
@@ -58,11 +59,11 @@ class KeptConnections:
 
     def _take(self) -> Connection | None:
         with self._lock:
-            if self._owner != os.getpid():
+            if self._generation != forking.generation:
                 # A forked child must not talk on its parent's connections, nor end them: they are
                 # held on to, as collecting one would send a ROLLBACK on it.
                 self._parents += self._kept
-                self._kept, self._owner = [], os.getpid()
+                self._kept, self._generation = [], forking.generation
             if not self._kept:
                 return None
             connection, used_at = self._kept.pop()
@@ -86,13 +87,13 @@ class KeptDriver:
         self._kept: Connection | None = None
         self._parents: list[Connection | None] = []
         self._used_at = 0.0
-        self._owner = os.getpid()
+        self._generation = forking.generation
         self._driver: Any = None
 
     def __enter__(self) -> Any:
         self._lock.acquire()
         now = time.monotonic()
-        is_fresh = now - self._used_at < _FRESH_SECONDS and self._owner == os.getpid()
+        is_fresh = now - self._used_at < _FRESH_SECONDS and self._generation == forking.generation
         if is_fresh and self._kept is not None:
             self._used_at = now
             return self._driver
@@ -119,14 +120,14 @@ class KeptDriver:
 
     def close(self) -> None:
         with self._lock:
-            if self._owner == os.getpid():
+            if self._generation == forking.generation:
                 self._drop()
 
     def _open_anew(self, now: float) -> None:
-        if self._owner != os.getpid():
+        if self._generation != forking.generation:
             # See above: a child neither uses nor ends its parent's connection.
             self._parents.append(self._kept)
-            self._kept, self._owner = None, os.getpid()
+            self._kept, self._generation = None, forking.generation
         self._drop()
         self._kept = self._open()
         self._driver = self._kept.connection.driver_connection
