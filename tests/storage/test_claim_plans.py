@@ -19,6 +19,7 @@ from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.storage.rows import NOW, Rows
 
+KEEPING = "geneva_drive.storage.keeping"
 TABLE = "geneva_drive_step_executions"
 ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE", "mysql": f"ANALYZE TABLE {TABLE}"}
 # Reading all there is, or sorting it, in the words of each database.
@@ -135,8 +136,8 @@ def complete_one(drive: gd.Drive) -> None:
 
 
 @pytest.fixture
-def task(geneva: gd.Drive) -> None:
-    class Task(gd.Workflow):
+def task(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
+    class Task(gd.Workflow[Any]):
         @gd.step
         def begin(self) -> None: ...
 
@@ -144,6 +145,7 @@ def task(geneva: gd.Drive) -> None:
         def end(self) -> None: ...
 
     Task.create()
+    return Task
 
 
 @pytest.mark.usefixtures("crowd", "task")
@@ -174,6 +176,61 @@ def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
         complete_one(geneva)
 
         assert scans(connection) == before
+
+
+@pytest.fixture
+def emptied(geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that the server knows to be empty; one connection is kept, and renewed at each use."""
+    if database != "postgresql":
+        pytest.skip("Only PostgreSQL keeps a plan that it made when the tables were smaller.")
+    monkeypatch.setattr(f"{KEEPING}._RENEWED_SECONDS", 0.0)
+    monkeypatch.setattr(f"{KEEPING}._FRESH_SECONDS", 600.0)
+    with geneva.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE"))
+
+
+@pytest.mark.usefixtures("emptied")
+def test_a_claims_plan_for_empty_tables_is_not_kept_as_they_grow(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    for _ in range(20):
+        claim(geneva, wish())
+    small = kept_plan(geneva, "lanes AS")
+
+    rows.crowd(doublings=14)
+
+    assert "Seq Scan" in small
+    assert "Seq Scan" not in kept_plan(geneva, "lanes AS")
+
+
+@pytest.mark.usefixtures("emptied")
+def test_a_completions_plan_for_small_tables_is_not_kept_as_they_grow(
+    geneva: gd.Drive, rows: Rows, task: type[gd.Workflow[Any]]
+) -> None:
+    for _ in range(20):
+        task.create()
+        complete_one(geneva)
+    small = kept_plan(geneva, "given AS")
+
+    rows.crowd(doublings=14)
+
+    assert "Seq Scan" in small
+    assert "Seq Scan" not in kept_plan(geneva, "given AS")
+
+
+def kept_plan(drive: gd.Drive, part: str) -> str:
+    """Show the plan that the server would use for a prepared statement, whatever its values."""
+
+    def look(connection: Connection) -> str:
+        name, count = connection.exec_driver_sql(
+            "SELECT name, cardinality(parameter_types) FROM pg_prepared_statements "
+            f"WHERE statement LIKE '%%{part}%%' AND generic_plans > 0"
+        ).one()
+        nothing = ", ".join(["NULL"] * count)
+        found = connection.exec_driver_sql(f"EXPLAIN EXECUTE {name}({nothing})")
+        return "\n".join(found.scalars())
+
+    return drive.store.write_at_once(look)
 
 
 def scans(connection: Connection) -> int:

@@ -40,7 +40,8 @@ class _Keeper:
         self._engine = engine
         self.seconds = _Seconds()
         self.opened = 0
-        self.kept = KeptConnections(self._open, most, self.seconds)
+        self.renewed: list[Connection] = []
+        self.kept = KeptConnections(self._open, most, self.renewed.append, self.seconds)
 
     def _open(self) -> Connection:
         self.opened += 1
@@ -131,6 +132,19 @@ def test_one_that_rested_for_long_is_opened_again(keeper: _Keeper) -> None:
     assert rested.closed
     assert fresh is not rested
     assert (keeper.opened, keeper.held) == (2, 1)
+
+
+def test_one_that_never_rests_is_renewed_after_each_second(keeper: _Keeper) -> None:
+    with keeper.kept.one() as first:
+        pass
+    renewed = []
+    for _ in range(5):
+        keeper.seconds.now += 0.5
+        with keeper.kept.one():
+            renewed.append(len(keeper.renewed))
+
+    assert renewed == [0, 1, 1, 2, 2]
+    assert keeper.renewed == [first, first]
 
 
 def test_one_that_died_while_it_rested_is_replaced_without_anybody_noticing(

@@ -62,7 +62,9 @@ class Database:
         self.dialect.prepare(self.engine, settings)
         self.open_writes = OpenWrites(self.engine)
         # A user's own pool may be as small as one connection: there we keep none of it.
-        self._kept = KeptConnections(self._open_kept, most=_KEPT if self.owns_engine else 0)
+        self._kept = KeptConnections(
+            self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.renew
+        )
         self._driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction that a step's body or a caller's session has open on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)

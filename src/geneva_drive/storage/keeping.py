@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -14,50 +15,65 @@ from sqlalchemy import Connection
 from geneva_drive.storage import forking
 
 _FRESH_SECONDS = 1.0  # a connection used so shortly ago is not asked whether it lives
+_RENEWED_SECONDS = 1.0  # between two times that a busy one forgets how large the tables were
+
+
+@dataclass(slots=True)
+class _Kept:
+    connection: Connection
+    renewed_at: float
+    used_at: float
 
 
 class KeptConnections:
     """Connections that wait, open, for the next one who needs one: nothing is checked out anew.
 
     Taken by one thread at a time and given back right after the statement. One in which anything
-    was raised is closed.
+    was raised is closed. What one knows of the tables, which grow, is renewed now and then.
     """
 
     def __init__(
         self,
         open_connection: Callable[[], Connection],
         most: int,
+        renew: Callable[[Connection], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._open = open_connection
         self._most = most
+        self._renew = renew
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: list[tuple[Connection, float]] = []
-        self._parents: list[tuple[Connection, float]] = []
+        self._kept: list[_Kept] = []
+        self._parents: list[_Kept] = []
         self._generation = forking.generation
 
     @contextmanager
     def one(self) -> Iterator[Connection]:
-        connection = self._take() or self._open()
+        now = self._clock()
+        kept = self._take(now) or _Kept(self._open(), renewed_at=now, used_at=now)
         try:
-            yield connection
+            if now - kept.renewed_at >= _RENEWED_SECONDS:
+                self._renew(kept.connection)
+                kept.renewed_at = now
+            yield kept.connection
         except BaseException:
-            connection.close()
+            kept.connection.close()
             raise
         with self._lock:
             if len(self._kept) < self._most:
-                self._kept.append((connection, self._clock()))
+                kept.used_at = self._clock()
+                self._kept.append(kept)
                 return
-        connection.close()
+        kept.connection.close()
 
     def close(self) -> None:
         with self._lock:
             kept, self._kept = self._kept, []
-        for connection, _ in kept:
-            connection.close()
+        for one in kept:
+            one.connection.close()
 
-    def _take(self) -> Connection | None:
+    def _take(self, now: float) -> _Kept | None:
         with self._lock:
             if self._generation != forking.generation:
                 # A forked child must not talk on its parent's connections, nor end them: they are
@@ -66,11 +82,11 @@ class KeptConnections:
                 self._kept, self._generation = [], forking.generation
             if not self._kept:
                 return None
-            connection, used_at = self._kept.pop()
-        if self._clock() - used_at < _FRESH_SECONDS:
-            return connection
+            kept = self._kept.pop()
+        if now - kept.used_at < _FRESH_SECONDS:
+            return kept
         # Rested for long: the engine asks a connection whether it lives when it hands it out.
-        connection.close()
+        kept.connection.close()
         return None
 
 

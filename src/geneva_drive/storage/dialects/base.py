@@ -39,6 +39,9 @@ class Dialect:
     def prepare(self, engine: Engine, settings: Settings) -> None:
         """Set up the connections that the engine will make."""
 
+    def renew(self, connection: Connection) -> None:
+        """Let a connection that is kept open forget how large the tables were."""
+
     def writing(self) -> AbstractContextManager[None]:
         """Enter what a writing transaction of this process has to hold."""
         return contextlib.nullcontext()

@@ -40,6 +40,12 @@ class PostgreSQL(Dialect):
     def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
         return claiming_postgresql.claim(connection, tables, wish)
 
+    def renew(self, connection: Connection) -> None:
+        # A plan made beside a table of a page or none goes through all of it, and is kept as it
+        # grows, until the server happens to analyze it: minutes in which each step takes longer.
+        with connection.begin():
+            connection.exec_driver_sql("DISCARD PLANS")
+
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
 
