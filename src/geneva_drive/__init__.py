@@ -17,10 +17,16 @@ import typing
 from geneva_drive import errors
 from geneva_drive.definition import doors
 from geneva_drive.definition.backoff import exponential, linear
+from geneva_drive.definition.children import child
 from geneva_drive.definition.conditions import cancel_if
+from geneva_drive.definition.dependencies import PREVIOUS
+from geneva_drive.definition.dynamic import DynamicWorkflow
 from geneva_drive.definition.heroes import HeroRef, register_hero
+from geneva_drive.definition.jobs import JobNode, job
 from geneva_drive.definition.policies import ExceptionPolicy, Retry
 from geneva_drive.definition.step import removed_step, resumable_step, step
+from geneva_drive.definition.task import decision, task
+from geneva_drive.definition.templates import template
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
@@ -41,13 +47,16 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "PREVIOUS",
     "AsyncIterableStep",
     "Checkpoint",
     "Drive",
+    "DynamicWorkflow",
     "ExceptionPolicy",
     "HeroRef",
     "IterableStep",
     "IterationProgress",
+    "JobNode",
     "Limit",
     "Outcome",
     "PermanentError",
@@ -63,16 +72,21 @@ __all__ = [
     "WorkflowHandle",
     "WorkflowState",
     "cancel_if",
+    "child",
     "configure",
     "current_drive",
+    "decision",
     "errors",
     "exponential",
+    "job",
     "linear",
     "register_hero",
     "register_serializer",
     "removed_step",
     "resumable_step",
     "step",
+    "task",
+    "template",
 ]
 
 # These bring SQLAlchemy along, which takes longer to load than all the rest: they are loaded when

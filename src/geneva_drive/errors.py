@@ -3,12 +3,15 @@
 GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
 ├── InvalidInput             fix what was passed (also a ValueError)
+│   ├── NoSuchBranch         choose a node that depends on the decision
 │   ├── CursorTooLarge       pass less
 │   └── PayloadTooLarge      pass less
 ├── NotFound                 look elsewhere
 │   └── StepNotDefined
 ├── AlreadyRunning           reload and decide
 ├── InvalidStateError        reload and decide
+├── MissingJob               bring the job back, or let the workflow go
+├── ChildCanceled            the node's exception policy says what comes of it
 ├── IterationLimitExceeded   look whether the step loops for ever
 ├── ClaimLost                another worker has it; nothing was written
 └── StorageError             the database needs attention
@@ -19,7 +22,8 @@ GenevaDriveError
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,17 +36,46 @@ class GenevaDriveError(Exception):
     """The root of every error this library raises on purpose."""
 
 
-class StepConfigurationError(GenevaDriveError, TypeError):
-    """A workflow class is not what it should be: raised where it is written."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a document, and the path that leads to it."""
 
-    def __init__(self, what: str, where: str | None = None) -> None:
+    path: str
+    message: str
+
+
+class StepConfigurationError(GenevaDriveError, TypeError):
+    """A workflow class or document is not what it should be: raised where it is written.
+
+    `faults` lists everything that is wrong with a document.
+    """
+
+    def __init__(self, what: str, where: str | None = None, faults: Sequence[Fault] = ()) -> None:
         self.what = what
         self.where = where
+        self.faults = tuple(faults)
         super().__init__(f"{what} ({where})" if where else what)
 
 
 class InvalidInput(GenevaDriveError, ValueError):
     """Something passed in cannot be taken as it is."""
+
+
+class NoSuchBranch(InvalidInput):
+    """A decision chose something that does not wait for it."""
+
+    def __init__(
+        self, workflow: str, decision: str, chosen: object, branches: Sequence[str]
+    ) -> None:
+        self.workflow = workflow
+        self.decision = decision
+        self.chosen = chosen
+        self.branches = tuple(branches)
+        super().__init__(
+            f"Decision {decision!r} of {workflow} chose {chosen!r}, which is not one of its "
+            f"branches: {', '.join(branches) or '(none)'}. It returns a branch's name or decorated "
+            f"method, a list of these, or None."
+        )
 
 
 class PayloadTooLarge(InvalidInput):
@@ -96,6 +129,17 @@ class StepNotDefined(NotFound):
         super().__init__(
             f"Workflow {workflow!r} has no step {step!r}. "
             f"Its steps are: {', '.join(steps) if steps else '(none)'}."
+        )
+
+
+class NodeNotFound(StepNotDefined):
+    """A dynamic workflow has no node of this name or id."""
+
+    def __init__(self, workflow_id: object, node: str) -> None:
+        super().__init__("", node, ())
+        self.args = (
+            f"Workflow {workflow_id} has no node of the name or id {node!r}. "
+            f"`geneva show {workflow_id}` lists its nodes.",
         )
 
 
@@ -169,6 +213,39 @@ class InvalidStateError(GenevaDriveError):
 class IllegalMove(InvalidStateError):
     def __init__(self, thing: str, thing_id: object, state: str, target: str) -> None:
         super().__init__(f"{thing} {thing_id} is {state} and cannot become {target}.")
+
+
+class MissingJob(GenevaDriveError):
+    """A frozen graph names a job that this process does not know."""
+
+    def __init__(
+        self, *, workflow_id: object, node_name: str, node_id: str, job: str, frozen_at: datetime
+    ) -> None:
+        self.workflow_id = workflow_id
+        self.node_name = node_name
+        self.node_id = node_id
+        self.job = job
+        self.frozen_at = frozen_at
+        super().__init__(
+            f"Workflow {workflow_id} needs the job {job!r} for its node {node_name!r} ({node_id}), "
+            f"and nothing imported in this process defines it. Its graph was frozen at "
+            f"{frozen_at.isoformat()}, and new code does not change it. Restore the job (import "
+            f"the module that defines it in the worker's --app) and resume; or cancel this "
+            f"workflow and create a new one; or, as a last resort, edit the graph with "
+            f"export_dag() and import_dag()."
+        )
+
+
+class ChildCanceled(GenevaDriveError):
+    """The workflow that a node waited for was canceled."""
+
+    def __init__(self, type_name: str, workflow_id: object) -> None:
+        self.type_name = type_name
+        self.workflow_id = workflow_id
+        super().__init__(
+            f"The child workflow {workflow_id} ({type_name}) was canceled. To run the node again "
+            f"starts another one."
+        )
 
 
 class ClaimLost(GenevaDriveError):

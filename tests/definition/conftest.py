@@ -1,4 +1,4 @@
-"""Workflow classes of one test are unknown to the next."""
+"""Workflow classes and jobs of one test are unknown to the next."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from geneva_drive.definition import registry
+from geneva_drive.definition import jobs, registry
 
 
 @pytest.fixture(autouse=True)
-def forgotten_classes() -> Iterator[None]:
-    with registry.isolated():
+def forgotten_names() -> Iterator[None]:
+    with registry.isolated(), jobs.isolated():
         yield

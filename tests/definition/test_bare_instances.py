@@ -99,6 +99,35 @@ def test_result_of_refuses_a_step_that_keeps_none(geneva: gd.Drive) -> None:
     )
 
 
+def test_result_of_says_which_nodes_may_keep_one(geneva: gd.Drive) -> None:
+    class Invoice(gd.Workflow):
+        @gd.task
+        def send(self) -> None: ...
+
+        @gd.decision(depends_on=send)
+        def route(self) -> None: ...
+
+        archive = gd.child("Archive")
+
+    invoice = instance(Invoice)
+    with pytest.raises(InvalidInput) as task:
+        invoice.result_of(Invoice.send)
+    with pytest.raises(InvalidInput) as decision:
+        invoice.result_of(Invoice.route)
+    with pytest.raises(InvalidInput) as child:
+        invoice.result_of("archive")
+
+    assert str(task.value) == (
+        "Task 'send' of Invoice keeps no result. Declare it with @gd.task(keep_result=True)."
+    )
+    assert str(decision.value) == (
+        "Decision 'route' of Invoice keeps no result. Only steps and tasks do."
+    )
+    assert str(child.value) == (
+        "Child workflow 'archive' of Invoice keeps no result. Only steps and tasks do."
+    )
+
+
 def test_result_of_refuses_an_unknown_step(geneva: gd.Drive) -> None:
     class Invoice(gd.Workflow):
         @gd.step(keep_result=True)

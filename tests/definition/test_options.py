@@ -7,13 +7,14 @@ import pytest
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.definition.options import StepOptions
+from geneva_drive.definition.keywords import StepOptions
 from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import options, refusal
 
 KNOWN = (
-    "after_step, before_step, keep_result, limit, max_reattempts, on_exception, priority, queue, "
-    "renamed_from, retry, run_if, skip_if, terminal_action, timeout, transaction, wait"
+    "after_step, also_depends_on, before_step, depends_on, keep_result, limit, max_reattempts, "
+    "on_exception, priority, queue, renamed_from, retry, run_if, skip_if, terminal_action, "
+    "timeout, transaction, wait"
 )
 
 

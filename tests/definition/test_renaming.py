@@ -128,3 +128,25 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "expected"), REFUSED.values(), ids=REFUSED.keys())
 def test_an_ambiguous_former_name_is_refused(text: str, expected: str) -> None:
     assert refusal(text) == expected
+
+
+def test_what_waited_for_a_removed_task_waits_for_what_that_waited_for() -> None:
+    class Order(gd.Workflow):
+        @gd.step
+        def validate(self) -> None: ...
+
+        check_credit = gd.removed_step(depends_on="validate")
+
+        @gd.task(depends_on="check_credit")
+        def charge(self) -> None: ...
+
+        @gd.step
+        def ship(self) -> None: ...
+
+    nodes = Order.compiled_dag()["nodes"]
+
+    assert {name: node["depends_on"] for name, node in nodes.items()} == {
+        "validate": [],
+        "charge": ["validate"],
+        "ship": ["validate"],
+    }

@@ -34,3 +34,9 @@ def steps(workflow_class: type[gd.Workflow[Any]]) -> list[str]:
 def options(workflow_class: type[gd.Workflow[Any]], step: str) -> Any:
     """The options of a step in their normal form."""
     return definition_of(workflow_class).require(step).options
+
+
+def edges(workflow_class: type[gd.Workflow[Any]]) -> dict[str, list[str]]:
+    """What each live node of a class waits for, as its compiled graph says it."""
+    nodes = workflow_class.compiled_dag()["nodes"]
+    return {name: node["depends_on"] for name, node in nodes.items()}

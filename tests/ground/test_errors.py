@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import inspect
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +18,11 @@ WORDS: list[tuple[Exception, str]] = [
         "Step 'a': wait: -1 is negative. (signup.py:4)",
     ),
     (errors.StepConfigurationError("It is wrong."), "It is wrong."),
+    (
+        errors.NoSuchBranch("Order", "route", "gift_warp", ["gift_wrap", "post"]),
+        "Decision 'route' of Order chose 'gift_warp', which is not one of its branches: gift_wrap, "
+        "post. It returns a branch's name or decorated method, a list of these, or None.",
+    ),
     (
         errors.PayloadTooLarge("The context", 2_000_000, 1_048_576, "max_payload_size"),
         "The context is 2,000,000 bytes as JSON; the limit is 1,048,576 bytes. Store the data "
@@ -81,6 +86,29 @@ WORDS: list[tuple[Exception, str]] = [
     (
         errors.IllegalMove("Execution", 41, "completed", "in_progress"),
         "Execution 41 is completed and cannot become in_progress.",
+    ),
+    (
+        errors.MissingJob(
+            workflow_id=7,
+            node_name="aggregate",
+            node_id="n_8f3a2b1c",
+            job="ledger.aggregate",
+            frozen_at=datetime(2026, 1, 15, 10, 30, tzinfo=UTC),
+        ),
+        "Workflow 7 needs the job 'ledger.aggregate' for its node 'aggregate' (n_8f3a2b1c), and "
+        "nothing imported in this process defines it. Its graph was frozen at "
+        "2026-01-15T10:30:00+00:00, and new code does not change it. Restore the job (import the "
+        "module that defines it in the worker's --app) and resume; or cancel this workflow and "
+        "create a new one; or, as a last resort, edit the graph with export_dag() and "
+        "import_dag().",
+    ),
+    (
+        errors.NodeNotFound(7, "aggregat"),
+        "Workflow 7 has no node of the name or id 'aggregat'. `geneva show 7` lists its nodes.",
+    ),
+    (
+        errors.ChildCanceled("Ship", 8),
+        "The child workflow 8 (Ship) was canceled. To run the node again starts another one.",
     ),
     (
         errors.ClaimLost(41, "welcome"),

@@ -1,4 +1,4 @@
-"""What a workflow is: classes, steps, conditions and policies, compiled to a definition.
+"""What a workflow is: classes, nodes, conditions and policies, compiled to a definition.
 
 Pure: nothing here knows a database, a process or a terminal. A class body is read once, when the
 class is created, and becomes an immutable `Definition`; whatever is wrong with it is said there,

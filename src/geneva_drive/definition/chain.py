@@ -1,33 +1,36 @@
-"""From class bodies to the order of steps."""
+"""From class bodies to the order of nodes, and what each of them waits for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
-from geneva_drive.definition import names, signatures, source
+from geneva_drive.definition import dependencies, names, overriding, source
+from geneva_drive.definition.declared import Declared
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.options import Options
-from geneva_drive.definition.step import RemovedStep, Step, is_method
+from geneva_drive.definition.step import Decorator, RemovedStep
 from geneva_drive.errors import StepConfigurationError
 
 
 @dataclass(slots=True, eq=False)
 class _Place:
     node: Node
-    attribute: str  # of the class body; the steps of a list share one
+    attribute: str  # of the class body; the nodes of a list share one
+    is_in_chain: bool  # or else it comes after nobody by position
     after: str | None = None  # the step it was put behind, so that later ones line up behind it
 
 
 class Chain:
-    """Steps being put in order, parents' bodies first."""
+    """Nodes being put in order, parents' bodies first."""
 
     def __init__(self, owner: str, reserved: frozenset[str]) -> None:
         self._owner = owner
         self._reserved = reserved
         self._places: list[_Place] = []
-        self._names: dict[Step[Any, Any], str] = {}  # of replaced steps too
+        self._names: dict[object, str] = {}  # of what was replaced too
 
     def read(self, body: Mapping[str, Any]) -> None:
         """Take in one class body, in its order of definition."""
@@ -43,16 +46,29 @@ class Chain:
 
     def nodes(self) -> tuple[Node, ...]:
         nodes = tuple(place.node for place in self._places)
-        names.refuse_shared_steps(self._owner, nodes)
+        names.refuse_shared_nodes(self._owner, nodes)
         names.refuse_ambiguous_former_names(self._owner, nodes)
         return nodes
+
+    def edges(self) -> dict[str, tuple[str, ...]]:
+        """Say what each node waits for, removed ones included, now that all are placed."""
+        known = dict.fromkeys(place.node.name for place in self._places)
+        edges: dict[str, tuple[str, ...]] = {}
+        previous: str | None = None
+        for place in self._places:
+            name = place.node.name
+            edges[name] = dependencies.resolve(
+                self._owner, place.node, previous, self._names, known
+            )
+            previous = name if place.is_in_chain else previous
+        return edges
 
     def _put_all(self, attribute: str, nodes: list[Node]) -> None:
         """Place what an attribute holds, instead of what it held in a parent."""
         inherited = [place for place in self._places if place.attribute == attribute]
         last = inherited[-1] if inherited else None
         for node in nodes:
-            place = _Place(node, attribute)
+            place = _Place(node, attribute, _is_in_chain(node))
             self._put(place, behind=last)
             last = place if last else None
         kept = {node.name for node in nodes}
@@ -65,9 +81,10 @@ class Chain:
     def _put(self, place: _Place, behind: _Place | None) -> None:
         node = place.node
         names.check(self._owner, node, self._reserved)
-        if node.step is not None:
-            self._names.setdefault(node.step, node.name)
+        self._names.setdefault(node.declared, node.name)
         existing = self._index(node.name)
+        if existing is not None:
+            self._replace(self._places[existing], place)
         if node.options.before_step is not None:
             self._insert_before(node.options.before_step, place)
         elif node.options.after_step is not None:
@@ -80,6 +97,15 @@ class Chain:
             self._places.insert(self._places.index(behind) + 1, place)
         else:
             self._places.append(place)
+
+    def _replace(self, former: _Place, place: _Place) -> None:
+        node = place.node
+        overriding.check_kind(self._owner, former.node, node)
+        if node.is_removed:
+            # What waited for it goes on waiting for what came before it.
+            kept = Options(depends_on=former.node.options.depends_on)
+            place.node = replace(node, options=kept)
+            place.is_in_chain = former.is_in_chain
 
     def _insert_before(self, reference: object, place: _Place) -> None:
         anchor = self._anchor("before_step", reference, place)
@@ -104,13 +130,13 @@ class Chain:
     def _anchor(self, option: str, reference: object, place: _Place) -> int:
         """Find what a new place is to stand beside, its own former place left out."""
         node = place.node
-        if not isinstance(reference, str | Step):
+        if not isinstance(reference, str | Declared):
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} takes a step's name or the decorated "
                 f"method, not {reference!r}.",
                 node.where,
             )
-        name = self._names.get(reference) if isinstance(reference, Step) else reference
+        name = reference if isinstance(reference, str) else self._names.get(reference)
         if name == node.name:
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names the step itself.", node.where
@@ -118,10 +144,17 @@ class Chain:
         self._places = [each for each in self._places if each.node.name != node.name]
         found = None if name is None else self._index(name)
         if found is None:
-            known = ", ".join(each.node.name for each in self._places) or "(none)"
+            known = ", ".join(each.node.name for each in self._places if each.is_in_chain)
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names {reference!r}, which is not defined "
-                f"before it. Defined so far: {known}.",
+                f"before it. Defined so far: {known or '(none)'}.",
+                node.where,
+            )
+        if not self._places[found].is_in_chain:
+            raise StepConfigurationError(
+                f"{option} of {self._owner}.{node.name} names {name!r}, which has no place in the "
+                f"chain, as it is a {self._places[found].node.kind.noun}. Name a step, or use "
+                f"depends_on.",
                 node.where,
             )
         return found
@@ -132,30 +165,11 @@ class Chain:
         if index is None:
             self._refuse_to_lose_a_list(attribute, value)
             return
-        former = self._places[index].node
-        where = source.of_function(value) or source.of_caller()
-        if former.step is None:
-            raise StepConfigurationError(
-                f"{self._owner}.{attribute} is a step that its parent removed. Bring it back with "
-                f"@gd.step, or choose another name.",
-                where,
-            )
-        if not is_method(value):
-            raise StepConfigurationError(
-                f"{self._owner}.{attribute} is a step of its parent and cannot become {value!r}. "
-                f"Override it with a method, or write {attribute} = gd.removed_step().",
-                where,
-            )
-        with source.naming(f"{self._owner}.{attribute}", where):
-            signatures.check_body(
-                value,
-                transaction=former.options.transaction,
-                resumable=former.is_resumable,
-            )
-        step: Step[Any, Any] = Step(value, former.options, where)
-        self._places[index].node = Node(
-            name=attribute, where=where, step=step, options=former.options
-        )
+        node = overriding.by_method(self._owner, self._places[index].node, value)
+        self._places[index].node = node
+        self._names[node.declared] = attribute
+        if isinstance(value, FunctionType):  # as it stands in this body, before it is a node
+            self._names[value] = attribute
 
     def _index(self, name: str) -> int | None:
         return next((i for i, place in enumerate(self._places) if place.node.name == name), None)
@@ -163,37 +177,58 @@ class Chain:
     def _refuse_second(self, attribute: str, nodes: list[Node], placed: set[str]) -> None:
         for name in [node.name for node in nodes] or [attribute]:
             if name in placed:
+                noun = nodes[0].kind.noun if nodes else "step"
                 raise StepConfigurationError(
                     f"{self._owner}.{name} is defined twice: by itself, and as an item of a list "
-                    f"of steps. Give one of them another name.",
+                    f"of {noun}s. Give one of them another name.",
                     nodes[0].where if nodes else source.of_caller(),
                 )
 
     def _refuse_to_lose_a_list(self, attribute: str, value: Any) -> None:
-        if any(place.attribute == attribute for place in self._places):
+        held = [place.node for place in self._places if place.attribute == attribute]
+        if held:
+            listed = f"list of {held[0].kind.noun}s"
             raise StepConfigurationError(
-                f"{self._owner}.{attribute} is a list of steps of its parent and cannot become "
-                f"{value!r}. Override it with another list of steps.",
+                f"{self._owner}.{attribute} is a {listed} of its parent and cannot become "
+                f"{value!r}. Override it with another {listed}.",
                 source.of_function(value) or source.of_caller(),
             )
 
 
+def is_list_of_nodes(value: object) -> bool:
+    return isinstance(value, list | tuple) and any(_is_live(item) for item in value)
+
+
+def _is_live(value: object) -> bool:
+    return isinstance(value, Declared) and not isinstance(value, RemovedStep)
+
+
 def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
-    match value:
-        case Step() | RemovedStep():
-            yield _node(attribute, value)
-        case list() | tuple() if any(isinstance(item, Step) for item in value):
-            for number, item in enumerate(value, start=1):
-                if not isinstance(item, Step | RemovedStep):
-                    raise StepConfigurationError(
-                        f"{owner}.{attribute} is a list of steps, but its item {number} is "
-                        f"{item!r}.",
-                        next(step.where for step in value if isinstance(step, Step)),
-                    )
-                yield _node(f"{attribute}_{number}", item)
+    if isinstance(value, Decorator):
+        maker = value.kind.maker
+        raise StepConfigurationError(
+            f"{owner}.{attribute} is no {value.kind.noun}, as gd.{maker}(...) was given no method. "
+            f"Write it above one, or give it one: gd.{maker}(method, ...).",
+            value.where,
+        )
+    if isinstance(value, Declared):
+        yield _node(attribute, value)
+    elif is_list_of_nodes(value):
+        for number, item in enumerate(value, start=1):
+            if not isinstance(item, Declared):
+                first = next(each for each in value if _is_live(each))
+                raise StepConfigurationError(
+                    f"{owner}.{attribute} is a list of {first.kind.noun}s, but its item {number} "
+                    f"is {item!r}.",
+                    first.where,
+                )
+            yield _node(f"{attribute}_{number}", item)
 
 
-def _node(name: str, item: Step[Any, Any] | RemovedStep) -> Node:
-    if isinstance(item, Step):
-        return Node(name=name, where=item.where, step=item, options=item.options)
-    return Node(name=name, where=item.where, step=None, options=Options())
+def _node(name: str, item: Declared) -> Node:
+    return Node(name=name, where=item.where, declared=item, options=item.options)
+
+
+def _is_in_chain(node: Node) -> bool:
+    declared = node.declared
+    return declared.is_in_chain if isinstance(declared, RemovedStep) else node.kind.is_in_chain

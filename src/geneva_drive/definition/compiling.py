@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from geneva_drive.definition import options, policies, source
+from geneva_drive.definition import chain, options, policies, source
 from geneva_drive.definition.chain import Chain
 from geneva_drive.definition.conditions import CancelCondition, Condition
-from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.declared import Declared
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.graph import Edges, Graph, find_cycle
 from geneva_drive.definition.policies import Policy
-from geneva_drive.definition.step import RemovedStep, Step, is_method
+from geneva_drive.definition.step import is_method
+from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
     from geneva_drive.definition.workflow import Workflow
+
+
+# The type of workflows without a class; to users it is None.
+DYNAMIC_TYPE = ""
+_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic_run"
 
 
 class Body(dict[str, Any]):
@@ -34,9 +43,7 @@ class Body(dict[str, Any]):
 
 
 def _declares(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(isinstance(item, Step) for item in value)
-    return isinstance(value, Step | RemovedStep | CancelCondition)
+    return chain.is_list_of_nodes(value) or isinstance(value, Declared | CancelCondition)
 
 
 def compile_class(
@@ -45,19 +52,22 @@ def compile_class(
     """Read the bodies of a class and its parents; `where` is the place of faults of the class."""
     owner = workflow_class.__name__
     bodies = _bodies(workflow_class)
-    chain = Chain(owner, reserved)
+    placed = Chain(owner, reserved)
     for body in bodies:
-        chain.read(body)
+        placed.read(body)
     with source.naming(owner, where):
         _check_class(workflow_class)
         type_name = _type_name(workflow_class)
         class_policies = _class_policies(bodies)
         queue = options.queue(workflow_class.queue) or "default"
         priority = options.priority(workflow_class.priority) or 0
+    nodes, edges = placed.nodes(), placed.edges()
+    graph = _graph(type_name, nodes, edges, where)
     definition = Definition(
         type=type_name,
         workflow_class=workflow_class,
-        nodes=chain.nodes(),
+        nodes=tuple(replace(node, depends_on=graph.parents[node.name]) for node in nodes),
+        graph=graph,
         cancel_conditions=tuple(_cancel_conditions(workflow_class, bodies, reserved)),
         policies=class_policies,
         queue=queue,
@@ -65,6 +75,17 @@ def compile_class(
     )
     _check_step_conditions(definition)
     return definition
+
+
+def _graph(type_name: str, nodes: Sequence[Node], edges: Edges, where: str) -> Graph:
+    cycle = find_cycle(edges)
+    if cycle:
+        raise StepConfigurationError(
+            f"Workflow {type_name!r} has nodes that wait for each other: {' -> '.join(cycle)}. "
+            f"Remove one of these dependencies.",
+            where,
+        )
+    return Graph.of(edges, frozenset(node.name for node in nodes if node.is_removed))
 
 
 def _bodies(workflow_class: type) -> list[Mapping[str, Any]]:
@@ -96,6 +117,8 @@ def _type_name(workflow_class: type[Workflow[Any]]) -> str:
     name = vars(workflow_class).get("type_name")
     if name is None:
         name = workflow_class.__name__
+    if workflow_class.__module__ == _HOME_OF_DYNAMIC:
+        return DYNAMIC_TYPE
     if not isinstance(name, str) or not 0 < len(name) <= options.MAX_NAME_LENGTH:
         raise source.fault(
             f"type_name is text of 1 to {options.MAX_NAME_LENGTH} characters, not {name!r}."
@@ -149,5 +172,5 @@ def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condit
 def _check_step_conditions(definition: Definition) -> None:
     for node in definition.nodes:
         if node.options.condition:
-            with source.naming(f"Step {node.name!r}", node.where):
+            with source.naming(f"{node.kind.noun.capitalize()} {node.name!r}", node.where):
                 node.options.condition.condition.check(definition.workflow_class)

@@ -11,57 +11,84 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.conditions import Condition
+from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.dependencies import PREVIOUS
+from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.options import Options
 from geneva_drive.definition.policies import Policy
-from geneva_drive.definition.step import Step
+from geneva_drive.definition.step import Child, ChildStep, Step
+from geneva_drive.definition.task import JobTask
 from geneva_drive.errors import StepNotDefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from geneva_drive.definition.jobs import Job
     from geneva_drive.definition.workflow import Workflow
+
+_IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION, NodeKind.CHILD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One place in the chain: a step, or the place of a removed one."""
+    """One place in the graph: a step, task, decision or child, or the place of a removed step."""
 
     name: str
     where: str
-    step: Step[Any, Any] | None
+    declared: Declared
     options: Options = field(default_factory=Options)
+    depends_on: tuple[str, ...] = ()  # resolved, and never a removed one
+
+    @property
+    def kind(self) -> NodeKind:
+        return self.declared.kind
 
     @property
     def is_removed(self) -> bool:
-        return self.step is None
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        assert self.step is not None, f"{self.name} was removed and has no body"
-        return self.step.function
+        return self.kind is NodeKind.REMOVED
 
     @property
     def is_resumable(self) -> bool:
-        return self.options.iteration is not None
+        return self.kind is NodeKind.RESUMABLE
 
     @property
-    def kind(self) -> str:
-        if self.is_removed:
-            return "removed"
-        return "resumable" if self.is_resumable else "step"
+    def has_method(self) -> bool:
+        """Say whether its body is a method of the class."""
+        return isinstance(self.declared, Step)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        declared = self.declared
+        assert isinstance(declared, Step), f"{self.name} has no method as its body"
+        return declared.function
 
     @property
     def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
+        if self.job is not None:
+            return self.job.is_async
+        return self.child is None and inspect.iscoroutinefunction(self.function)
+
+    @property
+    def job(self) -> Job[..., Any] | None:
+        return self.declared.job if isinstance(self.declared, JobTask) else None
+
+    @property
+    def job_args(self) -> Mapping[str, Any]:
+        return self.declared.args if isinstance(self.declared, JobTask) else {}
+
+    @property
+    def child(self) -> Child | None:
+        return self.declared.child if isinstance(self.declared, ChildStep) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """An immutable chain of nodes with the rules that hold for all of them."""
+    """An immutable graph of nodes with the rules that hold for all of them."""
 
     type: str
     workflow_class: builtins.type[Workflow[Any]]
     nodes: tuple[Node, ...]
+    graph: Graph
     cancel_conditions: tuple[Condition, ...]
     policies: tuple[Policy, ...]
     queue: str
@@ -69,9 +96,20 @@ class Definition:
 
     @cached_property
     def signature(self) -> str:
-        """Stand for the shape of the chain, so that workers can tell whether their code agrees."""
-        shape = "\n".join(f"{node.name}:{node.kind}" for node in self.nodes)
+        """Stand for the shape of the graph, so that workers can tell whether their code agrees."""
+        shape = "\n".join(f"{node.name}:{node.kind}{self._edges(node)}" for node in self.nodes)
         return hashlib.sha256(shape.encode()).hexdigest()[:16]
+
+    @cached_property
+    def is_graph(self) -> bool:
+        """Say whether there is more than steps one after the other."""
+        return any(
+            node.kind in _IN_GRAPHS or node.options.depends_on != (PREVIOUS,) for node in self.nodes
+        )
+
+    def _edges(self, node: Node) -> str:
+        # The edges of a chain are told by its order.
+        return f":{','.join(sorted(node.depends_on))}" if self.is_graph else ""
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -107,12 +145,28 @@ class Definition:
         """Give the step that follows; places of removed steps are passed over."""
         return self._first_from(self._places[name] + 1)
 
+    def compiled_dag(self) -> dict[str, Any]:
+        """Write the graph in the shape of a stored one."""
+        return {
+            "version": 1,
+            "signature": self.graph.signature(),
+            "nodes": {
+                name: self._written(self.nodes[self._places[name]]) for name in self.graph.order
+            },
+        }
+
+    def _written(self, node: Node) -> dict[str, Any]:
+        written: dict[str, Any] = {"name": node.name, "depends_on": list(node.depends_on)}
+        if node.job is not None:
+            written |= {"job": node.job.name, "args": dict(node.job_args)}
+        return written
+
     def name_of(self, reference: object) -> str:
         if isinstance(reference, str):
             return reference
         wanted = getattr(reference, "__func__", reference)
         for node in self.nodes:
-            if node.step is not None and node.step is wanted:
+            if node.declared is wanted:
                 return node.name
         name = self._name_in_class(wanted)
         if name is None:

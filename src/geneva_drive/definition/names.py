@@ -1,13 +1,12 @@
-"""What steps may be called, and that each name leads to one of them."""
+"""What nodes may be called, and that each name leads to one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from geneva_drive.definition.declared import Declared
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.options import MAX_NAME_LENGTH
-from geneva_drive.definition.step import Step
 from geneva_drive.errors import StepConfigurationError
 
 
@@ -15,25 +14,26 @@ def check(owner: str, node: Node, reserved: frozenset[str]) -> None:
     if node.name in reserved:
         raise StepConfigurationError(
             f"{owner}.{node.name} has the name of a member of gd.Workflow. "
-            f"Choose another name for the step.",
+            f"Choose another name for the {node.kind.noun}.",
             node.where,
         )
     if len(node.name) > MAX_NAME_LENGTH:
         raise StepConfigurationError(
-            f"The step name {node.name[:40]!r}... of {owner} is {len(node.name)} characters long; "
-            f"at most {MAX_NAME_LENGTH} can be stored.",
+            f"The {node.kind.noun} name {node.name[:40]!r}... of {owner} is {len(node.name)} "
+            f"characters long; at most {MAX_NAME_LENGTH} can be stored.",
             node.where,
         )
 
 
-def refuse_shared_steps(owner: str, nodes: Sequence[Node]) -> None:
-    seen: dict[Step[Any, Any], str] = {}
+def refuse_shared_nodes(owner: str, nodes: Sequence[Node]) -> None:
+    seen: dict[Declared, str] = {}
     for node in nodes:
-        first = seen.setdefault(node.step, node.name) if node.step else node.name
+        first = node.name if node.is_removed else seen.setdefault(node.declared, node.name)
         if first != node.name:
+            noun, maker = node.kind.noun, node.kind.maker
             raise StepConfigurationError(
-                f"{owner} uses one step as both {first!r} and {node.name!r}. "
-                f"Make a step for each with gd.step(...).",
+                f"{owner} uses one {noun} as both {first!r} and {node.name!r}. "
+                f"Make a {noun} for each with gd.{maker}(...).",
                 node.where,
             )
 
@@ -49,7 +49,7 @@ def refuse_ambiguous_former_names(owner: str, nodes: Sequence[Node]) -> None:
             fault = "is its own name" if other == node.name else f"leads to {other!r} already"
             raise StepConfigurationError(
                 f"renamed_from={former!r} of {owner}.{node.name} {fault}. "
-                f"Name what this step alone was called before.",
+                f"Name what this {node.kind.noun} alone was called before.",
                 node.where,
             )
         leads_to[former] = node.name

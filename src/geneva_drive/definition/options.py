@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 from geneva_drive import limit as limits
-from geneva_drive.definition import iterating, policies, signatures, source
-from geneva_drive.definition.conditions import Condition, StepCondition, Test
-from geneva_drive.definition.iterating import Iteration, IterationOptions
+from geneva_drive.definition import dependencies, iterating, keywords, policies, signatures
+from geneva_drive.definition.conditions import Condition, StepCondition
+from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.dependencies import PREVIOUS
+from geneva_drive.definition.iterating import Iteration
 from geneva_drive.definition.policies import (
     DEFAULT_MAX_REATTEMPTS,
     ExceptionPolicy,
-    OnException,
     Policy,
     Retry,
-    TerminalActionName,
 )
-from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.durations import parse_duration
 from geneva_drive.errors import StepConfigurationError
 from geneva_drive.limit import Limit
-
-if TYPE_CHECKING:
-    from geneva_drive.definition.step import Step
 
 MAX_NAME_LENGTH = 191  # what MySQL can index four bytes a character, twice over, beside a key
 
 
-class StepOptions(TypedDict, total=False):
-    """The keywords of `@gd.step`."""
-
-    wait: Duration | None
-    skip_if: Test | None
-    run_if: Test | None
-    on_exception: OnException | None
-    max_reattempts: int | None
-    terminal_action: TerminalActionName
-    retry: Retry | None
-    timeout: Duration | None
-    before_step: str | Step[Any, Any] | None
-    after_step: str | Step[Any, Any] | None
-    queue: str | None
-    priority: int | None
-    limit: Limit | None
-    transaction: bool
-    keep_result: bool
-    renamed_from: str | None
-
-
-class ResumableStepOptions(StepOptions, IterationOptions, total=False):
-    """The keywords of `@gd.resumable_step`."""
+_KEYWORDS: Mapping[NodeKind, Any] = {
+    NodeKind.STEP: keywords.StepOptions,
+    NodeKind.RESUMABLE: keywords.ResumableStepOptions,
+    NodeKind.TASK: keywords.TaskOptions,
+    NodeKind.DECISION: keywords.DecisionOptions,
+    NodeKind.CHILD: keywords.ChildOptions,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,28 +52,33 @@ class Options:
     keep_result: bool = False
     renamed_from: str | None = None
     iteration: Iteration | None = None  # of a resumable step
+    depends_on: tuple[object, ...] = (PREVIOUS,)  # as written: names and what was decorated
 
 
-def parse(
-    given: Mapping[str, Any], function: Callable[..., object], where: str, *, resumable: bool
-) -> Options:
-    """Read the keywords of a decorator; the error names the step, the option and the place."""
-    with source.naming(f"Step {source.name_of(function)!r}", where):
-        options = _parse(given, resumable=resumable)
-        signatures.check_body(function, transaction=options.transaction, resumable=resumable)
-        return options
-
-
-def _parse(given: Mapping[str, Any], *, resumable: bool) -> Options:
-    names = StepOptions.__annotations__ | (IterationOptions.__annotations__ if resumable else {})
-    unknown = sorted(set(given) - set(names))
-    if unknown:
-        known = ", ".join(sorted(names))
-        raise StepConfigurationError(
-            f"there is no option {unknown[0]!r}. The options are: {known}."
-        )
+def parse(given: Mapping[str, Any], kind: NodeKind) -> Options:
+    """Read the keywords of a node."""
+    _refuse_unknown(given, _KEYWORDS[kind].__annotations__)
     _refuse_both(given, "before_step", "after_step")
     _refuse_both(given, "skip_if", "run_if")
+    _refuse_both(given, "depends_on", "also_depends_on")
+    return _read(given, kind)
+
+
+def parse_of_job(given: Mapping[str, Any]) -> Options:
+    """Read the keywords that a job has wherever it is used."""
+    _refuse_unknown(given, keywords.JobOptions.__annotations__)
+    return _read(given, NodeKind.TASK)
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise StepConfigurationError(
+            f"there is no option {unknown[0]!r}. The options are: {', '.join(sorted(known))}."
+        )
+
+
+def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
     if given.get("keep_result") and (given.get("partitions") or 1) != 1:
         raise StepConfigurationError(
             "keep_result goes with one body, and partitions have as many as there are of them. "
@@ -111,7 +97,8 @@ def _parse(given: Mapping[str, Any], *, resumable: bool) -> Options:
         transaction=_flag(given, "transaction"),
         keep_result=_flag(given, "keep_result"),
         renamed_from=_former_name(given.get("renamed_from")),
-        iteration=iterating.parse(given) if resumable else None,
+        iteration=iterating.parse(given) if kind is NodeKind.RESUMABLE else None,
+        depends_on=dependencies.parse(given, kind),
     )
 
 

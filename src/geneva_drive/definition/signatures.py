@@ -36,6 +36,13 @@ def check_plain(option: str, function: Callable[..., object], *arguments: str) -
 
 def check_body(function: Callable[..., object], *, transaction: bool, resumable: bool) -> None:
     """Refuse what cannot be the body of a step."""
+    check_runs(function, transaction=transaction)
+    loop = ("it",) if resumable else ()
+    check(function, "self", *loop, *(("session",) if transaction else ()))
+
+
+def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
+    """Refuse a function that a call would not run to its end."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise source.fault("its body contains a yield, so that calling it would run none of it.")
     if transaction and inspect.iscoroutinefunction(function):
@@ -43,5 +50,3 @@ def check_body(function: Callable[..., object], *, transaction: bool, resumable:
             "transaction=True needs a plain function, as its session belongs to one thread. "
             "Write def instead of async def, or leave out transaction."
         )
-    loop = ("it",) if resumable else ()
-    check(function, "self", *loop, *(("session",) if transaction else ()))

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
-from geneva_drive.definition import options, source
+from geneva_drive.definition import dependencies, options, signatures, source
 from geneva_drive.definition.conditions import CancelCondition
-from geneva_drive.definition.options import Options, ResumableStepOptions, StepOptions
+from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.dependencies import TaskDependencies
+from geneva_drive.definition.jobs import Job
+from geneva_drive.definition.keywords import ResumableStepOptions, StepOptions
+from geneva_drive.definition.options import Options
 from geneva_drive.errors import StepConfigurationError
+
+if TYPE_CHECKING:
+    from geneva_drive.definition.workflow import Workflow
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 
-class Step(Generic[P, R]):
-    """What `@gd.step` leaves in the class body: a method that the chain will call.
+class Step(Declared, Generic[P, R]):
+    """What `@gd.step` and its like leave in the class body: a method that the engine will call.
 
-    On an instance it is the plain method; on the class it is the step itself, which may be used
-    wherever a step is named: `after_step=`, `result_of`, `resume_at`.
+    On an instance it is the plain method; on the class it is the node itself, which may be used
+    wherever one is named: `after_step=`, `depends_on=`, `result_of`, `resume_at`.
     """
 
     def __init__(
-        self, function: Callable[Concatenate[Any, P], R], opts: Options, where: str
+        self, kind: NodeKind, function: Callable[Concatenate[Any, P], R], opts: Options, where: str
     ) -> None:
+        super().__init__(kind, source.name_of(function), opts, where)
         self.function = function
         self.__doc__ = function.__doc__
-        self.options = opts
-        self.where = where
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Step[P, R]: ...
@@ -40,28 +56,54 @@ class Step(Generic[P, R]):
     def __call__(self, workflow: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(workflow, *args, **kwargs)
 
-    def __repr__(self) -> str:
-        return f"<step {getattr(self.function, '__name__', self.function)!r} at {self.where}>"
-
 
 def is_method(value: object) -> bool:
     """Say whether a value of a class body may be called with an instance."""
-    wrong = (staticmethod, classmethod, property, type, Step, CancelCondition)
+    wrong = (staticmethod, classmethod, property, type, Declared, CancelCondition, Job)
     return callable(value) and not isinstance(value, wrong)
 
 
-class RemovedStep:
-    """The place of a step that is gone, kept for the workflows that stand there."""
+class RemovedStep(Declared):
+    """The place of a node that is gone, kept for the workflows that stand there."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, opts: Options, *, is_in_chain: bool) -> None:
+        super().__init__(NodeKind.REMOVED, "", opts, where)
+        self.is_in_chain = is_in_chain
 
     def __repr__(self) -> str:
         return f"<removed step at {self.where}>"
 
 
-def removed_step() -> RemovedStep:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """What `gd.child` starts, and whether the parent's end is its end."""
+
+    workflow_class: type[Workflow[Any]] | str  # or the name of its type, for the engine to find
+    hero: object = None  # or a callable of the parent
+    context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None
+    detached: bool = False
+
+    @property
+    def name(self) -> str:
+        return (
+            self.workflow_class
+            if isinstance(self.workflow_class, str)
+            else self.workflow_class.__name__
+        )
+
+
+class ChildStep(Declared):
+    """What `gd.child` leaves in the class body."""
+
+    def __init__(self, child: Child, opts: Options, where: str) -> None:
+        super().__init__(NodeKind.CHILD, child.name, opts, where)
+        self.child = child
+
+
+def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
     """Keep the place of a deleted step, so that workflows standing there move on.
+
+    For a deleted task, say what it depended on: what waited for it then waits for that.
 
     >>> import geneva_drive as gd
     >>> class Checkout(gd.Workflow):
@@ -71,7 +113,12 @@ def removed_step() -> RemovedStep:
     ...     @gd.step
     ...     def ship(self): ...
     """
-    return RemovedStep(source.of_caller())
+    where = source.of_caller()
+    if depends_on is None:
+        return RemovedStep(where, Options(), is_in_chain=True)
+    with source.naming("A removed task", where):
+        parents = dependencies.parse({"depends_on": depends_on}, NodeKind.TASK)
+    return RemovedStep(where, Options(depends_on=parents), is_in_chain=False)
 
 
 @overload
@@ -96,9 +143,7 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     ...     @gd.step(wait=timedelta(days=14), on_exception="reattempt", max_reattempts=5)
     ...     def ask_to_buy(self): ...
     """
-    if function is None:
-        return lambda decorated: _make(decorated, given, source.of_function(decorated))
-    return _make(function, given, None)
+    return making(NodeKind.STEP, function, given)
 
 
 @overload
@@ -122,22 +167,46 @@ def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) 
     ...     def send(self, it):
     ...         for address in it.iterate_over(self.context["addresses"]): ...
     """
+    return making(NodeKind.RESUMABLE, function, given)
+
+
+def making(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
+    """Make a node of a function, or the decorator that will."""
     if function is None:
-        return lambda decorated: _make(
-            decorated, given, source.of_function(decorated), resumable=True
-        )
-    return _make(function, given, None, resumable=True)
+        return Decorator(kind, given, source.of_caller())
+    return _make(kind, function, given, None)
+
+
+class Decorator:
+    """What `@gd.step(...)` is until it meets its method."""
+
+    def __init__(self, kind: NodeKind, given: Mapping[str, Any], where: str) -> None:
+        self.kind = kind
+        self.where = where
+        self._given = given
+
+    def __call__(self, function: Any) -> Step[Any, Any]:
+        return _make(self.kind, function, self._given, source.of_function(function))
 
 
 def _make(
-    function: Any, given: dict[str, Any], where: str | None, *, resumable: bool = False
+    kind: NodeKind, function: Any, given: Mapping[str, Any], where: str | None
 ) -> Step[Any, Any]:
     where = where or source.of_caller()
-    if isinstance(function, Step | RemovedStep):
-        raise StepConfigurationError(f"{function!r} is a step already.", where)
+    if isinstance(function, Declared):
+        raise StepConfigurationError(f"{function!r} is a {function.kind.noun} already.", where)
+    if isinstance(function, Job):
+        raise StepConfigurationError(
+            f"{function!r} is a job and no method taking self. Write gd.task(job=...).", where
+        )
     if not is_method(function):
         raise StepConfigurationError(
-            f"A step is a method taking self, not {type(function).__name__} {function!r}.", where
+            f"A {kind.noun} is a method taking self, not {type(function).__name__} {function!r}.",
+            where,
         )
-    parsed = options.parse(given, function, where, resumable=resumable)
-    return Step(function, parsed, where)
+    with source.naming(f"{kind.noun.capitalize()} {source.name_of(function)!r}", where):
+        opts = options.parse(given, kind)
+        signatures.check_body(
+            function, transaction=opts.transaction, resumable=kind is NodeKind.RESUMABLE
+        )
+    return Step(kind, function, opts, where)

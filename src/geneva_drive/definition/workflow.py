@@ -19,7 +19,8 @@ from typing import (
 )
 
 from geneva_drive.definition import compiling, doors, flow_control, registry, source
-from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.policies import OnException
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import InvalidInput, InvalidStateError, StepNotDefined
@@ -28,6 +29,7 @@ from geneva_drive.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geneva_drive.definition.task import JobTask
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handles import WorkflowHandle
     from geneva_drive.drive.joining import JoinedTransaction
@@ -94,8 +96,8 @@ class WorkflowMeta(type):
             for node in definition.nodes:
                 # A plain method that overrides a step is a step on the class as well, or it could
                 # not be named by itself.
-                if node.step is not None and vars(cls).get(node.name) is node.step.function:
-                    setattr(cls, node.name, node.step)
+                if node.has_method and vars(cls).get(node.name) is node.function:
+                    setattr(cls, node.name, node.declared)
             registry.add(definition.type, definition.workflow_class, where)
 
 
@@ -158,6 +160,10 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     @overload
     def result_of(self, step: str) -> Any: ...
     @overload
+    def result_of(self, step: JobTask[Coroutine[Any, Any, R]]) -> R: ...
+    @overload
+    def result_of(self, step: JobTask[R]) -> R: ...
+    @overload
     def result_of(self, step: Callable[..., Coroutine[Any, Any, R]]) -> R: ...
     @overload
     def result_of(self, step: Callable[..., R]) -> R: ...
@@ -170,10 +176,13 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
             raise StepNotDefined(definition.type, name, definition.step_names)
         if not node.options.keep_result and not node.is_removed:
             raise InvalidInput(
-                f"Step {node.name!r} of {definition.type} keeps no result. "
-                f"Declare it with @gd.step(keep_result=True)."
+                f"{node.kind.noun.capitalize()} {node.name!r} of {definition.type} keeps no "
+                f"result. {_way_to_a_result(node)}"
             )
         return _running(self).result_of(node.name)
+
+    def _geneva_result_of(self, name: str) -> Any:
+        return _running(self).result_of(name)
 
     def cancel(self) -> NoReturn:
         """End this execution and the workflow as canceled."""
@@ -218,6 +227,16 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     def after_step_ends(self, step_name: str, outcome: Outcome) -> None:
         """Override it to do something after each step's body."""
+
+    @classmethod
+    def compiled_dag(cls) -> dict[str, Any]:
+        """Give the graph of this class as a stored one is written; its node ids are its names."""
+        return definition_of(cls).compiled_dag()
+
+    @classmethod
+    def dag_signature(cls) -> str:
+        """Stand for the nodes and edges of this class, so that a change of them shows."""
+        return definition_of(cls).graph.signature()
 
     @classmethod
     def using(cls, drive: Drive) -> Workflows[Self]:
@@ -299,6 +318,12 @@ def _running(instance: Workflow[Any]) -> Execution:
             f"Outside a step, use the handle that create() or find() returns."
         )
     return instance._geneva_execution
+
+
+def _way_to_a_result(node: Node) -> str:
+    if node.kind in (NodeKind.DECISION, NodeKind.CHILD):
+        return "Only steps and tasks do."
+    return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."
 
 
 def _delay(verb: str, wait: Duration | None) -> timedelta | None:

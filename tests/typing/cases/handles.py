@@ -97,7 +97,7 @@ def any_of_them(workflow: gd.WorkflowHandle[gd.Workflow[Any]]) -> None:
 def passing(workflow: gd.WorkflowHandle[PaidSignup]) -> None:
     any_of_them(workflow)
     commanding(workflow)
-    assert_type(gd.Workflow.find(7).type, str)
+    assert_type(gd.Workflow.find(7).type, str | None)
 
 
 def listening(event: gd.WorkflowChanged | gd.StepChanged) -> None:

@@ -1,0 +1,131 @@
+"""What a node of a dynamic workflow is made of, checked while its author is looking."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+from geneva_drive import serialization
+from geneva_drive.definition import source
+from geneva_drive.definition.graph_document import is_text
+from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.definition.jobs import Job
+from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs
+from geneva_drive.definition.workflow import Workflow, WorkflowMeta, definition_of
+from geneva_drive.errors import InvalidInput, StepConfigurationError
+
+CHILD_JOB: Final = "geneva_drive.child"
+
+# To compare all names of a hundred thousand would take seconds.
+_MAX_COMPARED = 5_000
+
+T = TypeVar("T")
+
+
+def job_name(thing: str, job: object) -> str:
+    if isinstance(job, Job):
+        return job.name
+    if job == CHILD_JOB:
+        raise InvalidInput(
+            f"{thing}: the job {CHILD_JOB!r} creates child workflows. Add them with "
+            f"w.workflow(name, WorkflowClass)."
+        )
+    if is_text(job):
+        return job
+    if callable(job):
+        raise InvalidInput(
+            f"{thing}: {source.name_of(job)!r} is not a job. Decorate the function with @gd.job, "
+            f"so that workers find it by its name."
+        )
+    raise InvalidInput(
+        f"{thing}: a job is a function decorated with @gd.job, or the name of one, not {job!r}."
+    )
+
+
+def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
+    """Give the function that names the node of an item."""
+    if not isinstance(name, str):
+        return name
+
+    def format_name(item: T) -> str:
+        try:
+            return name.format(item)
+        except (LookupError, ValueError, AttributeError) as error:
+            raise InvalidInput(
+                f"fan_out: the name {name!r} cannot be filled with {item!r}: "
+                f"{serialization.words_of(error)}. Write {{}} where the item goes, or pass a "
+                f"function of the item."
+            ) from None
+
+    return format_name
+
+
+def written_args(name: str, args: object) -> StoredArgs:
+    """Put the arguments of a node into their stored form."""
+    if args is None:
+        return NO_ARGS
+    if not isinstance(args, Mapping) or not all(isinstance(key, str) for key in args):
+        raise InvalidInput(f"Node {name!r}: args is a dictionary with text as keys, not {args!r}.")
+    return StoredArgs(serialization.dump(args, f"Node {name!r}: args"))
+
+
+def check_call(name: str, job: object, args: Mapping[str, Any]) -> None:
+    """Refuse arguments that a job does not take, if its function is known here."""
+    if not isinstance(job, Job):
+        return
+    try:
+        job.check(args)
+    except StepConfigurationError as error:
+        raise InvalidInput(f"Node {name!r}: {error.what}") from None
+
+
+def child_args(
+    name: str,
+    workflow_class: object,
+    hero: HeroRef | None,
+    context: object,
+    detached: object,
+) -> StoredArgs:
+    """Put what a child workflow is created with into the arguments of its node."""
+    if not isinstance(detached, bool):
+        raise InvalidInput(f"Node {name!r}: detached is True or False, not {detached!r}.")
+    is_object = isinstance(context, Mapping) and all(isinstance(key, str) for key in context)
+    if context is not None and not is_object:
+        raise InvalidInput(
+            f"Node {name!r}: the context of a workflow is a JSON object: a dictionary with text "
+            f"as keys, not {context!r}."
+        )
+    args = {
+        "type": _type_of(name, workflow_class),
+        "hero_type": hero.type if hero else None,
+        "hero_id": hero.id if hero else None,
+        "context": context,
+        "detached": detached,
+    }
+    serialization.dump(context, f"Node {name!r}: context")
+    return StoredArgs(serialization.dump(args))
+
+
+def _type_of(name: str, workflow_class: object) -> str:
+    if is_text(workflow_class):
+        return workflow_class
+    if isinstance(workflow_class, WorkflowMeta) and workflow_class is not Workflow:
+        return definition_of(workflow_class).type  # type: ignore[arg-type]  # only Workflow has this metaclass
+    raise InvalidInput(
+        f"Node {name!r}: a child workflow is named by its class, derived from gd.Workflow, or by "
+        f"its type, not {workflow_class!r}."
+    )
+
+
+def with_hero(args: Mapping[str, Any], hero: HeroRef | None) -> StoredArgs:
+    named = {"hero_type": hero.type, "hero_id": hero.id} if hero else {}
+    return StoredArgs(serialization.dump({**args, **named}))
+
+
+def suggestion(wanted: str, names: Iterable[str]) -> str:
+    """Ask whether a name was meant that is nearly the same."""
+    compared = list(itertools.islice(names, _MAX_COMPARED))
+    close = difflib.get_close_matches(wanted, compared, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

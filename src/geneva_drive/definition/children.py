@@ -1,0 +1,83 @@
+"""Workflows that other workflows start and wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
+
+from geneva_drive import serialization
+from geneva_drive.definition import options, signatures, source
+from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.keywords import ChildOptions
+from geneva_drive.definition.step import Child, ChildStep
+from geneva_drive.definition.workflow import Workflow, WorkflowMeta
+from geneva_drive.errors import InvalidInput, StepConfigurationError
+
+
+def child(
+    workflow_class: type[Workflow[Any]] | str,
+    *,
+    hero: Callable[[Any], object] | object | None = None,
+    context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None,
+    detached: bool = False,
+    **given: Unpack[ChildOptions],
+) -> ChildStep:
+    """Make another workflow a step of this one, done when that one is finished.
+
+    `hero` and `context` are values or callables of the parent; a class that is defined later is
+    named by its type. A `detached` child goes on when its parent is canceled.
+
+    >>> import geneva_drive as gd
+    >>> class Ship(gd.Workflow):
+    ...     @gd.step
+    ...     def pack(self): ...
+    >>> class Order(gd.Workflow):
+    ...     @gd.step
+    ...     def charge(self): ...
+    ...     ship = gd.child(Ship, hero=lambda self: self.hero)
+    """
+    where = source.of_caller()
+    _check_class(workflow_class, where)
+    declared = Child(workflow_class=workflow_class, hero=hero, context=context, detached=detached)
+    with source.naming(f"Child workflow {declared.name!r}", where):
+        _check(declared)
+        opts = options.parse(given, NodeKind.CHILD)
+    return ChildStep(declared, opts, where)
+
+
+def _check_class(value: object, where: str) -> None:
+    if isinstance(value, str) and value:
+        return
+    if not isinstance(value, WorkflowMeta) or value is Workflow:
+        raise StepConfigurationError(
+            f"gd.child takes a workflow class or the name of its type, not {value!r}.", where
+        )
+
+
+def _check(declared: Child) -> None:
+    detached: object = declared.detached
+    if not isinstance(detached, bool):
+        raise StepConfigurationError(f"detached is True or False, not {detached!r}.")
+    if isinstance(declared.hero, type | str):
+        raise StepConfigurationError(
+            f"hero takes a record, a gd.HeroRef or a callable of the parent, not {declared.hero!r}."
+        )
+    if callable(declared.hero):
+        signatures.check_plain("hero", declared.hero, "self")
+    _check_context(declared.context)
+
+
+def _check_context(context: object) -> None:
+    if context is None:
+        return
+    if isinstance(context, Mapping):
+        try:
+            serialization.dump(context, "context")
+        except InvalidInput as error:
+            raise StepConfigurationError(str(error)) from None
+    elif callable(context) and not isinstance(context, type):
+        signatures.check_plain("context", context, "self")
+    else:
+        raise StepConfigurationError(
+            f"context takes a dict or a callable of the parent that gives one, not {context!r}."
+        )

@@ -1,0 +1,272 @@
+"""Building a graph in code, for one workflow whose shape only its data can tell."""
+
+from __future__ import annotations
+
+import reprlib
+import secrets
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from geneva_drive.definition import building, doors, graph_document
+from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.definition.jobs import Job
+from geneva_drive.definition.options import MAX_NAME_LENGTH
+from geneva_drive.definition.stored_graph import StoredGraph
+from geneva_drive.definition.stored_node import StoredArgs, StoredNode
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.errors import InvalidInput, InvalidStateError
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.drive.handles import WorkflowHandle
+    from geneva_drive.drive.joining import JoinedTransaction
+
+T = TypeVar("T")
+
+
+class WhatCameBefore:
+    """The default of `depends_on`, as None says something else: that there is nothing."""
+
+    def __repr__(self) -> str:
+        return "<what came before>"
+
+
+WHAT_CAME_BEFORE: Final = WhatCameBefore()
+
+DependsOn = str | Sequence[str] | None | WhatCameBefore
+
+
+class DynamicWorkflow:
+    """Build the graph of one workflow in code, and start it.
+
+    Its nodes call jobs, functions decorated with `@gd.job`. `depends_on` takes ids, as `node` and
+    `fan_out` return them, or names; `None` or `[]` makes an entry point; left out, a node depends
+    on what came before it. Once started, the graph is frozen in the database, as data only: later
+    code changes what its jobs do, never which nodes there are.
+
+    >>> import geneva_drive as gd
+    >>> w = gd.DynamicWorkflow()
+    >>> mutations = w.fan_out(
+    ...     [7, 8, 9],
+    ...     name="mutation_{}",
+    ...     job="ledger.process_mutation",
+    ...     args=lambda mutation_id: {"mutation_id": mutation_id},
+    ... )
+    >>> aggregate = w.node("aggregate", job="ledger.aggregate", depends_on=mutations)
+    >>> notify = w.node("notify", job="ledger.notify", args={"user_id": 1})
+    >>> [node.name for node in w.nodes.values()]
+    ['mutation_7', 'mutation_8', 'mutation_9', 'aggregate', 'notify']
+    >>> w.nodes[notify].depends_on == (aggregate,)
+    True
+    """
+
+    def __init__(
+        self,
+        hero: object = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+        drive: Drive | None = None,
+    ) -> None:
+        self.hero = hero
+        self.context = context
+        self.queue = queue
+        self.priority = priority
+        self.idempotency_key = idempotency_key
+        self.template_name: str | None = None
+        self._drive = drive
+        self._nodes: dict[str, StoredNode] = {}
+        self._id_of: dict[str, str] = {}  # by name
+        self._last: tuple[str, ...] = ()
+        self._heroes: dict[str, object] = {}  # of child workflows, by node; named at the start
+        self._is_started = False
+
+    @property
+    def nodes(self) -> Mapping[str, StoredNode]:
+        """The nodes by id, in the order they were added."""
+        return MappingProxyType(self._nodes)
+
+    def node(
+        self,
+        name: str,
+        *,
+        job: Job[..., Any] | str | None = None,
+        args: Mapping[str, Any] | None = None,
+        depends_on: DependsOn = WHAT_CAME_BEFORE,
+    ) -> str:
+        """Add a node that calls a job with `args`, and return its id.
+
+        `job` may be a name, for one that only the workers import. Without a job the node does
+        nothing: it is a point where branches meet.
+        """
+        self._refuse_if_started()
+        if job is None and args:
+            raise InvalidInput(f"Node {name!r} has args and no job to take them. Give it a job.")
+        job_name = None if job is None else building.job_name(f"Node {name!r}", job)
+        parents = self._parents(f"Node {name!r}", depends_on)
+        self._check_name(name)
+        written = building.written_args(name, args)
+        building.check_call(name, job, args or {})
+        self._last = (self._add(name, job_name, written, parents),)
+        return self._last[0]
+
+    def fan_out(
+        self,
+        items: Iterable[T],
+        *,
+        name: str | Callable[[T], str],
+        job: Job[..., Any] | str,
+        args: Mapping[str, Any] | Callable[[T], Mapping[str, Any]] | None = None,
+        depends_on: DependsOn = WHAT_CAME_BEFORE,
+    ) -> list[str]:
+        """Add a node for each item, all of which may run at once, and return their ids.
+
+        `name` is a function of the item, or a format such as `"mutation_{}"`; `args` is a function
+        of the item, or the same for all. What follows depends on all of them. Without items, what
+        follows depends on what they would have depended on; but a node that names the empty list
+        that this returns, `depends_on=[]`, is an entry point.
+
+        If one item is refused, no node is added.
+        """
+        self._refuse_if_started()
+        job_name = building.job_name("fan_out", job)
+        parents = self._parents("fan_out", depends_on)
+        name_of = building.naming(name)
+        planned: dict[str, StoredArgs] = {}
+        checked: set[tuple[str, ...]] = set()
+        for item in items:
+            item_name = name_of(item)
+            self._check_name(item_name, planned)
+            item_args = args(item) if callable(args) else args
+            planned[item_name] = building.written_args(item_name, item_args)
+            given = tuple(item_args or ())
+            if given not in checked:
+                building.check_call(item_name, job, item_args or {})
+                checked.add(given)
+        ids = [self._add(each, job_name, written, parents) for each, written in planned.items()]
+        self._last = tuple(ids) or parents
+        return ids
+
+    def workflow(
+        self,
+        name: str,
+        workflow_class: type[Workflow[Any]] | str,
+        *,
+        hero: object = None,
+        context: Mapping[str, Any] | None = None,
+        detached: bool = False,
+        depends_on: DependsOn = WHAT_CAME_BEFORE,
+    ) -> str:
+        """Add a node that creates a workflow of a class and waits for its end; return its id.
+
+        A class that is not imported here is named by its type. If the parent is canceled, so is
+        the child, unless it is `detached`.
+        """
+        self._refuse_if_started()
+        reference = hero if isinstance(hero, HeroRef) else None
+        args = building.child_args(name, workflow_class, reference, context, detached)
+        parents = self._parents(f"Node {name!r}", depends_on)
+        self._check_name(name)
+        node_id = self._add(name, CHILD_JOB, args, parents)
+        if hero is not reference:
+            self._heroes[node_id] = hero
+        self._last = (node_id,)
+        return node_id
+
+    def freeze(
+        self, now: datetime, reference_to: Callable[[object], HeroRef | None] | None = None
+    ) -> StoredGraph:
+        """Give the graph as it is stored; `reference_to` names the heroes of child workflows."""
+        nodes = dict(self._nodes)
+        for node_id, hero in self._heroes.items():
+            node = nodes[node_id]
+            if reference_to is None:
+                raise InvalidInput(
+                    f"The hero of node {node.name!r} has no name before the workflow is started: "
+                    f"{hero!r}. Pass a gd.HeroRef."
+                )
+            nodes[node_id] = replace(node, args=building.with_hero(node.args, reference_to(hero)))
+        return StoredGraph.freeze(nodes, now)
+
+    def start(self, session: JoinedTransaction | None = None) -> WorkflowHandle[Any]:
+        """Start the workflow: one transaction stores its graph and schedules its entry points.
+
+        With `session` it joins the caller's transaction. A repeated `idempotency_key` returns the
+        workflow of the first call. Without nodes the workflow finishes at once.
+        """
+        self._refuse_if_started()
+        drive = self._drive or doors.default_drive()
+        handle: WorkflowHandle[Any] = drive.start_dynamic(self, session=session)
+        self._is_started = True
+        return handle
+
+    def _add(self, name: str, job: str | None, args: StoredArgs, parents: tuple[str, ...]) -> str:
+        node_id = f"n_{secrets.token_hex(4)}"
+        while node_id in self._nodes or node_id in self._id_of:
+            node_id = f"n_{secrets.token_hex(4)}"
+        self._nodes[node_id] = StoredNode(node_id, name, job, args, parents)
+        self._id_of[name] = node_id
+        return node_id
+
+    def _check_name(self, name: str, planned: Container[str] = ()) -> None:
+        if not graph_document.is_name(name):
+            raise InvalidInput(
+                f"A node is named by text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}."
+            )
+        if name in self._id_of:
+            first = self._nodes[self._id_of[name]]
+            raise InvalidInput(
+                f"A node named {name!r} was added already: {first.id}, with the job "
+                f"{first.job!r}. Names are unique within a workflow; choose another."
+            )
+        if name in planned:
+            raise InvalidInput(
+                f"fan_out names two items {name!r}. Names are unique within a workflow; let the "
+                f"name tell the items apart."
+            )
+        if name in self._nodes:
+            raise InvalidInput(
+                f"{name!r} is the id of node {self._nodes[name].name!r}. Choose another name."
+            )
+
+    def _parents(self, thing: str, depends_on: object) -> tuple[str, ...]:
+        if isinstance(depends_on, WhatCameBefore):
+            return self._last
+        if depends_on is None:
+            return ()
+        given = [depends_on] if isinstance(depends_on, str) else depends_on
+        if not isinstance(given, Iterable):
+            raise InvalidInput(
+                f"{thing}: depends_on takes an id, a name, a list of these or None, not "
+                f"{depends_on!r}."
+            )
+        return tuple(dict.fromkeys(self._id(thing, reference) for reference in given))
+
+    def _id(self, thing: str, reference: object) -> str:
+        if not isinstance(reference, str):
+            raise InvalidInput(
+                f"{thing}: depends_on takes ids and names, not {reprlib.repr(reference)}. Write "
+                f"*ids for a list within a list."
+            )
+        if reference in self._nodes:
+            return reference
+        if reference in self._id_of:
+            return self._id_of[reference]
+        raise InvalidInput(
+            f"{thing} depends on {reference!r}, and no node of that id or name was added before "
+            f"it.{building.suggestion(reference, self._id_of)}"
+        )
+
+    def _refuse_if_started(self) -> None:
+        if self._is_started:
+            raise InvalidStateError(
+                "This workflow has been started; its graph is frozen. Build another "
+                "gd.DynamicWorkflow, or, as a last resort, repair the stored graph with "
+                "export_dag() and import_dag()."
+            )

@@ -1,0 +1,67 @@
+"""What the jobs of a dynamic workflow see of it, which has no class of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from geneva_drive import serialization
+from geneva_drive.definition import jobs
+from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.definition.options import Options
+from geneva_drive.definition.step import Child, ChildStep
+from geneva_drive.definition.task import JobTask
+from geneva_drive.definition.workflow import Workflow, definition_of
+
+_WHERE = "a stored graph"
+
+
+class DynamicRun(Workflow[Any]):
+    """What a job that asks for `workflow` is given: its hero, context and flow control."""
+
+    type_name = DYNAMIC_TYPE
+
+    def result_of(self, step: Any) -> Any:
+        """Read what a node whose job has `keep_result=True` returned, by its name or id."""
+        return self._geneva_result_of(str(step))
+
+
+DYNAMIC: Final[Definition] = definition_of(DynamicRun)
+
+
+def signature_of(definition: Definition) -> str:
+    """Stand for what a process knows of a class; of dynamic workflows, for the jobs it knows."""
+    if definition is not DYNAMIC:
+        return definition.signature
+    return hashlib.sha256("\n".join(jobs.names()).encode()).hexdigest()[:16]
+
+
+def stored_node(name: str, job_name: str | None, args: str | None) -> Node | None:
+    """Make a node of what a stored graph says of it; None if its job is not in this process."""
+    if job_name is None:
+        declared = Declared(NodeKind.TASK, name, Options(), _WHERE)
+        return Node(name=name, where=_WHERE, declared=declared)
+    arguments: Mapping[str, Any] = serialization.load(args) or {}
+    if job_name == CHILD_JOB:
+        return _child(name, arguments)
+    job = jobs.get(job_name)
+    if job is None:
+        return None
+    task = JobTask(job, arguments, job.options, job.where)
+    return Node(name=name, where=job.where, declared=task, options=job.options)
+
+
+def _child(name: str, args: Mapping[str, Any]) -> Node:
+    hero = HeroRef(args["hero_type"], args["hero_id"]) if args.get("hero_type") else None
+    child = Child(
+        workflow_class=args["type"],
+        hero=hero,
+        context=args.get("context"),
+        detached=bool(args.get("detached")),
+    )
+    return Node(name=name, where=_WHERE, declared=ChildStep(child, Options(), _WHERE))

@@ -1,0 +1,157 @@
+"""Nodes and what each of them waits for, whoever declared or stored them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from heapq import heapify, heappop, heappush
+from itertools import chain
+
+Edges = Mapping[str, Sequence[str]]  # of every node, those that it waits for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """An immutable graph of node ids; whatever is costly is worked out when first asked for.
+
+    A removed node is passed over: its dependants wait for what it would have waited for, and it
+    stands in nobody's parents or dependants. Its own are kept, so that an execution that stands
+    there can move on.
+    """
+
+    parents: Mapping[str, tuple[str, ...]]
+    dependants: Mapping[str, tuple[str, ...]]  # in order of declaration
+    removed: AbstractSet[str] = frozenset()
+
+    @classmethod
+    def of(cls, edges: Edges, removed: AbstractSet[str] = frozenset()) -> Graph:
+        """Make the graph of these edges, which name no node that is not among them.
+
+        Where there are removed nodes, the edges must be free of cycles: ask `find_cycle` before.
+        """
+        parents = _bridged(edges, removed) if removed else _deduplicated(edges)
+        dependants: dict[str, list[str]] = {node: [] for node in parents}
+        for node, waits_for in parents.items():
+            if node not in removed:
+                for parent in waits_for:
+                    dependants[parent].append(node)
+        behind = _behind_removed(edges, removed) if removed else {}
+        return cls(
+            parents=parents,
+            dependants={node: tuple(found) for node, found in dependants.items()} | behind,
+            removed=removed,
+        )
+
+    @cached_property
+    def entries(self) -> tuple[str, ...]:
+        return tuple(node for node in self._live if not self._live[node])
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """List the nodes as they were declared, but none before what it waits for."""
+        if _is_in_order(self._live):
+            return tuple(self._live)
+        return tuple(_sorted(self._live))
+
+    @cached_property
+    def levels(self) -> list[list[str]]:
+        """List the nodes by the number of those that come one after the other before them."""
+        level: dict[str, int] = {}
+        for node in self.order:
+            level[node] = max((level[parent] + 1 for parent in self.parents[node]), default=0)
+        levels: list[list[str]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
+        for node in self._live:
+            levels[level[node]].append(node)
+        return levels
+
+    def downstream(self, node: str) -> frozenset[str]:
+        """Give all that waits for a node, at whatever remove."""
+        found: set[str] = set()
+        unseen = list(self.dependants[node])
+        while unseen:
+            following = unseen.pop()
+            if following not in found:
+                found.add(following)
+                unseen += self.dependants[following]
+        return frozenset(found)
+
+    def signature(self) -> str:
+        """Stand for the nodes and their edges, in whatever order they were declared."""
+        return signature_of(self._live)
+
+    @cached_property
+    def _live(self) -> Mapping[str, tuple[str, ...]]:
+        if not self.removed:
+            return self.parents
+        return {node: found for node, found in self.parents.items() if node not in self.removed}
+
+
+def signature_of(edges: Edges) -> str:
+    """Stand for nodes and their edges, each of which is named once."""
+    # Sorted by name first: to compare a hundred thousand lists takes far longer than texts.
+    shape = [[node, sorted(edges[node])] for node in sorted(edges)]
+    return hashlib.sha256(json.dumps(shape, separators=(",", ":")).encode()).hexdigest()
+
+
+def find_cycle(edges: Edges) -> tuple[str, ...]:
+    """Give nodes that wait for each other, the first again as the last; nothing if none do."""
+    if _is_in_order(edges):
+        return ()
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return tuple(error.args[1])
+    return ()
+
+
+def _is_in_order(edges: Edges) -> bool:
+    # Most graphs are declared from first to last, and then nothing has to be sorted.
+    seen: set[str] = set()
+    for node, parents in edges.items():
+        if not seen.issuperset(parents):
+            return False
+        seen.add(node)
+    return True
+
+
+def _sorted(edges: Edges) -> Iterable[str]:
+    declared = list(edges)
+    places = {node: place for place, node in enumerate(declared)}
+    sorter = TopologicalSorter(edges)
+    sorter.prepare()
+    ready = [places[node] for node in sorter.get_ready()]
+    heapify(ready)
+    while ready:
+        node = declared[heappop(ready)]
+        yield node
+        sorter.done(node)
+        for following in sorter.get_ready():
+            heappush(ready, places[following])
+
+
+def _deduplicated(edges: Edges) -> dict[str, tuple[str, ...]]:
+    return {node: tuple(dict.fromkeys(parents)) for node, parents in edges.items()}
+
+
+def _bridged(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
+    """Let what waits for a removed node wait for what that one waits for."""
+    parents: dict[str, tuple[str, ...]] = {}
+    for node in _sorted(edges):
+        reached = (parents[each] if each in removed else (each,) for each in edges[node])
+        parents[node] = tuple(dict.fromkeys(chain.from_iterable(reached)))
+    return {node: parents[node] for node in edges}
+
+
+def _behind_removed(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
+    """Find the live nodes that would have waited for each removed one."""
+    behind: dict[str, set[str]] = {node: set() for node in edges if node in removed}
+    for node in reversed(list(_sorted(edges))):
+        for parent in edges[node]:
+            if parent in removed:
+                behind[parent] |= behind[node] if node in removed else {node}
+    return {gone: tuple(node for node in edges if node in found) for gone, found in behind.items()}

@@ -1,0 +1,220 @@
+"""Functions that nodes call by name, so that a stored graph can find them again."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
+
+from geneva_drive.definition import options, signatures, source
+from geneva_drive.definition.keywords import JobOptions
+from geneva_drive.definition.options import MAX_NAME_LENGTH, Options
+from geneva_drive.errors import StepConfigurationError
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+# What a job is given beside its arguments, each only if a parameter has its name.
+_OFFERED = ("workflow", "node", "session")
+
+_jobs: dict[str, Job[..., Any]] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class JobNode:
+    """What a job that asks for `node` is told of the node that calls it."""
+
+    id: str
+    name: str
+    args: Mapping[str, Any]
+
+
+class Job(Generic[P, R]):
+    """A function with a name that every process knows it by; it is still called as before."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[P, R],
+        options: Options,
+        where: str,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.options = options
+        self.where = where
+        self.given = given or {}  # the options as written, for a node to have its own beside them
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self._asks_for = _asked_by(function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def call(
+        self, args: Mapping[str, Any], workflow: object, node: JobNode, session: object = None
+    ) -> Any:
+        """Call the function for a node; of an async one, this gives the coroutine."""
+        function: Callable[..., Any] = self.function
+        offered = {"workflow": workflow, "node": node, "session": session}
+        return function(**args, **{name: offered[name] for name in self._asks_for})
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def check(self, args: Mapping[str, Any]) -> None:
+        """Refuse arguments that the function does not take."""
+        taken = [name for name in self._asks_for if name in args]
+        if taken:
+            raise StepConfigurationError(
+                f"args has {taken[0]!r}, which job {self.name!r} is given by the engine. "
+                f"Give the parameter another name."
+            )
+        signature = _signature(self.function)
+        try:
+            if signature is not None:
+                signature.bind(**args, **dict.fromkeys(self._asks_for))
+        except TypeError as error:
+            raise StepConfigurationError(
+                f"job {self.name!r} is called with ({', '.join(args)}) and takes {signature}: "
+                f"{error}."
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<job {self.name!r} at {self.where}>"
+
+
+@overload
+def job(
+    function: Callable[P, R], /, *, name: str | None = None, **given: Unpack[JobOptions]
+) -> Job[P, R]: ...
+@overload
+def job(
+    *, name: str | None = None, **given: Unpack[JobOptions]
+) -> Callable[[Callable[P, R]], Job[P, R]]: ...
+def job(
+    function: Callable[..., Any] | None = None, /, *, name: str | None = None, **given: Any
+) -> Any:
+    """Make a function a job: what a node calls by name, with arguments that are stored.
+
+    Its name is `module.function`, or the one given: keep it when the function moves. Parameters
+    called `workflow` and `node` are filled in; the others are the node's `args`.
+
+    >>> import geneva_drive as gd
+    >>> @gd.job(name="send_receipt", retry=gd.Retry(max=3))
+    ... def send_receipt(order_id, *, node):
+    ...     return f"{node.name}: {order_id}"
+    >>> class Order(gd.Workflow):
+    ...     receipt = gd.task(job=send_receipt, args={"order_id": 7})
+    """
+    if function is None:
+        return lambda decorated: _make(decorated, name, given, source.of_function(decorated))
+    return _make(function, name, given, None)
+
+
+def get(name: str) -> Job[..., Any] | None:
+    return _jobs.get(name)
+
+
+def names() -> list[str]:
+    with _lock:
+        return sorted(_jobs)
+
+
+@contextmanager
+def isolated() -> Iterator[None]:
+    """Forget, at the end, the jobs defined inside."""
+    before = dict(_jobs)
+    try:
+        yield
+    finally:
+        _jobs.clear()
+        _jobs.update(before)
+
+
+def _make(
+    function: Any, name: str | None, given: Mapping[str, Any], where: str | None
+) -> Job[..., Any]:
+    where = where or source.of_caller()
+    if isinstance(function, Job):
+        raise StepConfigurationError(f"{function!r} is a job already.", where)
+    if not callable(function) or isinstance(function, type):
+        raise StepConfigurationError(
+            f"A job is a function, not {type(function).__name__} {function!r}.", where
+        )
+    with source.naming(f"Job {name or source.name_of(function)!r}", where):
+        full_name = _checked_name(name) if name is not None else _name_of(function)
+        parsed = options.parse_of_job(given)
+        _check_body(function, parsed)
+    made: Job[..., Any] = Job(full_name, function, parsed, where, given)
+    _add(made)
+    return made
+
+
+def _checked_name(name: object) -> str:
+    if isinstance(name, str) and 0 < len(name) <= MAX_NAME_LENGTH:
+        return name
+    raise StepConfigurationError(
+        f"a job's name is text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}."
+    )
+
+
+def _name_of(function: Any) -> str:
+    own, qualified = getattr(function, "__name__", None), getattr(function, "__qualname__", None)
+    if own is None or own == "<lambda>" or own != qualified:
+        raise StepConfigurationError(
+            "another process would not find it by its name, as it is no function at the top level "
+            'of a module. Move it there, or give it a name: @gd.job(name="...").'
+        )
+    return _checked_name(f"{function.__module__}.{own}")
+
+
+def _check_body(function: Any, parsed: Options) -> None:
+    signatures.check_runs(function, transaction=parsed.transaction)
+    if parsed.transaction and "session" not in _asked_by(function):
+        raise StepConfigurationError(
+            "transaction=True passes a session, and the function has no parameter 'session'."
+        )
+
+
+def _add(made: Job[..., Any]) -> None:
+    with _lock:
+        known = _jobs.get(made.name)
+        if known is not None and _identity(known) != _identity(made):
+            raise StepConfigurationError(
+                f"The job name {made.name!r} is taken by {known!r}. "
+                f'Give one of them another name: @gd.job(name="...").',
+                made.where,
+            )
+        _jobs[made.name] = made
+
+
+def _identity(known: Job[..., Any]) -> tuple[object, object]:
+    function: Any = known.function
+    # A callable without a name, such as a partial, is only the same if it is the very object.
+    return function.__module__, getattr(function, "__qualname__", function)
+
+
+def _asked_by(function: Callable[..., Any]) -> tuple[str, ...]:
+    signature = _signature(function)
+    if signature is None:
+        return ()
+    passable = {
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+    return tuple(name for name in _OFFERED if name in passable)
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):  # some built-in functions have none
+        return None

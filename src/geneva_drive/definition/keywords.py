@@ -1,0 +1,74 @@
+"""The keywords of the decorators, for type checkers and for what is refused."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from geneva_drive.definition.conditions import Test
+from geneva_drive.definition.declared import Declared
+from geneva_drive.definition.dependencies import StepDependencies, TaskDependencies
+from geneva_drive.definition.iterating import IterationOptions
+from geneva_drive.definition.policies import OnException, Retry, TerminalActionName
+from geneva_drive.durations import Duration
+from geneva_drive.limit import Limit
+
+
+class _Running(TypedDict, total=False):
+    wait: Duration | None
+    on_exception: OnException | None
+    max_reattempts: int | None
+    terminal_action: TerminalActionName
+    retry: Retry | None
+    queue: str | None
+    priority: int | None
+
+
+class _Body(TypedDict, total=False):
+    timeout: Duration | None
+    limit: Limit | None
+    transaction: bool
+
+
+class _Result(TypedDict, total=False):
+    keep_result: bool
+
+
+class _Member(TypedDict, total=False):
+    skip_if: Test | None
+    run_if: Test | None
+    renamed_from: str | None
+
+
+class _ChainMember(_Member, total=False):
+    before_step: str | Declared | None
+    after_step: str | Declared | None
+    depends_on: StepDependencies
+    also_depends_on: StepDependencies
+
+
+class _GraphMember(_Member, total=False):
+    depends_on: TaskDependencies
+
+
+class StepOptions(_Running, _Body, _Result, _ChainMember, total=False):
+    """The keywords of `@gd.step`."""
+
+
+class ResumableStepOptions(StepOptions, IterationOptions, total=False):
+    """The keywords of `@gd.resumable_step`."""
+
+
+class TaskOptions(_Running, _Body, _Result, _GraphMember, total=False):
+    """The keywords of `@gd.task`."""
+
+
+class DecisionOptions(_Running, _Body, _GraphMember, total=False):
+    """The keywords of `@gd.decision`."""
+
+
+class ChildOptions(_Running, _ChainMember, total=False):
+    """The keywords of `gd.child` beside those that say what is started."""
+
+
+class JobOptions(_Running, _Body, _Result, total=False):
+    """The keywords of `@gd.job` beside its name."""

@@ -1,0 +1,52 @@
+"""What may stand in the place of a parent's node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geneva_drive.definition import signatures, source
+from geneva_drive.definition.definition import Node
+from geneva_drive.definition.step import Step, is_method
+from geneva_drive.errors import StepConfigurationError
+
+
+def check_kind(owner: str, former: Node, node: Node) -> None:
+    """Refuse a step and a task of one name: one has a place in the chain, and one has none."""
+    if former.is_removed or node.is_removed:
+        return
+    if former.kind.is_in_chain != node.kind.is_in_chain:
+        raise StepConfigurationError(
+            f"{owner}.{node.name} is a {former.kind.noun} of its parent and cannot become a "
+            f"{node.kind.noun}. Choose another name.",
+            node.where,
+        )
+
+
+def by_method(owner: str, former: Node, value: Any) -> Node:
+    """Let a plain method replace a parent's, with its options, and nothing else."""
+    name, noun = former.name, former.kind.noun
+    where = source.of_function(value) or source.of_caller()
+    if former.is_removed:
+        raise StepConfigurationError(
+            f"{owner}.{name} is a step that its parent removed. Bring it back with "
+            f"@gd.step, or choose another name.",
+            where,
+        )
+    if not former.has_method:
+        raise StepConfigurationError(
+            f"{owner}.{name} is {former.declared!r} of its parent and cannot become {value!r}. "
+            f"Override it with gd.{former.kind.maker}(...), or choose another name.",
+            where,
+        )
+    if not is_method(value):
+        raise StepConfigurationError(
+            f"{owner}.{name} is a {noun} of its parent and cannot become {value!r}. "
+            f"Override it with a method, or write {name} = gd.removed_step().",
+            where,
+        )
+    with source.naming(f"{owner}.{name}", where):
+        signatures.check_body(
+            value, transaction=former.options.transaction, resumable=former.is_resumable
+        )
+    step: Step[Any, Any] = Step(former.kind, value, former.options, where)
+    return Node(name=name, where=where, declared=step, options=former.options)

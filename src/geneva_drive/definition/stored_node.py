@@ -1,0 +1,59 @@
+"""One node of a graph as the database keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from geneva_drive import serialization
+
+
+class StoredArgs(Mapping[str, Any]):
+    """A node's arguments in their stored form, made into values when somebody looks.
+
+    So the graph can be read where a type that one node's arguments need is not known.
+    """
+
+    __slots__ = ("_values", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._values: dict[str, Any] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._loaded()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded())
+
+    def __len__(self) -> int:
+        return len(self._loaded())
+
+    def __repr__(self) -> str:
+        return f"<stored args {self.text}>"
+
+    def _loaded(self) -> dict[str, Any]:
+        if self._values is None:
+            self._values = serialization.load(self.text)
+        return self._values
+
+
+NO_ARGS = StoredArgs("{}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNode:
+    """A node: others depend on its id, people read its name."""
+
+    id: str
+    name: str
+    job: str | None = None  # None: nothing outside the workflow's class is called
+    args: Mapping[str, Any] = field(default_factory=dict)
+    depends_on: tuple[str, ...] = ()
+
+    @property
+    def args_text(self) -> str:
+        """The arguments in their stored form."""
+        args = self.args
+        return args.text if isinstance(args, StoredArgs) else serialization.dump(args)

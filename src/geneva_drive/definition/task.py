@@ -1,0 +1,134 @@
+"""Nodes outside the chain, as they are written in a class body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
+
+from geneva_drive import serialization
+from geneva_drive.definition import options, source
+from geneva_drive.definition.decisions import Branches
+from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.jobs import Job
+from geneva_drive.definition.keywords import DecisionOptions, TaskOptions
+from geneva_drive.definition.options import Options
+from geneva_drive.definition.step import Step, making
+from geneva_drive.errors import InvalidInput, StepConfigurationError
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+B = TypeVar("B", bound=Branches, covariant=True)
+
+# A node that says one of these has a policy of its own, and nothing of its job's.
+_POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry"})
+
+
+class JobTask(Declared, Generic[R]):
+    """A task that calls a job instead of a method."""
+
+    def __init__(
+        self, job: Job[..., R], args: Mapping[str, Any], opts: Options, where: str
+    ) -> None:
+        super().__init__(NodeKind.TASK, job.name, opts, where)
+        self.job = job
+        self.args = args
+
+
+@overload
+def task(
+    function: Callable[Concatenate[Any, P], R], /, **given: Unpack[TaskOptions]
+) -> Step[P, R]: ...
+@overload
+def task(
+    *, job: Job[..., R], args: Mapping[str, Any] | None = None, **given: Unpack[TaskOptions]
+) -> JobTask[R]: ...
+@overload
+def task(
+    **given: Unpack[TaskOptions],
+) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
+def task(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    job: Any = None,
+    args: Any = None,
+    **given: Any,
+) -> Any:
+    """Make a method, or a job, a node that waits for what it names and for nothing else.
+
+    It runs beside whatever else may run then; without `depends_on` it runs at the start. Like a
+    step's, its body runs again if the process dies before it is recorded.
+
+    >>> import geneva_drive as gd
+    >>> class Order(gd.Workflow):
+    ...     @gd.step
+    ...     def validate(self): ...
+    ...     @gd.task(depends_on=validate)
+    ...     def check_stock(self): ...
+    ...     @gd.task(depends_on=validate, retry=gd.Retry(max=3))
+    ...     def check_fraud(self): ...
+    ...     @gd.step(depends_on=[check_stock, check_fraud])
+    ...     def charge(self): ...
+    """
+    if job is None and args is None:
+        return making(NodeKind.TASK, function, given)
+    where = source.of_caller()
+    if function is not None or not isinstance(job, Job):
+        raise StepConfigurationError(_misuse(function, job), where)
+    with source.naming(f"Task of job {job.name!r}", where):
+        arguments = _arguments(job, args)
+        opts = options.parse({**_inherited(job, given), **given}, NodeKind.TASK)
+    return JobTask(job, arguments, opts, where)
+
+
+def _misuse(function: object, job: object) -> str:
+    if job is None:
+        return "args of a task go with job=, which they are the arguments of."
+    if function is not None:
+        return f"A task calls a method or a job, not both {function!r} and {job!r}."
+    return f"job of a task takes a function decorated with @gd.job, not {job!r}."
+
+
+def _arguments(job: Job[..., Any], args: object) -> Mapping[str, Any]:
+    if args is None:
+        args = {}
+    if not isinstance(args, Mapping) or not all(isinstance(name, str) for name in args):
+        raise StepConfigurationError(f"args is a dict of the job's arguments, not {args!r}.")
+    try:
+        serialization.dump(args, "args")
+    except InvalidInput as error:
+        raise StepConfigurationError(str(error)) from None
+    job.check(args)
+    return dict(args)
+
+
+def _inherited(job: Job[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    own_policy = not _POLICY.isdisjoint(given)
+    return {
+        name: value for name, value in job.given.items() if not (own_policy and name in _POLICY)
+    }
+
+
+@overload
+def decision(
+    function: Callable[Concatenate[Any, P], B], /, **given: Unpack[DecisionOptions]
+) -> Step[P, B]: ...
+@overload
+def decision(
+    **given: Unpack[DecisionOptions],
+) -> Callable[[Callable[Concatenate[Any, P], B]], Step[P, B]]: ...
+def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
+    """Make a method choose which of the nodes that depend on it run; the others are skipped.
+
+    It returns a name, a decorated method, a list of these, or None for no branch at all.
+
+    >>> import geneva_drive as gd
+    >>> class Order(gd.Workflow):
+    ...     @gd.decision
+    ...     def route(self): return "express" if self.context["urgent"] else self.post
+    ...     @gd.task(depends_on=route)
+    ...     def express(self): ...
+    ...     @gd.task(depends_on=route)
+    ...     def post(self): ...
+    """
+    return making(NodeKind.DECISION, function, given)

@@ -1,0 +1,212 @@
+"""Named functions that build dynamic workflows from parameters."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
+
+from geneva_drive.definition import doors, source
+from geneva_drive.definition.dynamic import DynamicWorkflow
+from geneva_drive.definition.graph_document import is_name
+from geneva_drive.definition.options import MAX_NAME_LENGTH
+from geneva_drive.errors import InvalidInput, StepConfigurationError
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.drive.handles import WorkflowHandle
+    from geneva_drive.drive.joining import JoinedTransaction
+    from geneva_drive.drive.queries import WorkflowQuery
+
+P = ParamSpec("P")
+
+_START_KEYWORDS = ("hero", "context", "queue", "priority", "idempotency_key", "session")
+
+_templates: dict[str, Template[...]] = {}
+_lock = threading.Lock()
+
+
+class Template(Generic[P]):
+    """What `@gd.template` makes of a function: a builder with a name, by which its runs are found.
+
+    Called with a `gd.DynamicWorkflow` it adds its nodes to that one, as the function would: so
+    templates are made of templates.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[Concatenate[DynamicWorkflow, P], object],
+        where: str,
+        drive: Drive | None = None,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.where = where
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self._drive = drive
+
+    def __call__(self, w: DynamicWorkflow, /, *args: P.args, **kwargs: P.kwargs) -> object:
+        return self.function(w, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<template {self.name!r} at {self.where}>"
+
+    def using(self, drive: Drive) -> Template[P]:
+        """Start and find workflows of this template with another Drive than the default."""
+        return Template(self.name, self.function, self.where, drive)
+
+    def start(
+        self,
+        /,
+        *,
+        hero: object = None,
+        context: Mapping[str, Any] | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+        session: JoinedTransaction | None = None,
+        **parameters: Any,
+    ) -> WorkflowHandle[Any]:
+        """Build a workflow from these parameters and start it, as `DynamicWorkflow.start` does."""
+        w = DynamicWorkflow(
+            hero,
+            context=context,
+            queue=queue,
+            priority=priority,
+            idempotency_key=idempotency_key,
+            drive=self._drive,
+        )
+        return self._built(w, parameters).start(session)
+
+    def build(self, /, **parameters: Any) -> DynamicWorkflow:
+        """Build a workflow from these parameters without starting it, to look at its nodes."""
+        return self._built(DynamicWorkflow(drive=self._drive), parameters)
+
+    def runs(self) -> WorkflowQuery[Any]:
+        """Ask for the workflows that were started from this template."""
+        drive = self._drive or doors.default_drive()
+        return drive.workflows_of_template(self.name)
+
+    def _built(self, w: DynamicWorkflow, parameters: Mapping[str, Any]) -> DynamicWorkflow:
+        signature = inspect.signature(self.function)
+        try:
+            signature.bind(w, **parameters)
+        except TypeError as error:
+            raise InvalidInput(
+                f"Template {self.name!r} is started with ({', '.join(parameters)}) and takes "
+                f"{signature}: {error}."
+            ) from None
+        w.template_name = self.name
+        self.function(w, **parameters)  # type: ignore[call-arg]  # as was just seen
+        return w
+
+
+@overload
+def template(function: Callable[Concatenate[DynamicWorkflow, P], object], /) -> Template[P]: ...
+@overload
+def template(
+    *, name: str | None = None
+) -> Callable[[Callable[Concatenate[DynamicWorkflow, P], object]], Template[P]]: ...
+def template(function: Callable[..., object] | None = None, /, *, name: str | None = None) -> Any:
+    """Make a function that adds nodes to a `gd.DynamicWorkflow` a template, to be started by name.
+
+    The function runs when a workflow is started, once: what is stored is the graph that it built.
+    Its name is `module.function`, or the one given; keep it, as the workflows are found by it.
+
+    >>> import geneva_drive as gd
+    >>> @gd.template(name="nightly")
+    ... def nightly(w, tables):
+    ...     w.fan_out(tables, name="export_{}", job="warehouse.export")
+    ...     w.node("report", job="warehouse.report")
+    >>> [node.name for node in nightly.build(tables=["orders", "users"]).nodes.values()]
+    ['export_orders', 'export_users', 'report']
+
+    `nightly.start(tables=[...])` starts a workflow, and `nightly.runs()` finds those there are.
+    """
+    if function is None:
+        return lambda decorated: _make(decorated, name, source.of_function(decorated))
+    return _make(function, name, None)
+
+
+def get(name: str) -> Template[...] | None:
+    return _templates.get(name)
+
+
+@contextmanager
+def isolated() -> Iterator[None]:
+    """Forget, at the end, the templates defined inside."""
+    before = dict(_templates)
+    try:
+        yield
+    finally:
+        _templates.clear()
+        _templates.update(before)
+
+
+def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
+    where = where or source.of_caller()
+    if isinstance(function, Template):
+        raise StepConfigurationError(f"{function!r} is a template already.", where)
+    if not inspect.isfunction(function):
+        raise StepConfigurationError(
+            f"A template is a function, not {type(function).__name__} {function!r}.", where
+        )
+    full_name = f"{function.__module__}.{function.__qualname__}" if name is None else name
+    with source.naming(f"Template {name or function.__name__!r}", where):
+        if not is_name(full_name):
+            raise StepConfigurationError(
+                f"a template's name is text of 1 to {MAX_NAME_LENGTH} characters, not "
+                f"{full_name!r}."
+            )
+        _check_function(function)
+    made: Template[...] = Template(full_name, function, where)
+    _add(made)
+    return made
+
+
+def _check_function(function: Callable[..., object]) -> None:
+    is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    if is_generator or inspect.iscoroutinefunction(function):
+        raise StepConfigurationError(
+            "it is a plain function that adds nodes, and not async or a generator."
+        )
+    parameters = list(inspect.signature(function).parameters.values())
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not parameters or parameters[0].kind not in by_position:
+        raise StepConfigurationError("its first parameter is the gd.DynamicWorkflow to build.")
+    for parameter in parameters[1:]:
+        _check_parameter(parameter)
+
+
+def _check_parameter(parameter: inspect.Parameter) -> None:
+    if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+        raise StepConfigurationError(
+            f"start() passes parameters by name, and cannot pass {parameter}. Make it a plain "
+            f"parameter."
+        )
+    if parameter.name in _START_KEYWORDS and parameter.kind is not parameter.VAR_KEYWORD:
+        raise StepConfigurationError(
+            f"the parameter {parameter.name!r} has the name of a keyword of start(). Choose "
+            f"another name; w.hero, w.context and the like are what start() was given."
+        )
+
+
+def _add(made: Template[...]) -> None:
+    with _lock:
+        known = _templates.get(made.name)
+        if known is not None and _identity(known) != _identity(made):
+            raise StepConfigurationError(
+                f"The template name {made.name!r} is taken by {known!r}. "
+                f'Give one of them another name: @gd.template(name="...").',
+                made.where,
+            )
+        _templates[made.name] = made
+
+
+def _identity(known: Template[...]) -> tuple[str, str]:
+    function: Any = known.function
+    return function.__module__, function.__qualname__
