@@ -65,6 +65,9 @@ class Database:
         self._kept = KeptConnections(
             self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.renew
         )
+        self._kept_writing = KeptConnections(
+            self._open_writing, 1 if self.owns_engine else 0, self.dialect.renew
+        )
         self._driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction that a step's body or a caller's session has open on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
@@ -169,6 +172,18 @@ class Database:
         with self.translating():
             return self._write_own(work, self._short_transaction, at_once=self.dialect.is_at_once)
 
+    def write_group(self, work: Callable[[Connection], T]) -> T:
+        """Do what takes several statements, again and again, on a connection that is kept open."""
+        if self._joined.get() is not None:
+            return self.write(work)
+        with self.translating():
+            return self._write_own(work, self._kept_transaction, at_once=False)
+
+    @contextmanager
+    def _kept_transaction(self) -> Iterator[Connection]:
+        with self.dialect.writing(), self._kept_writing.one() as connection, connection.begin():
+            yield connection
+
     @contextmanager
     def _short_transaction(self) -> Iterator[Connection]:
         with self.dialect.writing(), self._kept.one() as connection, connection.begin():
@@ -184,6 +199,9 @@ class Database:
 
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    def _open_writing(self) -> Connection:
+        return self.engine.connect().execution_options(**{WRITES_OPTION: True})
 
     def _open_kept(self) -> Connection:
         options: dict[str, Any] = {WRITES_OPTION: True}
@@ -252,6 +270,7 @@ class Database:
 
     def close(self) -> None:
         self._kept.close()
+        self._kept_writing.close()
         self._driver.close()
         if self.owns_engine:
             self.engine.dispose()

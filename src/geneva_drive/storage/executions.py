@@ -7,14 +7,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, literal, select, tuple_, update
+from sqlalchemy import Connection, Select, exists, func, literal, select, tuple_, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ACTIVE_STEP_STATES, StepState
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.dialects import claiming_by_steps
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.portions import PORTION, portions
 from geneva_drive.storage.records import ExecutionRecord, Key
 from geneva_drive.storage.tables import Tables
 
@@ -28,20 +29,34 @@ class Executions:
         self._dialect = dialect
 
     def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        if not rows:
-            return
-        connection.execute(insert(self._table), self._tables.keyed(rows))
+        for portion in portions(self._tables.keyed(rows), 10 * PORTION):
+            self._dialect.insert_many(connection, self._table, portion)
 
     def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
         return self._by_id(
             connection, select(self._table).where(self._table.c.id == execution_id)
         ).get(execution_id)
 
+    def get_many(self, connection: Connection, ids: Sequence[Key]) -> list[ExecutionRecord]:
+        query = select(self._table).where(self._table.c.id.in_(ids))
+        return list(self._by_id(connection, query).values())
+
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, ExecutionRecord]:
         """Lock and read executions whose workflows are locked already."""
-        wanted = sorted(set(ids))
-        query = select(self._table).where(self._table.c.id.in_(wanted)).order_by(self._table.c.id)
+        query = select(self._table).where(self._among(ids)).order_by(self._table.c.id)
         return self._by_id(connection, self._dialect.lock(query))
+
+    def lock_claims(
+        self, connection: Connection, ids: Iterable[Key]
+    ) -> dict[Key, tuple[str | None, Request | None]]:
+        """Lock executions, and read of each its claim token and whether it is asked to stop."""
+        c = self._table.c
+        query = select(c.id, c.claim_token, c.stop).where(self._among(ids)).order_by(c.id)
+        rows = connection.execute(self._dialect.lock(query))
+        return {row[0]: (row[1], Request(row[2]) if row[2] else None) for row in rows}
+
+    def _among(self, ids: Iterable[Key]) -> ColumnElement[bool]:
+        return self._dialect.among(self._table.c.id, sorted(set(ids)))
 
     def lock_active(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         """Lock and read what is active of a workflow that is locked already."""
@@ -95,25 +110,31 @@ class Executions:
     ) -> dict[tuple[Key, str], int]:
         """Give the highest attempt number of each (workflow id, node id) that has any."""
         c = self._table.c
-        query = (
-            select(c.workflow_id, c.node_id, func.max(c.attempt_number))
-            .where(tuple_(c.workflow_id, c.node_id).in_(list(nodes)))
-            .group_by(c.workflow_id, c.node_id)
-        )
-        return {(row[0], row[1]): row[2] for row in connection.execute(query)}
+        found: dict[tuple[Key, str], int] = {}
+        for portion in portions(nodes):
+            query = (
+                select(c.workflow_id, c.node_id, func.max(c.attempt_number))
+                .where(tuple_(c.workflow_id, c.node_id).in_(portion))
+                .group_by(c.workflow_id, c.node_id)
+            )
+            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
+        return found
 
     def latest(
         self, connection: Connection, nodes: Sequence[tuple[Key, str]]
     ) -> list[ExecutionRecord]:
         """Give the latest attempt of each (workflow id, node id)."""
         c = self._table.c
-        query = (
-            select(self._table)
-            .where(tuple_(c.workflow_id, c.node_id).in_(list(nodes)))
-            .order_by(c.attempt_number)
-        )
-        records = self._by_id(connection, query).values()
-        return list({(one.workflow_id, one.node_id): one for one in records}.values())
+        found: dict[tuple[Key, str], ExecutionRecord] = {}
+        for portion in portions(nodes):
+            query = (
+                select(self._table)
+                .where(tuple_(c.workflow_id, c.node_id).in_(portion))
+                .order_by(c.attempt_number, c.id)
+            )
+            records = self._by_id(connection, query).values()
+            found.update({(one.workflow_id, one.node_id): one for one in records})
+        return sorted(found.values(), key=lambda one: one.id)
 
     def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         """Give the latest attempt at each node of a workflow."""
@@ -133,6 +154,54 @@ class Executions:
             .where(c.workflow_id == workflow_id)
         )
         return list(self._by_id(connection, query).values())
+
+    def undone(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Give the latest attempts that ended without their nodes being done."""
+        c, later = self._table.c, self._table.alias()
+        ended = [StepState.FAILED, StepState.CANCELED]
+        is_last = ~exists().where(
+            later.c.workflow_id == c.workflow_id,
+            later.c.node_id == c.node_id,
+            later.c.attempt_number > c.attempt_number,
+        )
+        query = (
+            select(self._table)
+            .where(c.workflow_id == workflow_id, c.state.in_(ended), is_last)
+            .order_by(*self._in_turn)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def done_among(
+        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
+    ) -> list[str]:
+        """Give those of some nodes that are done."""
+        c = self._table.c
+        is_done = (c.state == StepState.SKIPPED) | (
+            (c.state == StepState.COMPLETED) & (c.outcome != Outcome.REATTEMPTED)
+        )
+        found: list[str] = []
+        for portion in portions(node_ids):
+            query = select(c.node_id).where(
+                c.workflow_id == workflow_id, c.node_id.in_(portion), is_done
+            )
+            found += connection.scalars(query)
+        return found
+
+    def ancestry_hashes(
+        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
+    ) -> dict[str, str | None]:
+        """Give the hash of the latest done attempt of each node."""
+        c = self._table.c
+        done = [StepState.COMPLETED, StepState.SKIPPED]
+        found = {}
+        for portion in portions(node_ids):
+            query = (
+                select(c.node_id, c.ancestry_hash)
+                .where(c.workflow_id == workflow_id, c.node_id.in_(portion), c.state.in_(done))
+                .order_by(c.attempt_number)
+            )
+            found.update({row[0]: row[1] for row in connection.execute(query)})
+        return found
 
     def lock_shares(
         self, connection: Connection, workflow_ids: Iterable[Key]
@@ -176,6 +245,11 @@ class Executions:
 
         The claim token is the fence: a worker that lost its claim cannot end the new one.
         """
+        return sum(self._move(connection, portion, values) for portion in portions(moving))
+
+    def _move(
+        self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]
+    ) -> int:
         c = self._table.c
         tokens = {record.claim_token for record in moving}
         states = {record.state for record in moving}
@@ -184,7 +258,7 @@ class Executions:
             fence = c.claim_token.is_(None) | fence if len(tokens) > 1 else c.claim_token.is_(None)
         statement = (
             update(self._table)
-            .where(c.id.in_([record.id for record in moving]), c.state.in_(states), fence)
+            .where(self._among(record.id for record in moving), c.state.in_(states), fence)
             .values(**values)
         )
         return connection.execute(statement).rowcount
@@ -201,7 +275,8 @@ class Executions:
         free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
         due = select(c.id).where(c.id == execution_id, free)
         # One that was suspended began when it was first taken up.
-        started_at = func.coalesce(c.started_at, literal(claim["started_at"], c.started_at.type))
+        now = literal(claim["started_at"], c.started_at.type)
+        started_at = func.coalesce(c.started_at, claiming_by_steps.later(c.created_at, now))
         values = {**claim, "started_at": started_at}
         rows = self._dialect.take(connection, self._table, due, values)
         return ExecutionRecord.of(rows[0]) if rows else None

@@ -11,7 +11,8 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import Key
-from geneva_drive.storage.tables import MYSQL_NAMES, Tables
+from geneva_drive.storage.table_making import MYSQL_NAMES
+from geneva_drive.storage.tables import Tables
 
 
 class Parking:

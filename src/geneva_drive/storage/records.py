@@ -42,6 +42,9 @@ class WorkflowRecord:
     finished_at: datetime | None
     canceled_at: datetime | None
     paused_at: datetime | None
+    parent_execution_id: Key | None  # of the node that it was started for
+    is_detached: bool
+    has_graph: bool  # it is the stored one that rules
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
@@ -57,6 +60,12 @@ class WorkflowRecord:
 
 
 WORKFLOW_COLUMNS = tuple(WorkflowRecord.__dataclass_fields__)
+# What a row has where nothing was said of a column.
+UNSAID_OF_WORKFLOW: dict[str, Any] = {
+    **dict.fromkeys(WORKFLOW_COLUMNS),
+    "is_detached": False,
+    "has_graph": False,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +105,8 @@ class ExecutionRecord:
     item_errors: int
     progress: str | None
     share: str | None  # of the items of a step that is divided into partitions
+    ancestry_hash: str | None
+    child_id: Key | None  # the workflow that it waits for
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> ExecutionRecord:
@@ -123,12 +134,72 @@ class ExecutionRecord:
 
 
 EXECUTION_COLUMNS = tuple(ExecutionRecord.__dataclass_fields__)
-# What a row has where nothing was said of a column.
 UNSAID: dict[str, Any] = {
     **dict.fromkeys(EXECUTION_COLUMNS),
     "completed_iterations": 0,
     "item_errors": 0,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveCount:
+    """How many executions of a workflow are in a state, their time having come or not."""
+
+    state: StepState
+    is_later: bool
+    count: int
+    first_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRecord:
+    """A row of `graphs`."""
+
+    workflow_id: Key
+    signature: str
+    template: str | None
+    frozen_at: datetime
+    total: int
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphNodeRecord:
+    """A row of `graph_nodes`; edges and arguments are JSON."""
+
+    workflow_id: Key
+    node_id: str
+    position: int
+    name: str
+    job: str | None
+    dependency_count: int
+    args: str | None
+    depends_on: str
+    dependants: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinRecord:
+    """A row of `graph_joins`: how many of a node's dependencies are not done."""
+
+    workflow_id: Key
+    node_id: str
+    unmet: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOutline:
+    """What has to be known of a stored node to let it run, without its edges."""
+
+    node_id: str
+    name: str
+    job: str | None
+    dependency_count: int
+
+    @classmethod
+    def of_entry(cls, node_id: str, name: str, job: str | None) -> NodeOutline:
+        """Outline a node that waits for no other."""
+        return cls(node_id=node_id, name=name, job=job, dependency_count=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from geneva_drive.storage.checkpoints import Checkpoint, Checkpoints
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.dialects.sqlite_values import plain
-from geneva_drive.storage.tables import MYSQL_NAMES, Tables
+from geneva_drive.storage.table_making import MYSQL_NAMES
+from geneva_drive.storage.tables import Tables
 
 _SAVE = (
     "UPDATE {executions} SET {cursor} = {p}, completed_iterations = {p}{progress} "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlalchemy import Connection, column, delete, inspect, select, table
 
 from geneva_drive.errors import NotMigrated, TooNew
@@ -11,8 +13,11 @@ from geneva_drive.storage.checkpoints import Checkpoints
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.dead_letters import DeadLetters
 from geneva_drive.storage.executions import Executions
+from geneva_drive.storage.graphs import Graphs
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.limits import Limits
+from geneva_drive.storage.obstacles import Obstacles
+from geneva_drive.storage.overviews import Overviews
 from geneva_drive.storage.parking import Parking
 from geneva_drive.storage.saving import Saving
 from geneva_drive.storage.tables import Tables
@@ -28,6 +33,9 @@ class Store:
         self.tables = tables
         self.workflows = Workflows(tables, database.dialect)
         self.executions = Executions(tables, database.dialect)
+        self.graphs = Graphs(tables, database.dialect)
+        self.overviews = Overviews(tables)
+        self.obstacles = Obstacles(tables)
         self.checkpoints = Checkpoints(tables)
         self.saving = Saving(database, tables, self.checkpoints)
         self.audit_entries = AuditEntries(tables)
@@ -37,6 +45,7 @@ class Store:
         self.parking = Parking(tables, database.dialect)
         self.write = database.write
         self.write_at_once = database.write_at_once
+        self.write_group = database.write_group
         self.read = database.read
         self.read_at_once = database.read_at_once
         self.reading = database.reading
@@ -77,4 +86,10 @@ def read_tables(connection: Connection, prefix: str) -> Tables:
     columns = inspect(connection).get_columns(f"{prefix}workflows")
     key = next(column for column in columns if column["name"] == "id")
     key_type = KeyType.UUID if keys.is_uuid(key["type"]) else KeyType.BIGINT
-    return Tables(prefix=prefix, key_type=key_type, dialect_name=connection.dialect.name)
+    return _tables_for(prefix, key_type, connection.dialect.name)
+
+
+@lru_cache(maxsize=16)
+def _tables_for(prefix: str, key_type: KeyType, dialect_name: str) -> Tables:
+    """Make the tables once for a process: statements on them are then made once as well."""
+    return Tables(prefix=prefix, key_type=key_type, dialect_name=dialect_name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -11,12 +10,9 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    Computed,
     ForeignKey,
     Index,
     Integer,
-    MetaData,
-    SmallInteger,
     Table,
     UniqueConstraint,
     event,
@@ -24,8 +20,6 @@ from sqlalchemy import (
     text,
     true,
 )
-from sqlalchemy.schema import SchemaItem
-from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
@@ -35,12 +29,9 @@ from geneva_drive.states import (
     Request,
     StepState,
 )
-from geneva_drive.storage.keys import KeyType, new_uuid
-from geneva_drive.storage.types import Moment, big_integer_key, long_text, name_type, uuid_key
-
-# Every table is written for all databases, except where MySQL has no partial index: there a
-# generated column is NULL for the rows that the index should leave out.
-MYSQL_NAMES = ("mysql", "mariadb")
+from geneva_drive.storage.keys import KeyType
+from geneva_drive.storage.table_making import TableMaker
+from geneva_drive.storage.types import Moment, long_text, name_type
 
 # A step's own key is made of two names.
 LIMIT_KEY_LENGTH = 400
@@ -53,14 +44,11 @@ _HOT_TABLE = DDL(  # type: ignore[no-untyped-call]  # SQLAlchemy's own
 ).execute_if(dialect="postgresql")
 
 
-class Tables:
+class Tables(TableMaker):
     """The tables of one Drive, under its prefix and with its kind of key."""
 
     def __init__(self, *, prefix: str, key_type: KeyType, dialect_name: str) -> None:
-        self.prefix = prefix
-        self.key_type = key_type
-        self.has_partial_indexes = dialect_name not in MYSQL_NAMES
-        self.metadata = MetaData()
+        super().__init__(prefix=prefix, key_type=key_type, dialect_name=dialect_name)
         self.workflows = self._workflows()
         self.step_executions = self._step_executions()
         self.checkpoints = self._checkpoints()
@@ -69,82 +57,15 @@ class Tables:
         self.workers = self._workers()
         self.limits = self._limits()
         self.limit_slots = self._limit_slots()
-
-    def quoted(self, table: Table) -> str:
-        """Write a name into a statement for PostgreSQL or SQLite: a prefix may be in capitals."""
-        return f'"{table.name}"'
-
-    def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Give rows to be inserted their keys, where it is not the database that makes them."""
-        if self.key_type is KeyType.UUID:
-            return [{"id": new_uuid(), **row} for row in rows]
-        return [dict(row) for row in rows]
-
-    def _table(self, name: str, *items: SchemaItem, **options: Any) -> Table:
-        return Table(
-            self.prefix + name,
-            self.metadata,
-            *items,
-            **options,
-            mysql_engine="InnoDB",
-            mysql_charset="utf8mb4",
-            mariadb_engine="InnoDB",
-            mariadb_charset="utf8mb4",
-        )
-
-    def _key(self) -> Column[Any]:
-        if self.key_type is KeyType.UUID:
-            return Column("id", uuid_key(), primary_key=True)
-        return Column("id", big_integer_key(), primary_key=True, autoincrement=True)
-
-    def _workflow_reference(self) -> Column[Any]:
-        kind = uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
-        target = ForeignKey(
-            f"{self.prefix}workflows.id",
-            ondelete="CASCADE",
-        )
-        return Column("workflow_id", kind, target, nullable=False)
-
-    def _check_in(self, table: str, column: str, values: Iterable[str]) -> CheckConstraint:
-        listed = ", ".join(f"'{value}'" for value in sorted(values))
-        return CheckConstraint(
-            f"{column} IN ({listed})", name=f"{self.prefix}{table}_{column}_known"
-        )
-
-    def _unique_where(self, name: str, *columns: str, marker: str, where: str) -> list[SchemaItem]:
-        """Make columns unique among the rows for which `where` holds."""
-        full_name = f"{self.prefix}{name}"
-        if self.has_partial_indexes:
-            condition = text(where)
-            return [
-                Index(
-                    full_name,
-                    *columns,
-                    unique=True,
-                    postgresql_where=condition,
-                    sqlite_where=condition,
-                )
-            ]
-        holds = f"CASE WHEN {where} THEN 1 END"
-        marked: Column[int] = Column(marker, SmallInteger, Computed(holds, persisted=True))
-        # Falling, so that a row's unmarked predecessors come after it: whoever inserts where a
-        # marked one has just been, locks what comes next. That must not be another's row.
-        return [marked, Index(full_name, *columns, marked.desc(), unique=True)]
-
-    def _index_where(self, name: str, *columns: Any, where: ColumnElement[bool]) -> Index:
-        """Index the rows for which `where` holds; MySQL indexes all rows."""
-        full_name = f"{self.prefix}{name}"
-        if not self.has_partial_indexes:
-            return Index(full_name, *columns)
-        # An expression, not text: SQLite uses the index only for a query with the same words, and
-        # both are then written by SQLAlchemy.
-        return Index(full_name, *columns, postgresql_where=where, sqlite_where=where)
+        self.graphs = self._graphs()
+        self.graph_nodes = self._graph_nodes()
+        self.graph_joins = self._graph_joins()
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))
-        table = self._table(
+        table = self.table(
             "workflows",
-            self._key(),
+            self.key(),
             Column("type", name_type(), nullable=False),
             Column("state", name_type(20), nullable=False),
             Column("requested", name_type(20)),
@@ -166,15 +87,15 @@ class Tables:
             Column("finished_at", Moment),
             Column("canceled_at", Moment),
             Column("paused_at", Moment),
-            self._check_in("workflows", "state", STORED_WORKFLOW_STATES),
-            self._check_in("workflows", "requested", Request),
+            self.check_in("workflows", "state", STORED_WORKFLOW_STATES),
+            self.check_in("workflows", "requested", Request),
             CheckConstraint(
                 "(hero_type IS NULL) = (hero_id IS NULL)", name=f"{self.prefix}workflows_hero_whole"
             ),
             UniqueConstraint(
                 "type", "idempotency_key", name=f"{self.prefix}workflows_idempotency_key"
             ),
-            *self._unique_where(
+            *self.unique_where(
                 "workflows_one_ongoing",
                 "type",
                 "hero_type",
@@ -184,20 +105,26 @@ class Tables:
             ),
             Index(f"{self.prefix}workflows_hero", "hero_type", "hero_id"),
             Index(f"{self.prefix}workflows_state", "state", "type", "id"),
+            # What it was started for: a node of another workflow.
+            Column("parent_execution_id", self.key_kind()),
+            Column("is_detached", Boolean, nullable=False, server_default=false()),
+            Column("has_graph", Boolean, nullable=False, server_default=false()),
             # Or the id of a pruned workflow could be given to a new one.
             sqlite_autoincrement=True,
         )
         c = table.c
-        self._index_where("workflows_finished", c.finished_at, where=c.finished_at.is_not(None))
-        self._index_where("workflows_canceled", c.canceled_at, where=c.canceled_at.is_not(None))
+        self.index_where("workflows_finished", c.finished_at, where=c.finished_at.is_not(None))
+        self.index_where("workflows_canceled", c.canceled_at, where=c.canceled_at.is_not(None))
+        parent = c.parent_execution_id
+        self.index_where("workflows_parent", parent, where=parent.is_not(None))
         return table
 
     def _step_executions(self) -> Table:
         active = ", ".join(f"'{state}'" for state in sorted(ACTIVE_STEP_STATES))
-        table = self._table(
+        table = self.table(
             "step_executions",
-            self._key(),
-            self._workflow_reference(),
+            self.key(),
+            self.workflow_reference(),
             Column("type", name_type(), nullable=False),
             Column("signature", name_type(16), nullable=False),
             Column("step_name", name_type(), nullable=False),
@@ -224,9 +151,9 @@ class Tables:
             Column("error_backtrace", long_text()),
             Column("result", long_text()),
             Column("metadata", long_text()),
-            self._check_in("step_executions", "state", StepState),
-            self._check_in("step_executions", "outcome", Outcome),
-            self._check_in("step_executions", "stop", Request),
+            self.check_in("step_executions", "state", StepState),
+            self.check_in("step_executions", "outcome", Outcome),
+            self.check_in("step_executions", "stop", Request),
             CheckConstraint(
                 "(state = 'in_progress') = (claim_token IS NOT NULL)",
                 name=f"{self.prefix}step_executions_claim_iff_running",
@@ -253,7 +180,7 @@ class Tables:
                 "attempt_number",
                 name=f"{self.prefix}step_executions_attempt",
             ),
-            *self._unique_where(
+            *self.unique_where(
                 "step_executions_one_active",
                 "workflow_id",
                 "slot",
@@ -271,6 +198,8 @@ class Tables:
             Column("item_errors", BigInteger, nullable=False, server_default=text("0")),
             Column("progress", long_text()),
             Column("share", long_text()),
+            Column("ancestry_hash", name_type(64)),
+            Column("child_id", self.key_kind()),  # the workflow that it waits for
         )
         self._step_execution_indexes(table)
         event.listen(table, "after_create", _HOT_TABLE)
@@ -285,27 +214,27 @@ class Tables:
             if not self.has_partial_indexes:
                 columns.insert(0, c.claimable)
             # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
-            self._index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
-        self._index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
+            self.index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
+        self.index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
         # Where all rows are indexed, the token comes first: what is over has none.
         held = [c.worker_id] if self.has_partial_indexes else [c.claim_token, c.worker_id]
-        self._index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
-        self._index_where(
+        self.index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
+        self.index_where(
             "step_executions_parked",
             c.limit_key,
             c.priority.desc(),
             c.id,
             where=c.limit_key.is_not(None),
         )
+        self.index_where("step_executions_child", c.child_id, where=c.child_id.is_not(None))
 
     def _checkpoints(self) -> Table:
         """Where resumable steps stood when something happened to them; only ever appended to."""
-        kind = uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
-        return self._table(
+        return self.table(
             "checkpoints",
-            self._key(),
-            self._workflow_reference(),
-            Column("execution_id", kind, nullable=False),
+            self.key(),
+            self.workflow_reference(),
+            Column("execution_id", self.key_kind(), nullable=False),
             Column("cursor", long_text()),
             Column("completed_iterations", BigInteger, nullable=False),
             Column("reason", name_type(40), nullable=False),
@@ -319,10 +248,10 @@ class Tables:
         )
 
     def _audit_entries(self) -> Table:
-        return self._table(
+        return self.table(
             "audit_entries",
-            self._key(),
-            self._workflow_reference(),
+            self.key(),
+            self.workflow_reference(),
             Column("command", name_type(40), nullable=False),
             Column("actor", name_type(255)),
             Column("reason", long_text()),
@@ -331,10 +260,10 @@ class Tables:
         )
 
     def _dead_letters(self) -> Table:
-        return self._table(
+        return self.table(
             "dead_letters",
-            self._key(),
-            self._workflow_reference(),
+            self.key(),
+            self.workflow_reference(),
             Column("step_name", name_type()),
             Column("reason", name_type(40), nullable=False),
             Column("state", name_type(20), nullable=False),
@@ -343,8 +272,8 @@ class Tables:
             Column("resolved_at", Moment),
             Column("resolved_by", name_type(255)),
             Column("notes", long_text()),
-            self._check_in("dead_letters", "state", ("pending", "resolved")),
-            *self._unique_where(
+            self.check_in("dead_letters", "state", ("pending", "resolved")),
+            *self.unique_where(
                 "dead_letters_one_pending",
                 "workflow_id",
                 marker="pending",
@@ -355,7 +284,7 @@ class Tables:
         )
 
     def _workers(self) -> Table:
-        return self._table(
+        return self.table(
             "workers",
             Column("id", name_type(64), primary_key=True),
             Column("name", name_type(255), nullable=False),
@@ -367,7 +296,7 @@ class Tables:
         )
 
     def _limits(self) -> Table:
-        table = self._table(
+        table = self.table(
             "limits",
             Column("limit_key", name_type(LIMIT_KEY_LENGTH), primary_key=True),
             Column("concurrency", Integer),
@@ -377,20 +306,57 @@ class Tables:
             Column("wakes_at", Moment),
         )
         wakes_at = table.c.wakes_at
-        self._index_where("limits_timer", wakes_at, where=wakes_at.is_not(None))
+        self.index_where("limits_timer", wakes_at, where=wakes_at.is_not(None))
         return table
 
     def _limit_slots(self) -> Table:
-        key_type = uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
         of_limit = ForeignKey(f"{self.prefix}limits.limit_key", ondelete="CASCADE")
-        table = self._table(
+        table = self.table(
             "limit_slots",
             Column("limit_key", name_type(LIMIT_KEY_LENGTH), of_limit, primary_key=True),
             Column("number", BigInteger, primary_key=True, autoincrement=False),
-            Column("execution_id", key_type, nullable=False),
+            Column("execution_id", self.key_kind(), nullable=False),
             Column("claim_token", name_type(32)),
             Column("started_at", Moment, nullable=False),
         )
         token = table.c.claim_token
-        self._index_where("limit_slots_held", table.c.limit_key, token, where=token.is_not(None))
+        self.index_where("limit_slots_held", table.c.limit_key, token, where=token.is_not(None))
         return table
+
+    def _graphs(self) -> Table:
+        """Stored graphs, apart from the workflows: a completion never rewrites them."""
+        return self.table(
+            "graphs",
+            self.workflow_reference(primary_key=True, autoincrement=False),
+            Column("signature", name_type(64), nullable=False),
+            Column("template", name_type()),
+            Column("frozen_at", Moment, nullable=False),
+            Column("total", Integer, nullable=False),
+            Column("remaining", Integer, nullable=False),  # nodes that are not done
+            Index(f"{self.prefix}graphs_template", "template", "workflow_id"),
+        )
+
+    def _graph_nodes(self) -> Table:
+        """The nodes of stored graphs, each with its edges."""
+        return self.table(
+            "graph_nodes",
+            self.workflow_reference(primary_key=True, autoincrement=False),
+            Column("node_id", name_type(), primary_key=True),
+            Column("position", Integer, nullable=False),
+            Column("name", name_type(), nullable=False),
+            Column("job", name_type(255)),
+            Column("dependency_count", Integer, nullable=False),
+            # Last, as they may be long: SQLite reads a row from its beginning.
+            Column("args", long_text()),
+            Column("depends_on", long_text(), nullable=False),
+            Column("dependants", long_text(), nullable=False),
+        )
+
+    def _graph_joins(self) -> Table:
+        """How much the nodes with several dependencies wait for: apart, as it is written often."""
+        return self.table(
+            "graph_joins",
+            self.workflow_reference(primary_key=True, autoincrement=False),
+            Column("node_id", name_type(), primary_key=True),
+            Column("unmet", Integer, nullable=False),  # dependencies that are not done
+        )

@@ -24,6 +24,7 @@ from geneva_drive.states import (
     ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,
     STORED_WORKFLOW_STATES,
+    Request,
     StepState,
     WorkflowState,
 )
@@ -135,6 +136,10 @@ class Workflows:
     def is_of_hero(self, hero_type: str, hero_id: str) -> ColumnElement[bool]:
         return and_(self._table.c.hero_type == hero_type, self._table.c.hero_id == hero_id)
 
+    def is_of_template(self, name: str) -> ColumnElement[bool]:
+        graphs = self._tables.graphs.c
+        return self._table.c.id.in_(select(graphs.workflow_id).where(graphs.template == name))
+
     def select(
         self,
         conditions: Sequence[ColumnElement[bool]],
@@ -164,6 +169,32 @@ class Workflows:
         c = self._table.c
         query = select(c.type, c.state, func.count()).group_by(c.type, c.state)
         return {(row[0], WorkflowState(row[1])): row[2] for row in connection.execute(query)}
+
+    def ended_and_awaited(self, connection: Connection, limit: int) -> list[WorkflowRecord]:
+        """Find workflows that have ended, and for which a node waits all the same."""
+        e = self._tables.step_executions.c
+        is_awaited = (e.child_id == self._table.c.id) & (e.state == StepState.WAITING)
+        query = (
+            select(self._table)
+            .join(self._tables.step_executions, is_awaited)
+            .where(e.child_id.is_not(None), self._table.c.state.in_(ENDED_WORKFLOW_STATES))
+            .limit(limit)
+        )
+        return [WorkflowRecord.of(row) for row in connection.execute(query).mappings()]
+
+    def abandoned(self, connection: Connection, limit: int) -> Sequence[Key]:
+        """Find workflows that go on although the node that started them awaits them no longer."""
+        e, c = self._tables.step_executions.c, self._table.c
+        is_over = e.state.in_([StepState.CANCELED, StepState.SKIPPED])
+        is_of_canceled = (e.id == c.parent_execution_id) & is_over
+        query = (
+            select(c.id)
+            .join(self._tables.step_executions, is_of_canceled)
+            .where(c.parent_execution_id.is_not(None), self.is_ongoing(), ~c.is_detached)
+            .where(c.requested.is_(None) | (c.requested != Request.CANCEL))
+            .limit(limit)
+        )
+        return connection.scalars(query).all()
 
     def orphans(
         self, connection: Connection, type_name: str, *, after: Key | None, portion: int
@@ -247,6 +278,9 @@ class Workflows:
         ids = sorted(locked)
         for table in (
             self._tables.step_executions,
+            self._tables.graph_joins,
+            self._tables.graph_nodes,
+            self._tables.graphs,
             self._tables.audit_entries,
             self._tables.dead_letters,
         ):

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, Table, func, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    RowMapping,
+    Select,
+    Table,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -105,6 +116,16 @@ class Dialect:
             .returning(table)
         )
         return claimed.mappings().all()
+
+    def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
+        """Put into a condition that a column is one of these, however many there are."""
+        return column.in_(list(values))
+
+    def insert_many(
+        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Insert rows that all have the same columns."""
+        connection.execute(insert(table), list(rows))
 
     def start(
         self,

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, literal, select, union_all, update
+from sqlalchemy import Connection, Select, bindparam, case, func, literal, select, union_all, update
+from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import StepState
 from geneva_drive.storage.claims import Claim, Taken
@@ -18,7 +19,14 @@ from geneva_drive.storage.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.storage.tables import MYSQL_NAMES, Tables
+from geneva_drive.storage.table_making import MYSQL_NAMES
+from geneva_drive.storage.tables import Tables
+
+
+def later(moment: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Give the later of two moments, in words that every database knows."""
+    return case((moment > other, moment), else_=other)
+
 
 Lock = Callable[[Select[Any]], Select[Any]]
 Lane = tuple[str, str | None]  # a type, and a queue unless all are served
@@ -154,7 +162,10 @@ class _Statements:
                 wakes_at=None,
                 worker_id=bindparam("claimed_by"),
                 claim_token=bindparam("under_token"),
-                started_at=func.coalesce(executions.c.started_at, bindparam("now")),
+                # What was scheduled while this one waited for its turn starts no earlier than that.
+                started_at=func.coalesce(
+                    executions.c.started_at, later(executions.c.created_at, bindparam("now"))
+                ),
             )
         )
         self.read = (

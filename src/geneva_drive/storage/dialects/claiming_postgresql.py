@@ -45,7 +45,7 @@ WITH lanes AS (
     UPDATE {executions} e
     SET state = 'in_progress', claimable = false, wakes_at = NULL,
         worker_id = %(worker_id)b, claim_token = %(claim_token)b,
-        started_at = COALESCE(e.started_at, %(now)b::timestamptz)
+        started_at = COALESCE(e.started_at, GREATEST(e.created_at, %(now)b::timestamptz))
     FROM taken WHERE e.id = taken.id
     RETURNING e.*, taken.turn
 )

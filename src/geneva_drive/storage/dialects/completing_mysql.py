@@ -47,7 +47,7 @@ WHERE e.id IN ({execution_ids}) AND e.state = 'in_progress' AND w.state = 'ready
 _ADDED = """
 INSERT INTO {executions} ({id_column}workflow_id, attempt_number, slot, type, signature, step_name,
     node_id, queue, priority, state, claimable, wakes_at, worker_id, claim_token, recoveries,
-    scheduled_for, created_at, started_at)
+    scheduled_for, created_at, started_at, ancestry_hash)
 VALUES {rows}
 """
 _READ_BACK = """
@@ -187,6 +187,7 @@ class _Writer:
                 scheduled_for,
                 now,
                 now if claimant else "NULL",
+                place(following["ancestry_hash"]),
             )
         )
 
@@ -259,6 +260,7 @@ def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
         f["queue"],
         f["priority"],
         f["scheduled_for"],
+        f["ancestry_hash"],
         claims,
     )
 

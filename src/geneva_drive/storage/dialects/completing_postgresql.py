@@ -29,6 +29,7 @@ _GIVEN = (
     ("priority", "int"),
     ("scheduled_for", "timestamptz"),
     ("may_claim", "bool"),
+    ("ancestry_hash", "text"),
 )
 
 # Workflows are locked in the order given, then looked at: a request made at the same moment is
@@ -67,7 +68,7 @@ WITH given AS (
 ), added AS (
     INSERT INTO {executions} ({id_column} workflow_id, type, signature, step_name, node_id, slot,
         attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
-        recoveries, scheduled_for, created_at, started_at)
+        recoveries, scheduled_for, created_at, started_at, ancestry_hash)
     SELECT {id_value} m.workflow_id, m.type, m.signature, m.name, m.name, 'chain',
         COALESCE((SELECT max(p.attempt_number) FROM {executions} p
                   WHERE p.workflow_id = m.workflow_id AND p.node_id = m.name), 0) + 1,
@@ -76,7 +77,8 @@ WITH given AS (
         CASE WHEN m.scheduled_for > %(now)b THEN m.scheduled_for END,
         CASE WHEN m.claims THEN %(worker_id)b::text END,
         CASE WHEN m.claims THEN %(claim_token)b::text END,
-        0, m.scheduled_for, %(now)b, CASE WHEN m.claims THEN %(now)b::timestamptz END
+        0, m.scheduled_for, %(now)b, CASE WHEN m.claims THEN %(now)b::timestamptz END,
+        m.ancestry_hash
     FROM moved m WHERE m.name IS NOT NULL
     RETURNING id, workflow_id, attempt_number, claim_token
 )
@@ -155,7 +157,7 @@ def _row(one: Completion, *, is_uuid: bool) -> tuple[Any, ...]:
         workflow.updated_at,
     )
     if following is None:
-        return (*ended, None, None, None, None, None, None, False)
+        return (*ended, None, None, None, None, None, None, False, None)
     return (
         *ended,
         keys.new_uuid() if is_uuid else None,
@@ -165,6 +167,7 @@ def _row(one: Completion, *, is_uuid: bool) -> tuple[Any, ...]:
         following["priority"],
         following["scheduled_for"],
         one.may_claim,
+        following["ancestry_hash"],
     )
 
 

@@ -52,9 +52,9 @@ _LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
 _ADDED = """
 INSERT INTO {executions} (id, workflow_id, type, signature, step_name, node_id, slot,
     attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
-    recoveries, scheduled_for, created_at, started_at)
+    recoveries, scheduled_for, created_at, started_at, ancestry_hash)
 SELECT column1, column2, column3, column4, column5, column5, 'chain', column6, column7, column8,
-    column9, column10, column11, column12, column13, 0, column14, column15, column16
+    column9, column10, column11, column12, column13, 0, column14, column15, column16, column17
 FROM (VALUES {rows}) WHERE column1 IS NOT NULL
 """
 
@@ -170,6 +170,7 @@ class _Writer:
             moment_text(following["scheduled_for"]),
             self._now,
             self._now if claimant else None,
+            following["ancestry_hash"],
         )
 
     def _top_priority(self, least: int) -> int | None:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    Table,
+    Text,
+    Uuid,
+    any_,
+    literal,
+)
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.completions import Batch, Completed
-from geneva_drive.storage.dialects import claiming_postgresql, completing_postgresql, starting
+from geneva_drive.storage.dialects import (
+    claiming_postgresql,
+    completing_postgresql,
+    inserting_postgresql,
+    starting,
+)
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.hints import Hints, Notice, Notices, Write
@@ -29,6 +46,7 @@ _ADMIN_SHUTDOWN = "57P01"
 _ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
 _READ_ONLY = "25006"
 _LOCK_NOT_AVAILABLE = "55P03"
+_MANY = 50  # rows, from which on it takes less to send them column by column
 
 
 class PostgreSQL(Dialect):
@@ -67,6 +85,21 @@ class PostgreSQL(Dialect):
         return error.connection_invalidated or (
             super().is_unreachable(error) and _sqlstate(error) is None
         )
+
+    def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
+        # As one value, so that the statement is the same for any number: it is not written, read
+        # and planned anew for each.
+        kind = column.type if isinstance(column.type, Integer | Uuid) else Text()
+        return column == any_(literal(list(values), ARRAY(kind)))
+
+    def insert_many(
+        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        # The driver sends many rows one by one, each with an answer of its own.
+        if connection.dialect.driver == "psycopg" and len(rows) >= _MANY:
+            inserting_postgresql.insert_columns(connection, table, rows)
+        else:
+            super().insert_many(connection, table, rows)
 
     def start(
         self,

@@ -1,0 +1,181 @@
+"""Statements on the tables of stored graphs and their nodes."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.portions import PORTION, portions
+from geneva_drive.storage.records import (
+    GraphNodeRecord,
+    GraphRecord,
+    JoinRecord,
+    Key,
+    NodeOutline,
+)
+from geneva_drive.storage.tables import Tables
+
+
+class Graphs:
+    """The rows of `graphs`, `graph_nodes` and `graph_joins`."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._graphs = tables.graphs
+        self._nodes = tables.graph_nodes
+        self._joins = tables.graph_joins
+        self._dialect = dialect
+
+    def insert(
+        self,
+        connection: Connection,
+        graph: GraphRecord,
+        nodes: Iterable[GraphNodeRecord],
+        joins: Iterable[JoinRecord],
+    ) -> None:
+        connection.execute(insert(self._graphs), [_columns(graph)])
+        self._insert_nodes(connection, nodes, joins)
+
+    def replace(
+        self,
+        connection: Connection,
+        graph: GraphRecord,
+        nodes: Iterable[GraphNodeRecord],
+        joins: Iterable[JoinRecord],
+    ) -> None:
+        """Put another graph in the place of a workflow's, which is locked."""
+        g = self._graphs.c
+        for table in (self._joins, self._nodes):
+            connection.execute(delete(table).where(table.c.workflow_id == graph.workflow_id))
+        connection.execute(
+            update(self._graphs)
+            .where(g.workflow_id == graph.workflow_id)
+            .values(signature=graph.signature, total=graph.total, remaining=graph.remaining)
+        )
+        self._insert_nodes(connection, nodes, joins)
+
+    def _insert_nodes(
+        self,
+        connection: Connection,
+        nodes: Iterable[GraphNodeRecord],
+        joins: Iterable[JoinRecord],
+    ) -> None:
+        for table, records in ((self._nodes, nodes), (self._joins, joins)):
+            for portion in portions(map(_columns, records), 10 * PORTION):
+                self._dialect.insert_many(connection, table, portion)
+
+    def get(self, connection: Connection, workflow_id: Key) -> GraphRecord | None:
+        return self.get_many(connection, [workflow_id]).get(workflow_id)
+
+    def get_many(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> dict[Key, GraphRecord]:
+        query = select(self._graphs).where(self._graphs.c.workflow_id.in_(workflow_ids))
+        rows = connection.execute(query).mappings()
+        return {row["workflow_id"]: GraphRecord(**row) for row in rows}
+
+    def nodes_of(self, connection: Connection, workflow_id: Key) -> list[GraphNodeRecord]:
+        """Read all nodes of a workflow, in the order in which they were written."""
+        c = self._nodes.c
+        query = select(self._nodes).where(c.workflow_id == workflow_id).order_by(c.position)
+        return [GraphNodeRecord(**row) for row in connection.execute(query).mappings()]
+
+    def nodes(
+        self, connection: Connection, wanted: Iterable[tuple[Key, str]]
+    ) -> dict[tuple[Key, str], GraphNodeRecord]:
+        """Read nodes by (workflow id, node id)."""
+        by_workflow: dict[Key, list[str]] = defaultdict(list)
+        for workflow_id, node_id in wanted:
+            by_workflow[workflow_id].append(node_id)
+        c = self._nodes.c
+        found = {}
+        for workflow_id, node_ids in by_workflow.items():
+            for portion in portions(node_ids):
+                query = select(self._nodes).where(
+                    c.workflow_id == workflow_id, self._dialect.among(c.node_id, portion)
+                )
+                for row in connection.execute(query).mappings():
+                    found[workflow_id, row["node_id"]] = GraphNodeRecord(**row)
+        return found
+
+    def find(self, connection: Connection, workflow_id: Key, reference: str) -> str | None:
+        """Give the id of a node that has this id or this name."""
+        c = self._nodes.c
+        is_meant = (c.node_id == reference) | (c.name == reference)
+        query = select(c.node_id).where(c.workflow_id == workflow_id, is_meant).limit(1)
+        found: str | None = connection.scalar(query)
+        return found
+
+    def outlines(
+        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
+    ) -> list[NodeOutline]:
+        """Read what has to be known to let nodes run, in the order in which they were written."""
+        c = self._nodes.c
+        columns = [c[name] for name in NodeOutline.__dataclass_fields__]
+        found = []
+        for portion in portions(node_ids):
+            query = (
+                select(*columns)
+                .where(c.workflow_id == workflow_id, self._dialect.among(c.node_id, portion))
+                .order_by(c.position)
+            )
+            found += [NodeOutline(**row) for row in connection.execute(query).mappings()]
+        return found
+
+    def remaining(self, connection: Connection, workflow_id: Key) -> int:
+        """Count the nodes that are not done."""
+        c = self._graphs.c
+        query = select(c.remaining).where(c.workflow_id == workflow_id)
+        return connection.scalar(query) or 0
+
+    def unmet(
+        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
+    ) -> dict[str, int]:
+        """Tell how many dependencies of nodes that have several are not done."""
+        c = self._joins.c
+        found: dict[str, int] = {}
+        for portion in portions(node_ids):
+            query = select(c.node_id, c.unmet).where(
+                c.workflow_id == workflow_id, self._dialect.among(c.node_id, portion)
+            )
+            found.update({row[0]: row[1] for row in connection.execute(query)})
+        return found
+
+    def meet(self, connection: Connection, met: Mapping[tuple[Key, str], int]) -> None:
+        """Count dependencies as met that were not, of workflows that are locked."""
+        rows = [
+            {"of_workflow": workflow_id, "node": node_id, "count": count}
+            for (workflow_id, node_id), count in met.items()
+        ]
+        if rows:
+            c = self._joins.c
+            at = (c.workflow_id == bindparam("of_workflow")) & (c.node_id == bindparam("node"))
+            statement = update(self._joins).where(at).values(unmet=c.unmet - bindparam("count"))
+            connection.execute(statement, rows)
+
+    def pass_nodes(self, connection: Connection, counts: Mapping[Key, int]) -> None:
+        """Count nodes as done, of workflows that are locked."""
+        c = self._graphs.c
+        for workflow_id, count in counts.items():
+            connection.execute(
+                update(self._graphs)
+                .where(c.workflow_id == workflow_id)
+                .values(remaining=c.remaining - count)
+            )
+
+
+def dump_ids(ids: Iterable[str]) -> str:
+    return json.dumps(list(ids), separators=(",", ":"))
+
+
+def load_ids(text: str) -> list[str]:
+    ids: list[str] = json.loads(text)
+    return ids
+
+
+def _columns(record: GraphRecord | GraphNodeRecord | JoinRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
