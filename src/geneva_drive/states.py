@@ -82,6 +82,7 @@ class DeadLetterReason(StrEnum):
 
     MAX_RETRIES_EXCEEDED = "max_retries_exceeded"
     WORKER_UNAVAILABLE = "worker_unavailable"
+    MISSING_JOB = "missing_job"
 
 
 ACTIVE_STEP_STATES = frozenset(

@@ -176,7 +176,7 @@ def identifiers(
 ) -> dict[str, Any]:
     """Name the ids under the keys that every log line of this library uses."""
     return {
-        "geneva_type": type_name,
+        "geneva_type": type_name or "dynamic",
         "geneva_workflow_id": workflow_id,
         "geneva_hero_type": hero[0],
         "geneva_hero_id": hero[1],

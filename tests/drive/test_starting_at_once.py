@@ -88,7 +88,7 @@ def test_what_start_says_of_a_new_workflow_is_what_is_stored(
     with store.reading() as connection:
         assert answer.workflow == store.workflows.get(connection, answer.workflow.id)
         stored = store.executions.of_workflow(connection, answer.workflow.id)
-    assert answer.first == (stored[0] if stored else None)
+    assert list(answer.firsts) == stored
 
 
 def test_the_keys_are_of_the_kind_that_the_database_has(drive: gd.Drive) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
+from tests.engines import OWN_DIALECTS
 
 _MOVES = re.compile(r"UPDATE [\"`]?geneva_drive_step_executions\b.*?\bSET\s+(e\.)?state", re.DOTALL)
 _NO_ANSWER: dict[str, tuple[Any, ...]] = {
@@ -62,7 +63,8 @@ def refuse_connections(engine: Engine) -> threading.Event:
     is_away = threading.Event()
     is_away.set()
 
-    @event.listens_for(engine, "do_connect")
+    # Of the pool, which keeps the dialect that it was made with.
+    @event.listens_for(OWN_DIALECTS.get(engine, engine.dialect), "do_connect")
     def refuse(*_: Any) -> None:
         if is_away.is_set():
             raise driver.OperationalError(*_NO_ANSWER[engine.dialect.name])

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 import geneva_drive as gd
-from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
@@ -35,6 +35,7 @@ class _Group:
             drive.environment,
             self._identity,
             land=self._flights.replace,
+            on_committed=lambda _: None,
             hand_over=self.handed_over.append,
         )
         self.commits: list[str] = []

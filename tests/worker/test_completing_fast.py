@@ -13,8 +13,8 @@ from sqlalchemy import event
 
 import geneva_drive as gd
 from geneva_drive.engine import commit, completing
-from geneva_drive.engine.commit import Applied, Chaining, Ending
-from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.performing import ending
 from geneva_drive.worker.claiming import claim_due
@@ -51,9 +51,9 @@ def fast(
 def general(
     drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
-    store, now = drive.store, drive.clock.now()
+    store = drive.store
     return store.write(
-        lambda c: commit.apply(c, store, endings, now, chaining=chaining, read_back=True)
+        lambda c: commit.apply(c, store, endings, drive.clock, chaining=chaining, read_back=True)
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
-from geneva_drive.engine.commit import Ending
 from geneva_drive.engine.committing import commit_endings
+from geneva_drive.engine.endings import Ending
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.performing import ending
 from geneva_drive.worker.claiming import claim_due

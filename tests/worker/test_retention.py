@@ -81,7 +81,8 @@ def test_without_the_setting_there_is_no_such_duty(geneva: gd.Drive) -> None:
 
     assert geneva.housekeep() == 0
 
-    assert [duty.name for duty in duties(geneva.settings)] == ["recovery", "orphans"]
+    names = [duty.name for duty in duties(geneva.settings)]
+    assert names == ["recovery", "orphans", "families"]
     assert left(geneva) == [workflow.id]
 
 

@@ -12,10 +12,14 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive.clock import Clock
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.dynamic import DynamicWorkflow
+from geneva_drive.definition.dynamic_run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.explaining import explain
+from geneva_drive.drive.explaining import Around, explain
 from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.queries import ExecutionQuery
+from geneva_drive.drive.joining import JoinedTransaction
+from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
@@ -119,6 +123,16 @@ class Drive:
         """Create and find workflows of a class; the same as `workflow_class.using(drive)`."""
         return Workflows(self, workflow_class)
 
+    def start_dynamic(
+        self, built: DynamicWorkflow, session: JoinedTransaction | None = None
+    ) -> WorkflowHandle[DynamicRun]:
+        """Start what was built with `gd.DynamicWorkflow`; the same as its `start()`."""
+        return Workflows(self, DynamicRun).start_built(built, session)
+
+    def workflows_of_template(self, name: str) -> WorkflowQuery[DynamicRun]:
+        """Ask for the workflows that one template has built."""
+        return Workflows(self, DynamicRun).query().of_template(name)
+
     def executions(
         self,
         state: str | None = None,
@@ -187,8 +201,28 @@ class Drive:
         )
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
-        return explain(
-            record, tuple(active), self.workers, self.clock.now(), self._awaited_limit(active)
+        """Say what a workflow waits for; of a dynamic one the oldest few that are active do."""
+        return explain(record, tuple(active), self.look_around(record, active, self.workers))
+
+    def look_around(
+        self,
+        record: WorkflowRecord,
+        active: Sequence[ExecutionRecord],
+        workers: list[WorkerRecord],
+    ) -> Around:
+        """Read what a sentence about a workflow needs beside the workflow itself."""
+        now, overviews = self.clock.now(), self.store.overviews
+        is_counted = record.type == DYNAMIC_TYPE and len(active) > 1
+        children = [one.child_id for one in active if one.child_id is not None]
+        with self.store.reading() as connection:
+            counts = overviews.count_active(connection, record.id, now) if is_counted else None
+            child = self.store.workflows.get(connection, children[0]) if children else None
+        return Around(
+            workers=workers,
+            now=now,
+            use=self._awaited_limit(active),
+            child=child,
+            counts=None if counts is None else tuple(counts),
         )
 
     def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:

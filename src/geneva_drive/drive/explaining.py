@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive import serialization
@@ -9,16 +12,37 @@ from geneva_drive.durations import describe
 from geneva_drive.engine.shares import Share
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import Request, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, LimitUse, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.records import (
+    ActiveCount,
+    ExecutionRecord,
+    LimitUse,
+    WorkerRecord,
+    WorkflowRecord,
+)
+
+MOST_NAMED = 3
+
+_RUNNING, _DUE, _LATER, _WAITING = "running", "due", "later", "waiting"
+_DOINGS = {
+    _RUNNING: ("is running", "are running"),
+    _DUE: ("is due", "are due"),
+    _LATER: ("runs later", "run later"),
+    _WAITING: ("waits for a child workflow", "wait for child workflows"),
+}
 
 
-def explain(
-    workflow: WorkflowRecord,
-    active: tuple[ExecutionRecord, ...],
-    workers: list[WorkerRecord],
-    now: datetime,
-    use: LimitUse | None = None,
-) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What has a say in a workflow's going on, beside the workflow itself."""
+
+    workers: list[WorkerRecord]
+    now: datetime
+    use: LimitUse | None = None  # of the limit that it waits for
+    child: WorkflowRecord | None = None  # that it waits for
+    counts: tuple[ActiveCount, ...] | None = None  # where `active` are only the oldest
+
+
+def explain(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], around: Around) -> str:
     """Say where a workflow stands, and what would make it go on."""
     match workflow.state:
         case WorkflowState.FINISHED:
@@ -27,17 +51,25 @@ def explain(
             return f"It was canceled at {_moment(workflow.canceled_at)}; nothing is left to do."
         case WorkflowState.PAUSED:
             return _paused(workflow, active)
+        case _ if len({one.step_name for one in active}) > 1:
+            return _several(workflow, active, around)
+        case _ if around.use is not None:
+            return _parked(active[0], around.use)
         case _:
-            if use is not None:
-                return _parked(active[0], use)
-            return _ready(workflow, active, workers, now)
+            return _ready(workflow, active, around)
 
 
 def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
     reason = f" ({workflow.paused_reason.splitlines()[0]})" if workflow.paused_reason else ""
-    step = workflow.next_step_name
-    if step is None or "StepVanished" in reason:
+    step, failed = workflow.next_step_name, workflow.paused_step_name
+    if "StepVanished" in reason or (step is None and failed is None):
         return f"It is paused since {_moment(workflow.paused_at)}{reason}."
+    if step is None and failed not in {one.step_name for one in active}:
+        return (
+            f"It is paused since {_moment(workflow.paused_at)}{reason}: `resume` runs node "
+            f"{failed!r} again and whatever else failed, `skip` passes it over."
+        )
+    step = step or failed
     way_on = f"`resume` lets step {step!r} run" if active else f"`resume` runs step {step!r} again"
     return (
         f"It is paused since {_moment(workflow.paused_at)}{reason}: {way_on}, "
@@ -48,20 +80,20 @@ def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> st
 def _ready(
     workflow: WorkflowRecord,
     active: tuple[ExecutionRecord, ...],
-    workers: list[WorkerRecord],
-    now: datetime,
+    around: Around,
 ) -> str:
     if not active:
+        # In a graph nobody could say where alone to go on.
+        choice = ", and `resume_at` chooses where to go on" if workflow.next_step_name else ""
         return (
-            "It is ready, but nothing is scheduled; a worker with its class will see to it, and "
-            "`resume_at` chooses where to go on."
+            f"It is ready, but nothing is scheduled; a worker with its class will see to it"
+            f"{choice}."
         )
-    execution = active[0]
+    execution, workers, now = active[0], around.workers, around.now
     step = execution.step_name
     far = _how_far(execution)
     if execution.state is StepState.IN_PROGRESS:
-        asked = {Request.PAUSE: ", then it pauses", Request.CANCEL: ", then it is canceled"}
-        then = asked[workflow.requested] if workflow.requested else ""
+        then = _then(workflow)
         silent = [w for w in workers if w.id == execution.worker_id and not w.heard_within_lease]
         if silent:
             return (
@@ -69,16 +101,79 @@ def _ready(
                 f"{_moment(silent[0].heartbeat_at)}; the next worker to look takes it back{then}."
             )
         return f"Step {step!r} is running since {_moment(execution.started_at)}{far}{then}."
+    if execution.state is StepState.WAITING:
+        return _waiting(execution, around.child)
     if execution.scheduled_for > now:
         span = describe(execution.scheduled_for - now)
         verb = "goes on" if execution.state is StepState.SUSPENDED else "runs"
         return f"Step {step!r} {verb} at {_moment(execution.scheduled_for)}, in {span}{far}."
     if not any(_serves(worker, execution) for worker in workers):
-        return (
-            f"Step {step!r} is due, but no running worker serves {execution.type} on queue "
-            f"{execution.queue!r}: start `geneva worker` with an app that imports the class."
-        )
+        return f"Step {step!r} is due, but no running worker serves {_served(execution)}."
     return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{far}."
+
+
+def _then(workflow: WorkflowRecord) -> str:
+    asked = {Request.PAUSE: ", then it pauses", Request.CANCEL: ", then it is canceled"}
+    return asked[workflow.requested] if workflow.requested else ""
+
+
+def _waiting(execution: ExecutionRecord, child: WorkflowRecord | None) -> str:
+    if child is None:
+        return f"Node {execution.step_name!r} waits for its child workflow {execution.child_id}."
+    return (
+        f"Node {execution.step_name!r} waits for its child workflow {child.id} ({child.type}), "
+        f"which is {child.state}."
+    )
+
+
+def _several(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], around: Around) -> str:
+    """Count the nodes that are under way, and name the oldest of each kind."""
+    groups: dict[str, list[ExecutionRecord]] = {}
+    for one in active:
+        groups.setdefault(_doing(one.state, one.scheduled_for > around.now), []).append(one)
+    counts = _counts(groups) if around.counts is None else Counter[str]()
+    for row in around.counts or ():
+        counts[_doing(row.state, row.is_later)] += row.count
+    parts = [
+        _part(doing, counts[doing], groups.get(doing, []), around)
+        for doing in _DOINGS
+        if counts[doing]
+    ]
+    parts[0] = parts[0].replace(" ", " nodes " if counts[_first(counts)] > 1 else " node ", 1)
+    due = groups.get(_DUE, [])
+    if set(counts) == {_DUE} and not any(_serves(w, due[0]) for w in around.workers):
+        return f"{parts[0]}, but no running worker serves {_served(due[0])}."
+    return f"{', '.join(parts)}{_then(workflow) if counts[_RUNNING] else ''}."
+
+
+def _counts(groups: Mapping[str, Sequence[ExecutionRecord]]) -> Counter[str]:
+    """Count nodes: the partitions of a step are one."""
+    return Counter({doing: len({e.step_name for e in found}) for doing, found in groups.items()})
+
+
+def _first(counts: Counter[str]) -> str:
+    return next(doing for doing in _DOINGS if counts[doing])
+
+
+def _doing(state: StepState, is_later: bool) -> str:
+    if state is StepState.IN_PROGRESS:
+        return _RUNNING
+    if state is StepState.WAITING:
+        return _WAITING
+    return _LATER if is_later else _DUE
+
+
+def _part(doing: str, count: int, known: Sequence[ExecutionRecord], around: Around) -> str:
+    names = list(dict.fromkeys(repr(one.step_name) for one in known))[:MOST_NAMED]
+    named = f" ({', '.join(names)}{', ...' if count > len(names) else ''})"
+    singular, plural = _DOINGS[doing]
+    told = f"{count:,} {singular if count == 1 else plural}{named}"
+    if doing == _LATER:
+        return f"{told} from {_moment(min(one.scheduled_for for one in known))} on"
+    if doing == _DUE and around.use is not None:
+        limit = around.use.limit
+        return f"{told} as the limit {limit.key!r} ({limit.words}) lets them"
+    return told
 
 
 def _how_far(execution: ExecutionRecord) -> str:
@@ -103,6 +198,15 @@ def _parked(execution: ExecutionRecord, use: LimitUse) -> str:
     return (
         f"Step {execution.step_name!r} is due and waits for the limit {limit.key!r} "
         f"({limit.words}): {', '.join(counts)}, {use.waiting} waiting."
+    )
+
+
+def _served(execution: ExecutionRecord) -> str:
+    what = execution.type or "dynamic workflows"
+    imported = "class" if execution.type else "jobs"
+    return (
+        f"{what} on queue {execution.queue!r}: start `geneva worker` with an app that imports the "
+        f"{imported}"
     )
 
 

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from geneva_drive import serialization
 from geneva_drive.definition import registry
-from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.explaining import MOST_NAMED
+from geneva_drive.drive.graph_handles import GraphHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, heroes
-from geneva_drive.engine.change import AuditEntry
-from geneva_drive.engine.commands import Decision
-from geneva_drive.engine.commit import Applied
-from geneva_drive.engine.committing import announce
 from geneva_drive.engine.position import Position
-from geneva_drive.engine.shares import standing
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     Request,
     StepState,
     WorkflowState,
-    is_done,
 )
 from geneva_drive.storage.records import AuditRecord, ExecutionRecord, WorkflowRecord
 
@@ -38,19 +33,7 @@ W = TypeVar("W", bound=Workflow[Any], covariant=True)
 _MAX_ACTOR_LENGTH = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a workflow has come: steps done, of how many there are."""
-
-    done: int
-    total: int
-
-    @property
-    def fraction(self) -> float:
-        return self.done / self.total if self.total else 1.0
-
-
-class WorkflowHandle(Generic[W]):
+class WorkflowHandle(GraphHandle, Generic[W]):
     """A workflow as it was when it was read; `reload()` looks again, commands do so by themselves.
 
     >>> import geneva_drive as gd
@@ -72,6 +55,7 @@ class WorkflowHandle(Generic[W]):
         self._drive = drive
         self._record = record
         self._known_active = active
+        self._known_oldest: tuple[ExecutionRecord, ...] | None = None
         # Classes are registered weakly: one that a function defined, and left with no more than a
         # handle, would be gone before its steps had run.
         self._kept_class = registry.get(record.type)
@@ -86,8 +70,9 @@ class WorkflowHandle(Generic[W]):
         return self._drive
 
     @property
-    def type(self) -> str:
-        return self._record.type
+    def type(self) -> str | None:
+        """The type of its class; None for a dynamic workflow, which has none."""
+        return self._record.type or None
 
     @property
     def workflow_class(self) -> builtins.type[W] | None:
@@ -158,6 +143,10 @@ class WorkflowHandle(Generic[W]):
     @property
     def next_step_name(self) -> str | None:
         """The step that runs next, or that `resume` runs again."""
+        if self.is_graph or self._record.next_step_name is None:
+            waiting = (one for one in self._oldest if one.state is not StepState.IN_PROGRESS)
+            oldest = next(waiting, None)
+            return oldest.step_name if oldest else None
         if self._running is None:
             return self._record.next_step_name
         definition = self._definition
@@ -203,7 +192,9 @@ class WorkflowHandle(Generic[W]):
 
     @property
     def paused_step_name(self) -> str | None:
-        return self._record.paused_step_name
+        # It is noted when a node fails, and takes effect when those beside it have ended.
+        is_paused = self._record.state is WorkflowState.PAUSED
+        return self._record.paused_step_name if is_paused else None
 
     @property
     def step_executions(self) -> list[StepExecution]:
@@ -230,31 +221,6 @@ class WorkflowHandle(Generic[W]):
         with store.reading() as connection:
             return store.audit_entries.of_workflow(connection, self.id)
 
-    def has_passed(self, step: object) -> bool:
-        """Say whether a step is done: completed, or skipped."""
-        definition = commands.definition_for(self._record)
-        node = definition.require(step)
-        return self._has_passed(node, self._read_executions())
-
-    def progress(self) -> Progress:
-        """Count the steps that are done, of those the class has now."""
-        definition = commands.definition_for(self._record)
-        records = self._read_executions()
-        nodes = [definition.require(name) for name in definition.step_names]
-        done = sum(self._has_passed(node, records) for node in nodes)
-        return Progress(done=done, total=len(nodes))
-
-    @staticmethod
-    def _has_passed(node: Node, records: Sequence[ExecutionRecord]) -> bool:
-        names = (node.name, node.options.renamed_from)
-        latest = standing([record for record in records if record.step_name in names])
-        return bool(latest) and all(is_done(record.state, record.outcome) for record in latest)
-
-    def _read_executions(self) -> list[ExecutionRecord]:
-        store = self._drive.store
-        with store.reading() as connection:
-            return store.executions.of_workflow(connection, self.id)
-
     def name_of(self, step: object) -> str:
         """Give the name of a step that is named by itself or by its decorated method."""
         definition = self._definition
@@ -262,17 +228,21 @@ class WorkflowHandle(Generic[W]):
 
     def why(self) -> str:
         """Say in one sentence what the workflow waits for."""
-        return self._drive.explain(self._record, self._active)
+        return self._drive.explain(self._record, self._oldest)
 
     def reload(self) -> Self:
         """Look again, and return the handle itself."""
         store = self._drive.store
         with store.reading() as connection:
             record = store.workflows.get(connection, self.id)
-            active = tuple(store.executions.active_of(connection, [self.id]))
+            # Of a dynamic workflow there may be very many: they are read when asked for.
+            is_small = record is None or record.type != DYNAMIC_TYPE
+            active = store.executions.active_of(connection, [self.id]) if is_small else None
         if record is None:
             raise WorkflowNotFound(self.id)
-        self._record, self._known_active = record, active
+        self._record = record
+        self._known_active = None if active is None else tuple(active)
+        self._known_oldest = None
         return self
 
     def pause(self, reason: str | None = None, actor: str | None = None) -> Self:
@@ -338,36 +308,6 @@ class WorkflowHandle(Generic[W]):
         position = None if to is None else Position(cursor=serialization.dump_cursor(to, limit))
         return self._command("rewind", lambda s: commands.rewind(s, node, position), reason, actor)
 
-    def _command(
-        self, name: str, decision: Decision, reason: str | None, actor: str | None
-    ) -> Self:
-        if actor is not None and len(actor) > _MAX_ACTOR_LENGTH:
-            raise InvalidInput(
-                f"An actor's name has at most {_MAX_ACTOR_LENGTH} characters, not {len(actor)}."
-            )
-        store, now = self._drive.store, self._drive.clock.now()
-        audit = AuditEntry(
-            command=name,
-            actor=None if actor is None else serialization.safe_text(actor),
-            reason=None if reason is None else serialization.safe_text(reason),
-        )
-        applied = store.write(
-            lambda connection: commands.execute(
-                connection, store, self.id, decision, audit=audit, now=now
-            )
-        )
-        store.database.after_commit(lambda: self._tell(applied))
-        return self.reload()
-
-    def _tell(self, applied: Applied) -> None:
-        announce(self._drive.environment, [applied])
-        self._drive.wake_workers()
-
-    @property
-    def _definition(self) -> Definition | None:
-        known = registry.get(self._record.type)
-        return definition_of(known) if known is not None else None
-
     @property
     def _active(self) -> tuple[ExecutionRecord, ...]:
         if self._known_active is None:
@@ -378,7 +318,23 @@ class WorkflowHandle(Generic[W]):
 
     @property
     def _running(self) -> ExecutionRecord | None:
-        return next((e for e in self._active if e.state is StepState.IN_PROGRESS), None)
+        return next((e for e in self._oldest if e.state is StepState.IN_PROGRESS), None)
+
+    @property
+    def _oldest(self) -> tuple[ExecutionRecord, ...]:
+        """What is active; of a dynamic workflow the oldest few in each state, if no more is known.
+
+        There may be a hundred thousand, and to say where it stands a few are enough.
+        """
+        if self._known_active is not None or self._record.type != DYNAMIC_TYPE:
+            return self._active
+        if self._known_oldest is None:
+            store = self._drive.store
+            with store.reading() as connection:
+                self._known_oldest = tuple(
+                    store.overviews.oldest_active(connection, self.id, MOST_NAMED)
+                )
+        return self._known_oldest
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WorkflowHandle) and (self.type, self.id) == (other.type, other.id)
@@ -387,7 +343,7 @@ class WorkflowHandle(Generic[W]):
         return hash((self.type, self.id))
 
     def __repr__(self) -> str:
-        return f"<{self.type} workflow {self.id}: {self._record.state}>"
+        return f"<{self.type or 'dynamic'} workflow {self.id}: {self._record.state}>"
 
 
 def _is_json_object(value: object) -> bool:

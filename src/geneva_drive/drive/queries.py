@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import heroes
@@ -38,6 +39,7 @@ class WorkflowQuery(Generic[W]):
     only_ongoing: bool = False
     hero: tuple[str, str] | None = None
     maximum: int | None = None
+    template: str | None = None
 
     def ready(self) -> WorkflowQuery[W]:
         return replace(self, state=WorkflowState.READY)
@@ -67,6 +69,10 @@ class WorkflowQuery(Generic[W]):
         """Only those of one type, also where its class is not in this process."""
         return replace(self, types=[type_name])
 
+    def of_template(self, name: str) -> WorkflowQuery[W]:
+        """Only those that one template has built."""
+        return replace(self, template=name)
+
     def limit(self, count: int) -> WorkflowQuery[W]:
         return replace(self, maximum=_checked(count))
 
@@ -95,12 +101,15 @@ class WorkflowQuery(Generic[W]):
                 records = store.workflows.list_matching(
                     connection, self._conditions(), limit=page, after=last
                 )
-                active = store.executions.active_of(connection, [record.id for record in records])
-            by_workflow: dict[Any, list[Any]] = {record.id: [] for record in records}
+                # Of a dynamic workflow there may be very many: they are read when asked for.
+                small = [record.id for record in records if record.type != DYNAMIC_TYPE]
+                active = store.executions.active_of(connection, small)
+            by_workflow: dict[Any, list[Any]] = {workflow_id: [] for workflow_id in small}
             for execution in active:
                 by_workflow[execution.workflow_id].append(execution)
             for record in records:
-                yield self._drive.open_handle(record, tuple(by_workflow[record.id]))
+                known = by_workflow.get(record.id)
+                yield self._drive.open_handle(record, None if known is None else tuple(known))
             if len(records) < page:
                 return
             last = records[-1].id
@@ -117,6 +126,8 @@ class WorkflowQuery(Generic[W]):
             conditions.append(workflows.is_ongoing())
         if self.hero is not None:
             conditions.append(workflows.is_of_hero(*self.hero))
+        if self.template is not None:
+            conditions.append(workflows.is_of_template(self.template))
         return conditions
 
 

@@ -166,6 +166,16 @@ class StepExecution:
         return self._record.completed_iterations
 
     @property
+    def ancestry_hash(self) -> str | None:
+        """The hash of the node and of those that were done before it."""
+        return self._record.ancestry_hash
+
+    @property
+    def child_id(self) -> Any:
+        """The workflow that a child node has started; None for any other."""
+        return self._record.child_id
+
+    @property
     def progress(self) -> IterationProgress | None:
         """How far a resumable step has come, over all its runs; None of any other."""
         record = self._record

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import serialization
 from geneva_drive.definition import options
+from geneva_drive.definition.dynamic import DynamicWorkflow
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive import joining
 from geneva_drive.drive.handles import WorkflowHandle
@@ -79,6 +80,30 @@ class Workflows(Generic[W]):
                 existing: WorkflowHandle[Any] = self._drive.open_handle(workflow)
                 assert new.hero is not None, "only a hero's second workflow is refused"
                 raise AlreadyRunning(workflow.type, new.hero.type, new.hero.id, existing)
+
+    def start_built(
+        self, built: DynamicWorkflow, session: JoinedTransaction | None
+    ) -> WorkflowHandle[W]:
+        """Start a workflow whose graph was built in code; see `DynamicWorkflow.start`."""
+        joined = joining.opened(session)
+        own = joining.session_of(joined)
+        new = NewWorkflow(
+            definition=definition_of(self._class),
+            hero=heroes.reference_to(built.hero, own),
+            # It has no class of which a hero could have another one.
+            allow_multiple=True,
+            context=self._context(built.context),
+            queue=_job_option(options.queue, built.queue),
+            priority=_job_option(options.priority, built.priority),
+            wait=None,
+            idempotency_key=_key(_of_template(built)),
+            graph=built.freeze(
+                self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own)
+            ),
+            template=built.template_name,
+            is_told=self._drive.events.wanted,
+        )
+        return self._drive.open_handle(self._write(new, joined).workflow)
 
     def get_or_create(self, hero: object = None, **create_options: Any) -> WorkflowHandle[W]:
         """Return the hero's ongoing workflow of this class, or start one."""
@@ -186,8 +211,15 @@ class Workflows(Generic[W]):
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:
-            self._drive.events.emit(announcing.created(answer.workflow, answer.first))
+            self._drive.events.emit(announcing.created(answer.workflow, answer.firsts))
         ring()
+
+
+def _of_template(built: DynamicWorkflow) -> str | None:
+    """Keep the keys of one template's runs apart from those of another."""
+    key = built.idempotency_key
+    is_text = isinstance(key, str) and bool(key)
+    return f"{built.template_name}: {key}" if built.template_name and is_text else key
 
 
 def type_names(workflow_class: type[Workflow[Any]]) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,10 +13,12 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import commit
+from geneva_drive.engine.ancestry import ancestry_hash
 from geneva_drive.engine.change import AuditEntry, Change, NewExecution, WorkflowMove, scheduled
-from geneva_drive.engine.commit import Applied
 from geneva_drive.engine.committing import announce
+from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.graph_nodes import nodes_of
 from geneva_drive.engine.position import carried_over
 from geneva_drive.engine.requests import honour_request
 from geneva_drive.engine.subject import Subject
@@ -61,11 +63,42 @@ def _adopt(
     ]
     attempts = _latest_attempts(connection, store, orphans)
     changes = [
-        decide_adoption(definition_of(known), workflow, attempts.get(workflow.id), now)
+        _decide(connection, store, definition_of(known), workflow, attempts, now)
         for workflow in orphans
         if (known := registry.get(workflow.type)) is not None
     ]
     return commit.write(connection, store, changes, now, read_back=read_back)
+
+
+def _decide(
+    connection: Connection,
+    store: Store,
+    definition: Definition,
+    workflow: WorkflowRecord,
+    attempts: Mapping[Key, ExecutionRecord],
+    now: datetime,
+) -> Change:
+    undone = store.executions.undone(connection, workflow.id)
+    nodes = nodes_of(connection, store, workflow, undone, now)
+    if nodes is None:
+        above = definition.graph.parents.get(workflow.next_step_name or "", ())
+        hashes = store.executions.ancestry_hashes(connection, workflow.id, above)
+        attempt = attempts.get(workflow.id)
+        return decide_adoption(definition, workflow, attempt, now, hashes.values())
+    growth = nodes.stranded()
+    if not growth.schedule and not growth.is_over:
+        names = ", ".join(repr(one.step_name) for one in undone[:5])
+        way_on = f" `resume` runs again: {names}." if names else ""
+        return _pause(workflow, now, f"{NOTHING_SCHEDULED}{way_on}")
+    state = WorkflowState.FINISHED if growth.is_over else workflow.state
+    return honour_request(
+        Change(
+            record=workflow,
+            workflow=_as_it_is(workflow, now, state=state),
+            schedule=growth.schedule,
+            audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
+        )
+    )
 
 
 def _latest_attempts(
@@ -81,8 +114,12 @@ def decide_adoption(
     workflow: WorkflowRecord,
     attempt: ExecutionRecord | None,
     now: datetime,
+    parents: Iterable[str | None] = (),
 ) -> Change:
-    """Say how an orphan goes on, by the latest attempt at the step that it stands at."""
+    """Say how an orphan goes on, by the latest attempt at the step that it stands at.
+
+    `parents` are the ancestry hashes of what that step depends on.
+    """
     name = workflow.next_step_name
     if name is None:
         return _pause(
@@ -102,6 +139,7 @@ def decide_adoption(
     planned = replace(
         _planned(definition, workflow, name, now if attempt else _due_at(definition, workflow)),
         position=carried_over(attempt),
+        ancestry_hash=attempt.ancestry_hash if attempt else ancestry_hash(name, parents),
     )
     return honour_request(
         Change(

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from geneva_drive.engine.change import ExecutionMove
-from geneva_drive.engine.commit import Applied
+from geneva_drive.engine.endings import Applied
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import StepState
+from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
 
@@ -28,7 +28,7 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
             yield _workflow_moved(one, now)
 
 
-def created(workflow: WorkflowRecord, first: ExecutionRecord | None) -> Iterator[Event]:
+def created(workflow: WorkflowRecord, firsts: Iterable[ExecutionRecord]) -> Iterator[Event]:
     yield WorkflowChanged(
         workflow_id=workflow.id,
         type=workflow.type,
@@ -38,7 +38,7 @@ def created(workflow: WorkflowRecord, first: ExecutionRecord | None) -> Iterator
         to_state=workflow.state,
         at=workflow.created_at,
     )
-    if first is not None:
+    for first in firsts:
         yield scheduled(workflow, first, workflow.created_at)
 
 
@@ -114,7 +114,7 @@ def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Even
 
 
 def _workflow_moved(one: Applied, now: datetime) -> Event:
-    last = one.change.executions[-1] if one.change.executions else None
+    last = _cause(one)
     return WorkflowChanged(
         workflow_id=one.workflow.id,
         type=one.workflow.type,
@@ -124,6 +124,16 @@ def _workflow_moved(one: Applied, now: datetime) -> Event:
         to_state=one.workflow.state,
         at=now,
         execution_id=last.record.id if last else None,
-        step_name=last.record.step_name if last else None,
+        step_name=last.record.step_name if last else one.change.workflow.paused_step_name,
         outcome=last.outcome if last else None,
     )
+
+
+def _cause(one: Applied) -> ExecutionMove | None:
+    """Find the execution by which a workflow's state has changed."""
+    moves = one.change.executions
+    by = one.change.workflow.paused_step_name
+    if by is None or one.workflow.state is not WorkflowState.PAUSED:
+        return moves[-1] if moves else None
+    # Of a graph, not the one that ended last: it was only waited for.
+    return next((move for move in reversed(moves) if move.record.step_name == by), None)

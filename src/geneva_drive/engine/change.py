@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.engine.ancestry import ancestry_hash
 from geneva_drive.engine.outcome import ErrorDetails
 from geneva_drive.engine.position import Position
 from geneva_drive.states import (
@@ -17,7 +18,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
 
 CHAIN_SLOT = "chain"
 
@@ -39,6 +40,8 @@ class ExecutionMove:
     resets_counts: bool = False  # an operator's command forgives earlier failures
     interrupted_by: Interruption | None = None
     position: Position | None = None  # where its loop stands now; None leaves it where it was
+    chosen: tuple[str, ...] | None = None  # the branches, by a decision
+    child_id: Key | None = None  # the workflow that it waits for from now on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,11 @@ class NewExecution:
     is_limited: bool = False  # its step has a limit, whose slot it needs before it runs
     position: Position | None = None  # where its loop goes on
     share: str | None = None  # of the items of a step that is divided into partitions
-    node_id: str | None = None  # the step's name, if it is not divided
+    node_id: str | None = None  # the step's name, if it is neither divided nor of a stored graph
+    slot: str = CHAIN_SLOT
+    ancestry_hash: str | None = None
+    attempt: int | None = None  # None if there may have been others
+    child_id: Key | None = None  # the workflow that was started for it, and has ended
 
     @property
     def node(self) -> str:
@@ -96,9 +103,10 @@ class Change:
     dead_letter: DeadLetterReason | None = None
     audit: AuditEntry | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
+    freezes_graph: bool = False  # it is its own stored graph that rules from now on
 
 
-_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED)
+_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 
 
 def as_it_is(record: WorkflowRecord) -> WorkflowMove:
@@ -147,9 +155,16 @@ def ending_by_operator(moves: Iterable[ExecutionMove]) -> tuple[ExecutionMove, .
 
 
 def scheduled(
-    definition: Definition, record: WorkflowRecord, node: Node, at: datetime
+    definition: Definition,
+    record: WorkflowRecord,
+    node: Node,
+    at: datetime,
+    parents: Iterable[str | None] = (),
 ) -> NewExecution:
-    """Plan an execution of a node, with the job options that rule for it."""
+    """Plan an execution of a node, with the job options that rule for it.
+
+    `parents` are the ancestry hashes of what it depends on.
+    """
     return NewExecution(
         step_name=node.name,
         signature=definition.signature,
@@ -157,6 +172,8 @@ def scheduled(
         priority=_first_given(record.priority, node.options.priority, definition.priority),
         scheduled_for=at,
         is_limited=node.options.limit is not None,
+        slot=node.name if definition.is_graph else CHAIN_SLOT,
+        ancestry_hash=ancestry_hash(node.name, parents),
     )
 
 
@@ -171,6 +188,8 @@ def again(record: ExecutionRecord, at: datetime, *, rewind: bool = False) -> New
         position=None if rewind else Position.of(record),
         share=record.share,
         node_id=record.node_id,
+        slot=record.slot,
+        ancestry_hash=record.ancestry_hash,
     )
 
 
@@ -181,6 +200,8 @@ def hold(record: ExecutionRecord) -> ExecutionMove:
 
 def release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
     """Let a held execution run at its time, or now if that has passed."""
+    if record.state is StepState.WAITING:
+        return ExecutionMove(record=record, state=record.state)
     is_due = record.scheduled_for <= now
     return ExecutionMove(
         record=record,

@@ -11,9 +11,10 @@ from sqlalchemy import Connection
 
 from geneva_drive import serialization
 from geneva_drive.definition import registry
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine import commit
+from geneva_drive.engine import commit, graph_commands
 from geneva_drive.engine.change import (
     AuditEntry,
     Change,
@@ -21,10 +22,9 @@ from geneva_drive.engine.change import (
     NewExecution,
     WorkflowMove,
     hold,
-    release,
-    scheduled,
 )
-from geneva_drive.engine.commit import Applied
+from geneva_drive.engine.endings import Applied
+from geneva_drive.engine.graph_nodes import nodes_of
 from geneva_drive.engine.position import Position
 from geneva_drive.engine.shares import hold as hold_shares
 from geneva_drive.engine.subject import Subject
@@ -63,8 +63,18 @@ def execute(
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
     active = tuple(store.executions.lock_active(connection, workflow_id))
-    attempts = tuple(store.executions.latest_of(connection, workflow_id))
-    change = decision(Subject(workflow=workflow, active=active, now=now, attempts=attempts))
+    # Of a dynamic workflow there may be very many, of which only few matter.
+    is_dynamic = workflow.type == DYNAMIC_TYPE
+    find = store.executions.undone if is_dynamic else store.executions.latest_of
+    attempts = tuple(find(connection, workflow_id))
+    subject = Subject(
+        workflow=workflow,
+        active=active,
+        now=now,
+        attempts=attempts,
+        nodes=nodes_of(connection, store, workflow, attempts, now),
+    )
+    change = decision(subject)
     [applied] = commit.write(connection, store, [replace(change, audit=audit)], now, read_back=True)
     return applied
 
@@ -82,7 +92,7 @@ def pause(subject: Subject, reason: str | None) -> Change:
         workflow=subject.stays(
             state=WorkflowState.PAUSED,
             paused_reason=reason,
-            paused_step_name=subject.workflow.next_step_name,
+            paused_step_name=subject.next_step_name,
         ),
         executions=tuple(hold(record) for record in subject.active),
     )
@@ -110,17 +120,23 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
     workflow = subject.workflow
     if subject.running and workflow.requested is Request.PAUSE:
         # The pause has not taken effect yet, so that nothing but the wish is to be undone.
+        if subject.nodes is not None:
+            return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
         return Change(
             record=workflow,
             workflow=subject.stays(requested=None, requested_reason=None),
-            executions=_let_go(subject),
+            executions=subject.let_go(),
             context=_merged(workflow, data, settings),
         )
     if workflow.state is not WorkflowState.PAUSED:
         raise subject.refuse("resume")
+    if subject.nodes is not None:
+        return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
+    if subject.is_unknown_graph:
+        raise UnknownWorkflowClass(workflow.type)
     ready = subject.stays(state=WorkflowState.READY, paused_reason=None, paused_step_name=None)
     context = _merged(workflow, data, settings)
-    released = _let_go(subject)
+    released = subject.let_go()
     if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)
     definition = definition_for(workflow)
@@ -140,6 +156,11 @@ def resume_at(subject: Subject, step: object) -> Change:
     """Go on at a step of the caller's choice, forwards or backwards."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("resume")
+    if subject.nodes is not None:
+        raise InvalidStateError(
+            "Cannot resume a graph at one of its nodes, as several may be next. To run a node "
+            "again that failed, use reattempt; to pass one over, use skip."
+        )
     if subject.running:
         raise subject.refuse(
             "resume", " Pause it, and choose the step when the running one has ended."
@@ -161,13 +182,15 @@ def resume_at(subject: Subject, step: object) -> Change:
 
 def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
     """Run a step again that has not been done, from its cursor or from the start."""
+    if subject.nodes is not None:
+        return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind)
     definition = definition_for(subject.workflow)
     node = definition.require(step)
     _check_reattemptable(subject, definition, node)
     change = resume_at(subject, step)
     if not rewind:
         return change
-    fresh = scheduled(definition, subject.workflow, node, subject.now)
+    fresh = subject.planned(definition, node, subject.now)
     return replace(change, schedule=(fresh,))
 
 
@@ -196,6 +219,8 @@ def rewind(subject: Subject, step: object, position: Position | None) -> Change:
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("rewind a step of")
+    if subject.nodes is not None:
+        return graph_commands.rewind(subject, subject.nodes, step, position)
     definition = definition_for(workflow)
     standing = _standing(subject, definition, step, "rewind")
     if not standing.is_resumable:
@@ -205,7 +230,7 @@ def rewind(subject: Subject, step: object, position: Position | None) -> Change:
         )
     is_held = workflow.state is WorkflowState.PAUSED
     planned = replace(
-        scheduled(definition, workflow, standing, subject.now),
+        subject.planned(definition, standing, subject.now),
         position=position,
         stop=Request.PAUSE if is_held else None,
     )
@@ -222,6 +247,8 @@ def skip(subject: Subject, step: object | None) -> Change:
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("skip a step of")
+    if subject.nodes is not None:
+        return graph_commands.skip(subject, subject.nodes, step)
     definition = definition_for(workflow)
     standing = _standing(subject, definition, step, "skip")
     following = definition.after(standing.name)
@@ -240,7 +267,8 @@ def skip(subject: Subject, step: object | None) -> Change:
             )
             for record in subject.active
         ),
-        schedule=_skipped(subject, definition, standing) + _next(subject, definition, following),
+        schedule=_skipped(subject, definition, standing)
+        + _next(subject, definition, following, standing),
     )
 
 
@@ -256,16 +284,6 @@ def _request(subject: Subject, request: Request, reason: str | None) -> Change:
         record=subject.workflow,
         workflow=subject.stays(requested=request, requested_reason=reason),
         executions=hold_shares(subject.active, request),
-    )
-
-
-def _let_go(subject: Subject) -> tuple[ExecutionMove, ...]:
-    """Take back the wish to stop: what waits may be claimed, what runs goes on."""
-    return tuple(
-        ExecutionMove(record=record, state=record.state, limit_key=record.limit_key)
-        if record.state is StepState.IN_PROGRESS
-        else release(record, subject.now)
-        for record in subject.active
     )
 
 
@@ -313,9 +331,9 @@ def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewE
 
 
 def _next(
-    subject: Subject, definition: Definition, following: Node | None
+    subject: Subject, definition: Definition, following: Node | None, passed: Node
 ) -> tuple[NewExecution, ...]:
     if following is None:
         return ()
     at = subject.now + following.options.wait
-    return (scheduled(definition, subject.workflow, following, at),)
+    return (subject.planned(definition, following, at, passed=passed),)

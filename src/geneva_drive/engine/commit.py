@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition.definition import Definition
+from geneva_drive.clock import Clock
+from geneva_drive.engine import growing, traces
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.decide import decide
-from geneva_drive.engine.outcome import StepOutcome
-from geneva_drive.engine.position import AT_THE_START, Position
+from geneva_drive.engine.endings import Applied, Chaining, Ending
+from geneva_drive.engine.position import AT_THE_START
 from geneva_drive.engine.rows import (
-    checkpoint_values,
     claim_values,
     execution_values,
     new_execution_values,
@@ -24,79 +24,16 @@ from geneva_drive.engine.rows import (
     workflow_values,
 )
 from geneva_drive.engine.shares import together
+from geneva_drive.engine.tallying import NodeEnd
 from geneva_drive.errors import IllegalMove, StorageError
 from geneva_drive.states import (
+    ACTIVE_STEP_STATES,
     STEP_MOVES,
     WORKFLOW_MOVES,
     StepState,
 )
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """An execution that was run under a claim, and what came of it."""
-
-    workflow_id: Key
-    execution_id: Key
-    claim_token: str
-    definition: Definition | None
-    outcome: StepOutcome
-    may_chain: bool = False
-    position: Position | None = None  # where the loop of a resumable step stands
-    saved_iterations: int | None = None  # what has to be saved of it, where items commit with it
-    # What the claim saw; None for an execution that somebody else had claimed.
-    seen: tuple[WorkflowRecord, ExecutionRecord] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chaining:
-    """Who may take the next step in the same breath, and under which token."""
-
-    worker_id: str
-    claim_token: str
-    types: Sequence[str]
-    queues: frozenset[str] | None
-    limited_queues: Collection[str] = ()
-
-    def admits(self, new: NewExecution, now: datetime) -> bool:
-        """Say whether a new execution may be taken at all, however urgent others are."""
-        return (
-            new.state is StepState.SCHEDULED
-            and new.stop is None
-            and new.scheduled_for <= now
-            and (self.queues is None or new.queue in self.queues)
-            # Whether there is a slot of its limit is known only when it asks for one.
-            and not new.is_limited
-            and new.queue not in self.limited_queues
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
-    """A change that was written, and the next execution if it was claimed with it."""
-
-    change: Change
-    workflow: WorkflowRecord
-    # The new executions, where somebody wants to know them.
-    scheduled: Sequence[ExecutionRecord] = ()
-    passed_over: Sequence[ExecutionRecord] = ()  # new ones that were over when they were written
-
-    @property
-    def has_failure(self) -> bool:
-        return any(move.state is StepState.FAILED for move in self.change.executions)
-
-    @property
-    def leaves_something_due(self) -> bool:
-        """Say whether there may be something for another worker, or for this one, to claim."""
-        is_back = any(move.claimable for move in self.change.executions)
-        return is_back or (bool(self.change.schedule) and self.chained is None)
-
-    @property
-    def chained(self) -> ExecutionRecord | None:
-        """The new execution, if it was inserted already claimed."""
-        return next((one for one in self.scheduled if one.claim_token is not None), None)
 
 
 class ChangedUnderLock(StorageError):
@@ -111,7 +48,7 @@ def apply(
     connection: Connection,
     store: Store,
     endings: Sequence[Ending],
-    now: datetime,
+    clock: Clock,
     *,
     chaining: Chaining | None = None,
     read_back: bool = False,
@@ -121,78 +58,142 @@ def apply(
     `read_back` fetches the executions that were scheduled, for those who are told of them.
     """
     results: list[Applied | None] = [None] * len(endings)
-    remaining = list(enumerate(endings))
+    remaining = list(range(len(endings)))
     while remaining:
-        # Of a workflow with partitions several may have ended: each sees what the one before did.
-        turn = list(
-            {ending.workflow_id: (place, ending) for place, ending in reversed(remaining)}.values()
-        )
-        taken = {place for place, _ in turn}
-        remaining = [(place, ending) for place, ending in remaining if place not in taken]
-        applied = _apply_turn(
-            connection,
-            store,
-            [ending for _, ending in turn],
-            now,
-            chaining=chaining,
-            read_back=read_back,
-        )
-        for place, one in zip((place for place, _ in turn), applied, strict=True):
-            results[place] = one
+        turn = _Turn(connection, store, [endings[place] for place in remaining], clock)
+        written = turn.write(chaining, read_back=read_back)
+        places, remaining = remaining, []
+        for place, is_taken, one in zip(places, turn.taken, written, strict=True):
+            if is_taken:
+                results[place] = one
+            else:
+                remaining.append(place)
     return results
 
 
-def _apply_turn(
-    connection: Connection,
-    store: Store,
-    endings: Sequence[Ending],
-    now: datetime,
-    *,
-    chaining: Chaining | None,
-    read_back: bool,
-) -> list[Applied | None]:
-    workflows = store.workflows.lock(connection, [ending.workflow_id for ending in endings])
-    executions = store.executions.lock(connection, [ending.execution_id for ending in endings])
-    shares = store.executions.lock_shares(
-        connection, {e.workflow_id for e in executions.values() if e.share}
-    )
-    decided: list[Change | None] = [
-        _decide_one(ending, workflows, executions, shares, now) for ending in endings
-    ]
-    chainable = {
-        ending.workflow_id
-        for ending, change in zip(endings, decided, strict=True)
-        if ending.may_chain and change is not None
-    }
-    changes = [change for change in decided if change is not None]
-    gate = _gate(connection, store, chaining, chainable)
-    written = iter(write(connection, store, changes, now, gate=gate, read_back=read_back))
-    return [None if change is None else next(written) for change in decided]
+class _Turn:
+    """Endings decided and written together.
 
+    Of a graph's nodes all that have ended, of any other workflow one: where several of its
+    partitions have ended, each sees what the one before did.
+    """
 
-def _decide_one(
-    ending: Ending,
-    workflows: dict[Key, WorkflowRecord],
-    executions: dict[Key, ExecutionRecord],
-    shares: Sequence[ExecutionRecord],
-    now: datetime,
-) -> Change | None:
-    workflow = workflows.get(ending.workflow_id)
-    execution = executions.get(ending.execution_id)
-    if workflow is None or execution is None or execution.claim_token != ending.claim_token:
-        return None
-    if ending.saved_iterations not in (None, execution.completed_iterations):
-        return None  # a commit whose answer was lost has done some of it
-    of_workflow = [share for share in shares if share.workflow_id == workflow.id]
-    return decide(
-        ending.definition,
-        workflow,
-        execution,
-        ending.outcome,
-        now,
-        ending.position,
-        together(execution, of_workflow),
-    )
+    def __init__(
+        self, connection: Connection, store: Store, endings: Sequence[Ending], clock: Clock
+    ) -> None:
+        self._connection = connection
+        self._store = store
+        self._endings = endings
+        self._workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
+        self._executions = self._lock_executions()
+        # Under the locks: whoever held them before has ended something earlier than this.
+        self._now = clock.now()
+        self.taken = [True] * len(endings)
+
+    def _lock_executions(self) -> dict[Key, ExecutionRecord]:
+        """Lock what ended; of what its claim has seen, only what others may have changed is read.
+
+        That is nearly all there is. Of a loop, its own checkpoints have changed more.
+        """
+        store, connection = self._store, self._connection
+        seen = {
+            one.execution_id: one.seen[1]
+            for one in self._endings
+            if one.seen is not None and not one.may_loop
+        }
+        others = [one.execution_id for one in self._endings if one.execution_id not in seen]
+        found = store.executions.lock(connection, others) if others else {}
+        claims = store.executions.lock_claims(connection, seen) if seen else {}
+        for key, (token, stop) in claims.items():
+            found[key] = replace(seen[key], claim_token=token, stop=stop)
+        return found
+
+    def write(self, chaining: Chaining | None, *, read_back: bool) -> list[Applied | None]:
+        groups = self._groups()
+        shares = self._store.executions.lock_shares(
+            self._connection,
+            {key for key, places in groups.items() if self._is_share(places[0])},
+        )
+        changes = [self._decide(places, shares) for places in groups.values()]
+        chainable = Counter(
+            self._endings[place].workflow_id
+            for places in groups.values()
+            for place in places
+            if self._endings[place].may_chain
+        )
+        is_any_new = any(change.schedule for change in changes)
+        gate = _gate(self._connection, self._store, chaining if is_any_new else None, chainable)
+        applied = write(
+            self._connection, self._store, changes, self._now, gate=gate, read_back=read_back
+        )
+        results: list[Applied | None] = [None] * len(self._endings)
+        for places, one in zip(groups.values(), applied, strict=True):
+            for place, part in zip(places, one.shared_out(len(places)), strict=True):
+                results[place] = part
+        return results
+
+    def _groups(self) -> dict[Key, list[int]]:
+        """Group those whose claim holds by workflow, and leave others for the next turn."""
+        groups: dict[Key, list[int]] = {}
+        for place, ending in enumerate(self._endings):
+            if not self._is_held(ending):
+                continue
+            if ending.workflow_id not in groups:
+                groups[ending.workflow_id] = [place]
+            elif self._is_in_graph(place) and self._is_in_graph(groups[ending.workflow_id][0]):
+                groups[ending.workflow_id].append(place)
+            else:
+                self.taken[place] = False
+        return groups
+
+    def _is_held(self, ending: Ending) -> bool:
+        workflow = self._workflows.get(ending.workflow_id)
+        execution = self._executions.get(ending.execution_id)
+        if workflow is None or execution is None or execution.claim_token != ending.claim_token:
+            return False
+        # Otherwise a commit whose answer was lost has done some of it.
+        return ending.saved_iterations in (None, execution.completed_iterations)
+
+    def _is_in_graph(self, place: int) -> bool:
+        ending = self._endings[place]
+        return growing.is_in_graph(
+            self._workflows[ending.workflow_id],
+            self._executions[ending.execution_id],
+            ending.definition,
+        )
+
+    def _is_share(self, place: int) -> bool:
+        has_share = self._executions[self._endings[place].execution_id].share is not None
+        return has_share and not self._is_in_graph(place)
+
+    def _decide(self, places: Sequence[int], shares: Sequence[ExecutionRecord]) -> Change:
+        ending = self._endings[places[0]]
+        workflow = self._workflows[ending.workflow_id]
+        execution = self._executions[ending.execution_id]
+        if self._is_in_graph(places[0]):
+            ends = [self._node_end(self._endings[place]) for place in places]
+            return growing.settle(self._connection, self._store, workflow, ends, self._now)
+        siblings = together(
+            execution, [share for share in shares if share.workflow_id == workflow.id]
+        )
+        return decide(
+            ending.definition,
+            workflow,
+            execution,
+            ending.outcome,
+            self._now,
+            ending.position,
+            siblings,
+        )
+
+    def _node_end(self, ending: Ending) -> NodeEnd:
+        return NodeEnd(
+            definition=ending.definition,
+            execution=self._executions[ending.execution_id],
+            outcome=ending.outcome,
+            position=ending.position,
+            stored=ending.stored,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,24 +201,27 @@ class _Gate:
     """Which of the new executions may be inserted already claimed."""
 
     chaining: Chaining
-    workflow_ids: set[Key]
+    places: Counter[Key]  # how many of each workflow may be taken: one for each that ended
     top_priority: int | None
 
     def admits(self, workflow_id: Key, new: NewExecution, now: datetime) -> bool:
-        return (
-            workflow_id in self.workflow_ids
+        is_admitted = (
+            self.places[workflow_id] > 0
             and self.chaining.admits(new, now)
             and (self.top_priority is None or new.priority >= self.top_priority)
         )
+        if is_admitted:
+            self.places[workflow_id] -= 1
+        return is_admitted
 
 
 def _gate(
-    connection: Connection, store: Store, chaining: Chaining | None, workflow_ids: set[Key]
+    connection: Connection, store: Store, chaining: Chaining | None, places: Counter[Key]
 ) -> _Gate | None:
-    if chaining is None or not workflow_ids:
+    if chaining is None or not places:
         return None
     top_priority = store.executions.top_priority(connection, chaining.types, chaining.queues)
-    return _Gate(chaining, workflow_ids, top_priority)
+    return _Gate(chaining, places, top_priority)
 
 
 def write(
@@ -238,14 +242,9 @@ def write(
     )
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
-    _append_checkpoints(connection, store, changes, now)
-    _append_audit_entries(connection, store, changes, now)
-    _add_dead_letters(connection, store, changes, now)
-    scheduled: list[ExecutionRecord] = []
-    if any_claimed or read_back:
-        planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
-        active = store.executions.active_of(connection, sorted({key for key, _ in planned}))
-        scheduled = [row for row in active if (row.workflow_id, row.node_id) in planned]
+    traces.leave(connection, store, changes, now)
+    claimed_by = gate.chaining.claim_token if gate is not None and any_claimed else None
+    scheduled = _read_scheduled(connection, store, changes, claimed_by, read_back=read_back)
     passed_over = _read_passed_over(connection, store, changes) if read_back else []
     return [
         Applied(
@@ -256,6 +255,30 @@ def write(
         )
         for change in changes
     ]
+
+
+def _read_scheduled(
+    connection: Connection,
+    store: Store,
+    changes: Sequence[Change],
+    claimed_by: str | None,
+    *,
+    read_back: bool,
+) -> list[ExecutionRecord]:
+    """Read what was inserted: all of it, or what was inserted already claimed."""
+    planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
+    keys = sorted({key for key, _ in planned})
+    if read_back:
+        active = [
+            one
+            for one in store.executions.latest(connection, sorted(planned))
+            if one.state in ACTIVE_STEP_STATES
+        ]
+    elif claimed_by is not None:
+        active = store.executions.with_token(connection, keys, claimed_by)
+    else:
+        return []
+    return [row for row in active if (row.workflow_id, row.node_id) in planned]
 
 
 def _read_passed_over(
@@ -311,12 +334,12 @@ def _insert_executions(
     planned = [(change.record, new) for change in changes for new in change.schedule]
     if not planned:
         return False
-    nodes = [(record.id, new.node) for record, new in planned]
-    attempts = store.executions.last_attempts(connection, nodes)
+    nodes = [(record.id, new.node) for record, new in planned if new.attempt is None]
+    attempts = store.executions.last_attempts(connection, nodes) if nodes else {}
     rows = []
     any_claimed = False
     for record, new in planned:
-        attempt = attempts.get((record.id, new.node), 0) + 1
+        attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
         row = new_execution_values(record, new, attempt, now)
         row |= position_values(new.position or AT_THE_START) | {"share": new.share}
         # Of a step that was divided into shares, whoever is free takes one.
@@ -327,55 +350,3 @@ def _insert_executions(
         rows.append(row)
     store.executions.insert(connection, rows)
     return any_claimed
-
-
-def _append_checkpoints(
-    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
-) -> None:
-    store.checkpoints.append(
-        connection,
-        [
-            row
-            for change in changes
-            for move in change.executions
-            for row in checkpoint_values(move, now)
-        ],
-    )
-
-
-def _append_audit_entries(
-    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
-) -> None:
-    store.audit_entries.append(
-        connection,
-        [
-            {
-                "workflow_id": change.record.id,
-                "command": change.audit.command,
-                "actor": change.audit.actor,
-                "reason": change.audit.reason,
-                "at": now,
-            }
-            for change in changes
-            if change.audit
-        ],
-    )
-
-
-def _add_dead_letters(
-    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
-) -> None:
-    store.dead_letters.add(
-        connection,
-        [
-            {
-                "workflow_id": change.record.id,
-                "step_name": change.workflow.paused_step_name or change.record.next_step_name,
-                "reason": change.dead_letter,
-                "state": "pending",
-                "created_at": now,
-            }
-            for change in changes
-            if change.dead_letter
-        ],
-    )

@@ -9,8 +9,9 @@ from dataclasses import replace
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import announcing, commit, completing
-from geneva_drive.engine.commit import Applied, Chaining, ChangedUnderLock, Ending
+from geneva_drive.engine import announcing, commit, completing, family
+from geneva_drive.engine.commit import ChangedUnderLock
+from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import ErrorDetails, Raised, Reaction
 from geneva_drive.errors import StorageError
@@ -101,13 +102,13 @@ def _complete(
 def _apply(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
-    store, now = environment.store, environment.clock.now()
-    applied = store.write(
+    store = environment.store
+    applied = store.write_group(
         lambda connection: commit.apply(
             connection,
             store,
             endings,
-            now,
+            environment.clock,
             chaining=chaining,
             read_back=environment.events.wanted,
         )
@@ -132,3 +133,4 @@ def announce(environment: Environment, applied: Sequence[Applied]) -> None:
         events.emit(announcing.events_of(told, environment.clock.now()))
     if any(one.leaves_something_due for one in applied):
         environment.wakeups.ring()
+    family.follow(environment, applied)

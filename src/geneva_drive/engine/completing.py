@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.engine.change import Change
-from geneva_drive.engine.commit import Applied, Chaining, Ending
 from geneva_drive.engine.decide import decide
+from geneva_drive.engine.endings import Applied, Chaining, Ending
+from geneva_drive.engine.growing import is_in_graph
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.rows import claim_values, new_execution_values, workflow_values
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
@@ -28,6 +29,7 @@ def is_plain(ending: Ending) -> bool:
         and ending.position is None
         and ending.seen[1].share is None
         and ending.seen[0].requested is None
+        and not is_in_graph(*ending.seen, ending.definition)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,16 +12,20 @@ from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.engine.change import scheduled
+from geneva_drive.definition.stored_graph import StoredGraph
+from geneva_drive.engine.change import NewExecution, scheduled
+from geneva_drive.engine.freezing import graph_row, join_rows, node_rows
+from geneva_drive.engine.growing import stored_execution
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
     UNSAID,
-    WORKFLOW_COLUMNS,
+    UNSAID_OF_WORKFLOW,
     ExecutionRecord,
     Key,
+    NodeOutline,
     WorkflowRecord,
 )
 from geneva_drive.storage.store import Store
@@ -42,12 +47,17 @@ class NewWorkflow:
     priority: int | None
     wait: timedelta | None
     idempotency_key: str | None
+    graph: StoredGraph | None = None  # of a workflow without a class
+    template: str | None = None
+    parent_execution_id: Key | None = None
+    is_detached: bool = False
+    is_told: bool = True  # somebody wants to know which executions are scheduled
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
     workflow: WorkflowRecord
-    first: ExecutionRecord | None
+    firsts: Sequence[ExecutionRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,12 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
 
     Where that can be, the hint that it is due is sent with it.
     """
-    workflow, execution = _planned(new, now)
+    workflow, executions = _planned(new, now)
+    if new.graph is not None or len(executions) > 1:
+        answer = store.write(lambda connection: create(connection, store, new, now))
+        hints.send()
+        return answer
+    execution = executions[0] if executions else None
     for _ in range(_MAX_TRIES):
         notice = hints.along() if execution else None
         started = store.write_at_once(
@@ -134,21 +149,29 @@ def _find(connection: Connection, store: Store, new: NewWorkflow) -> Existing | 
 
 
 def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Created:
-    workflow, execution = _planned(new, now)
+    workflow, executions = _planned(new, now)
     workflow_id = store.workflows.insert(connection, workflow)
-    if execution is None:
-        return _created(workflow, None, workflow_id, None)
-    store.executions.insert(connection, [{**execution, "workflow_id": workflow_id}])
-    [first] = store.executions.active_of(connection, [workflow_id])
-    return _created(workflow, execution, workflow_id, first.id)
+    if new.graph is not None:
+        store.graphs.insert(
+            connection,
+            graph_row(workflow_id, new.graph, new.template),
+            node_rows(workflow_id, new.graph),
+            join_rows(workflow_id, new.graph),
+        )
+    rows = [{**execution, "workflow_id": workflow_id} for execution in executions]
+    store.executions.insert(connection, rows)
+    is_read = rows and (new.is_told or new.graph is None)
+    firsts = store.executions.active_of(connection, [workflow_id]) if is_read else []
+    return Created(_workflow_record(workflow, workflow_id), firsts)
 
 
-def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, Columns | None]:
-    """Put the workflow and its first execution into columns."""
-    first = new.definition.first
+def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
+    """Put the workflow and its first executions into columns."""
+    is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
+    is_chain = new.graph is None and not new.definition.is_graph
     workflow: Columns = {
         "type": new.definition.type,
-        "state": WorkflowState.READY if first else WorkflowState.FINISHED,
+        "state": WorkflowState.FINISHED if is_over else WorkflowState.READY,
         "hero_type": new.hero.type if new.hero else None,
         "hero_id": new.hero.id if new.hero else None,
         "allow_multiple": new.allow_multiple,
@@ -156,32 +179,50 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, Columns | None]:
         "context": new.context,
         "queue": new.queue,
         "priority": new.priority,
-        "next_step_name": first.name if first else None,
         "created_at": now,
         "updated_at": now,
-        "started_at": None if first else now,
-        "finished_at": None if first else now,
+        "started_at": now if is_over else None,
+        "finished_at": now if is_over else None,
+        "has_graph": new.graph is not None,
+        "parent_execution_id": new.parent_execution_id,
+        "is_detached": new.is_detached,
     }
-    if first is None:
-        return workflow, None
-    wait = first.options.wait if new.wait is None else new.wait
     record = _workflow_record(workflow, None)
-    planned = scheduled(new.definition, record, first, now + wait)
-    execution = new_execution_values(record, planned, 1, now)
-    del execution["workflow_id"]  # not known yet
-    return workflow, execution
+    executions = []
+    for planned in _entries(new, record, now):
+        execution = new_execution_values(record, planned, 1, now)
+        del execution["workflow_id"]  # not known yet
+        executions.append(execution)
+        if is_chain:
+            workflow["next_step_name"] = planned.step_name
+    return workflow, executions
+
+
+def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterator[NewExecution]:
+    """Plan the executions that wait for no other."""
+    if new.graph is not None:
+        for stored in new.graph.nodes.values():
+            if not stored.depends_on:
+                outline = NodeOutline.of_entry(stored.id, stored.name, stored.job)
+                yield stored_execution(record, outline, now)
+        return
+    definition = new.definition
+    for name in definition.graph.entries:
+        node = definition.require(name)
+        wait = node.options.wait if new.wait is None else new.wait
+        yield scheduled(definition, record, node, now + wait)
 
 
 def _created(
     workflow: Columns, execution: Columns | None, workflow_id: Key, execution_id: Key | None
 ) -> Created:
-    first = None
+    firsts = []
     if execution is not None:
         columns = {name: v for name, v in execution.items() if name in EXECUTION_COLUMNS}
         keys = {"id": execution_id, "workflow_id": workflow_id}
-        first = ExecutionRecord(**{**UNSAID, **columns, **keys})
-    return Created(_workflow_record(workflow, workflow_id), first)
+        firsts = [ExecutionRecord(**{**UNSAID, **columns, **keys})]
+    return Created(_workflow_record(workflow, workflow_id), firsts)
 
 
 def _workflow_record(values: Columns, workflow_id: Key | None) -> WorkflowRecord:
-    return WorkflowRecord(**{**dict.fromkeys(WORKFLOW_COLUMNS), **values, "id": workflow_id})
+    return WorkflowRecord(**{**UNSAID_OF_WORKFLOW, **values, "id": workflow_id})

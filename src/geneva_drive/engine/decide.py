@@ -12,6 +12,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove, WorkflowMove, again, scheduled
 from geneva_drive.engine.outcome import (
+    Awaiting,
     Canceled,
     Divided,
     ErrorDetails,
@@ -45,6 +46,21 @@ _BY_EXCEPTION = {
     ExceptionAction.SKIP: Outcome.SKIPPED_BY_EXCEPTION,
     ExceptionAction.REATTEMPT: Outcome.REATTEMPTED_BY_EXCEPTION,
 }
+
+
+def alone(
+    definition: Definition | None,
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    outcome: StepOutcome,
+    now: datetime,
+    position: Position | None = None,
+) -> Change:
+    """Say what would follow from an end in a graph if no other node were under way.
+
+    What a node that is done lets run is not part of it: that depends on the others.
+    """
+    return _Case(definition, workflow, execution, now, position, in_graph=True).change_for(outcome)
 
 
 def decide(
@@ -92,7 +108,7 @@ def ending_of(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | Non
             return _BY_EXCEPTION[action]
         case Lost():
             return Outcome.RECOVERED
-        case HandedOver() | Suspended() | Divided() | Parked():
+        case HandedOver() | Suspended() | Divided() | Awaiting() | Parked():
             return None
         case _:
             assert_never(outcome)
@@ -119,12 +135,15 @@ class _Case:
         execution: ExecutionRecord,
         now: datetime,
         position: Position | None,
+        *,
+        in_graph: bool = False,
     ) -> None:
         self._given_definition = definition
         self.workflow = workflow
         self.execution = position.reached_by(execution) if position else execution
         self.position = position
         self.now = now
+        self._in_graph = in_graph
 
     @property
     def definition(self) -> Definition:
@@ -154,12 +173,12 @@ class _Case:
                 return self._fail(outcome)
             case Lost():
                 return self._recover(outcome)
-            case HandedOver() | Parked() | Suspended() | Divided():
+            case HandedOver() | Parked() | Suspended() | Divided() | Awaiting():
                 return self._leave(outcome)
             case _:
                 assert_never(outcome)
 
-    def _leave(self, outcome: HandedOver | Parked | Suspended | Divided) -> Change:
+    def _leave(self, outcome: HandedOver | Parked | Suspended | Divided | Awaiting) -> Change:
         """Let a step go on that is not over, be it elsewhere."""
         match outcome:
             case HandedOver() | Parked():
@@ -168,6 +187,10 @@ class _Case:
                 return self._suspend(outcome)
             case Divided():
                 return self._divide(outcome)
+            case Awaiting(child_id):
+                waiting = StepState.WAITING
+                move = ExecutionMove(record=self.execution, state=waiting, child_id=child_id)
+                return self._stay(move)
             case _:
                 assert_never(outcome)
 
@@ -189,10 +212,18 @@ class _Case:
         )
 
     def _advance(self, end: ExecutionMove) -> Change:
+        if self._in_graph:
+            move = WorkflowMove(
+                state=WorkflowState.READY,
+                next_step_name=None,
+                previous_step_name=self.execution.step_name,
+            )
+            return Change(record=self.workflow, workflow=move, executions=(end,))
         following = self.definition.after(self.execution.step_name)
         if following is None:
             return self._stop(end, WorkflowState.FINISHED, passed=True)
         at = self.now + following.options.wait
+        parents = [self.execution.ancestry_hash]
         return Change(
             record=self.workflow,
             workflow=WorkflowMove(
@@ -201,7 +232,7 @@ class _Case:
                 previous_step_name=self.execution.step_name,
             ),
             executions=(end,),
-            schedule=(scheduled(self.definition, self.workflow, following, at),),
+            schedule=(scheduled(self.definition, self.workflow, following, at, parents),),
         )
 
     def _stop(self, end: ExecutionMove, state: WorkflowState, *, passed: bool = False) -> Change:
@@ -264,7 +295,7 @@ class _Case:
         change = self._after_failure(end, action, raised)
         if ran_out:
             return replace(change, dead_letter=DeadLetterReason.MAX_RETRIES_EXCEEDED)
-        return change
+        return replace(change, dead_letter=raised.dead_letter)
 
     def _after_failure(self, end: ExecutionMove, action: ExceptionAction, raised: Raised) -> Change:
         match action:
@@ -295,9 +326,13 @@ class _Case:
         if lost.limit is not None and self.execution.recoveries >= lost.limit:
             held = self._hold(end, f"{lost.why} (for the {lost.limit + 1}. time)")
             return replace(held, dead_letter=DeadLetterReason.WORKER_UNAVAILABLE)
-        return self._repeat(
+        repeated = self._repeat(
             end, timedelta(0), self.execution.failures, self.execution.recoveries + counted
         )
+        # What it was about to say of a child that has ended: it is not started once more.
+        [following] = repeated.schedule
+        kept = replace(following, child_id=self.execution.child_id)
+        return replace(repeated, schedule=(kept,))
 
     def _put_back(self, outcome: HandedOver | Parked) -> Change:
         until = outcome.until if isinstance(outcome, HandedOver) else None

@@ -5,26 +5,30 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from geneva_drive import serialization
-from geneva_drive.definition import registry
+from geneva_drive.definition import jobs
+from geneva_drive.definition.decisions import chosen_branches
+from geneva_drive.definition.declared import NodeKind
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic_run import signature_of
 from geneva_drive.definition.flow_control import FlowControl
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.definition.workflow import (
-    definition_of,
     start_executing,
     stop_executing,
 )
-from geneva_drive.engine import heroes, probes
+from geneva_drive.engine import bodies, heroes, probes
 from geneva_drive.engine.awaiting import BodyTimedOut
+from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.decide import ending_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.looping import Breaks, Loop
 from geneva_drive.engine.outcome import (
+    Awaiting,
     Canceled,
     Divided,
     ErrorDetails,
@@ -41,32 +45,16 @@ from geneva_drive.engine.position import Position
 from geneva_drive.engine.reacting import of_signal, react
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.engine.wanting import Wanted, wanted_by
-from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut, StepVanished
+from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
 from geneva_drive.iteration.interrupted import Divided as DividedLoop
 from geneva_drive.iteration.interrupted import Interrupted
-from geneva_drive.states import Outcome
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.states import DeadLetterReason, Outcome
+from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord
 
 # How long an execution that this code does not know is left to workers with other code, and how
 # long it rests between two of them.
 DEPLOY_GRACE = timedelta(minutes=10)
 DEPLOY_REST = timedelta(seconds=2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
-    """An execution under this process's claim, with its workflow as it was then."""
-
-    workflow: WorkflowRecord
-    execution: ExecutionRecord
-    claim_token: str
-    chain_length: int = 0
-    chained_since: float = field(default_factory=time.monotonic)
-
-    @property
-    def definition(self) -> Definition | None:
-        workflow_class = registry.get(self.workflow.type)
-        return definition_of(workflow_class) if workflow_class else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +86,7 @@ class Run:
         self._environment = environment
         self._claimed = claimed
         self._definition = definition
-        self._node = definition.get(claimed.execution.step_name)
+        self._node = claimed.node
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
         self.loop = self._make_loop(breaks)
@@ -123,7 +111,10 @@ class Run:
 
     @property
     def needs_transaction(self) -> bool:
-        return self._node is not None and self._node.options.transaction
+        if self._node is None:
+            return False
+        starts_child = self._node.child is not None and self._claimed.execution.child_id is None
+        return starts_child or self._node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
         """Evaluate what may end the execution before its body; None if the body is to run."""
@@ -158,13 +149,11 @@ class Run:
                     finish()
             if self._is_late(node):
                 return self._timed_out(node)
-            return Returned(self._kept(node, result))
+            return Returned(self._kept(node, result), self._chosen(node, result))
         except probes.Crash:
             raise
-        except Interrupted as interrupted:
-            return self._suspended(interrupted)
-        except DividedLoop as division:
-            return self._divided(division)
+        except (Interrupted, DividedLoop, bodies.ChildStarted) as leave:
+            return self._left(leave)
         except FlowControl as signal:
             return of_signal(signal)
         except BodyTimedOut:
@@ -232,6 +221,16 @@ class Run:
     def _execution_now(self) -> ExecutionRecord:
         return self.loop.execution_now() if self.loop else self._claimed.execution
 
+    def _left(self, leave: Interrupted | DividedLoop | bodies.ChildStarted) -> StepOutcome | Failed:
+        """Say how a body was left that is not over."""
+        match leave:
+            case Interrupted():
+                return self._suspended(leave)
+            case DividedLoop():
+                return self._divided(leave)
+            case bodies.ChildStarted(child_id=child_id):
+                return Awaiting(child_id)
+
     def _suspended(self, interrupted: Interrupted) -> StepOutcome | Failed:
         assert self.loop is not None, "only a loop is interrupted"
         try:
@@ -262,11 +261,17 @@ class Run:
                         raise
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
-        returned = node.function(self._instance, *arguments)
+        execution = self._claimed.execution
+        returned = bodies.call(self._environment, execution, node, self._instance, arguments)
         # Also of a plain function around an async one: nothing of its body has run yet.
         if inspect.iscoroutine(returned):
             return self._environment.loop.run(returned, node.options.timeout)
         return returned
+
+    def _chosen(self, node: Node, result: Any) -> tuple[str, ...] | None:
+        if node.kind is not NodeKind.DECISION:
+            return None
+        return chosen_branches(self._definition, node, result)
 
     def _kept(self, node: Node, result: Any) -> str | None:
         if not node.options.keep_result:
@@ -307,41 +312,48 @@ class Run:
 
     def _unknown(self) -> StepOutcome:
         """Leave a step that this code does not have to those who may, or fail it for good."""
-        execution = self._claimed.execution
+        execution, stored = self._claimed.execution, self._claimed.stored
         now = self._environment.clock.now()
-        in_grace = now < execution.scheduled_for + DEPLOY_GRACE
-        if in_grace and execution.signature != self._definition.signature and self._is_deploying():
+        # Of a large graph nodes may be due for long; it is grace enough that nothing goes on.
+        since = max(execution.scheduled_for, self._claimed.workflow.updated_at)
+        if now < since + DEPLOY_GRACE and self._may_others_know():
             return HandedOver(now + DEPLOY_REST)
-        error = StepVanished(
+        reaction = Reaction(action=ExceptionAction.PAUSE)
+        if stored is not None and stored.job is not None:
+            error = self._missing_job(stored, stored.job)
+            dead_letter = DeadLetterReason.MISSING_JOB
+            return Raised(ErrorDetails.of(error), reaction, dead_letter=dead_letter)
+        vanished = StepVanished(
             self._definition.type, execution.step_name, self._definition.step_names
         )
-        return Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
+        return Raised(ErrorDetails.of(vanished), reaction)
+
+    def _missing_job(self, stored: GraphNodeRecord, job: str) -> MissingJob:
+        store = self._environment.store
+        graph = store.read(lambda connection: store.graphs.get(connection, stored.workflow_id))
+        frozen_at = graph.frozen_at if graph else self._claimed.workflow.created_at
+        return MissingJob(
+            workflow_id=stored.workflow_id,
+            node_name=stored.name,
+            node_id=stored.node_id,
+            job=job,
+            frozen_at=frozen_at,
+        )
+
+    def _may_others_know(self) -> bool:
+        if self._claimed.stored is not None:
+            return not jobs.names() or self._is_deploying()
+        is_other = self._claimed.execution.signature != self._definition.signature
+        return is_other and self._is_deploying()
 
     def _is_deploying(self) -> bool:
         """Say whether workers with other code for this class have been heard of just now."""
         store, settings = self._environment.store, self._environment.settings
         with store.reading() as connection:
             workers = store.workers.all(connection, settings.lease)
+        own = signature_of(self._definition)
         return any(
-            worker.signatures.get(self._definition.type, self._definition.signature)
-            != self._definition.signature
+            worker.signatures.get(self._definition.type, own) != own
             for worker in workers
             if worker.heard_within_lease
         )
-
-
-def unserved(claimed: Claimed, limit: int) -> StepOutcome:
-    """Give back an execution whose class is not in this process after all."""
-    return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
-
-
-def continued(claimed: Claimed, workflow: WorkflowRecord, execution: ExecutionRecord) -> Claimed:
-    """Step on to an execution that was claimed when its predecessor was committed."""
-    assert execution.claim_token is not None, "a chained execution is inserted with its claim"
-    return replace(
-        claimed,
-        workflow=workflow,
-        execution=execution,
-        claim_token=execution.claim_token,
-        chain_length=claimed.chain_length + 1,
-    )

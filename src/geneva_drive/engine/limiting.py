@@ -15,9 +15,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.engine import commit
-from geneva_drive.engine.commit import Applied, Ending
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.endings import Applied, Ending
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.executor import Claimed
 from geneva_drive.engine.outcome import Parked
 from geneva_drive.engine.rooms import Room, measure
 from geneva_drive.engine.wanting import Wanted
@@ -79,7 +79,7 @@ def _ask(
     for one in wanted:
         room = measure(connection, store, records[one.key], one.limit, now, most=1)
         if not room.free:
-            applied = _park(connection, environment, claimed, one.key, now)
+            applied = _park(connection, environment, claimed, one.key)
             _note_waiting(connection, store, one, room)
             return Refused(one, applied)
     for one in wanted:
@@ -115,7 +115,7 @@ def _take(
 
 
 def _park(
-    connection: Connection, environment: Environment, claimed: Claimed, key: str, now: datetime
+    connection: Connection, environment: Environment, claimed: Claimed, key: str
 ) -> Applied | None:
     ending = Ending(
         workflow_id=claimed.workflow.id,
@@ -125,7 +125,11 @@ def _park(
         outcome=Parked(key),
     )
     [applied] = commit.apply(
-        connection, environment.store, [ending], now, read_back=environment.events.wanted
+        connection,
+        environment.store,
+        [ending],
+        environment.clock,
+        read_back=environment.events.wanted,
     )
     return applied
 

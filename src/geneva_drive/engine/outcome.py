@@ -9,7 +9,8 @@ from typing import Any
 
 from geneva_drive import serialization
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.states import Interruption, Outcome
+from geneva_drive.states import DeadLetterReason, Interruption, Outcome
+from geneva_drive.storage.records import Key
 
 _MAX_CLASS_NAME = 255
 _MAX_TEXT = 100_000
@@ -53,6 +54,7 @@ class Returned:
     """The body returned; `result` is typed JSON if the step keeps it."""
 
     result: str | None = None
+    chosen: tuple[str, ...] | None = None  # the branches, by a decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Raised:
     error: ErrorDetails
     reaction: Reaction
     timed_out: bool = False
+    dead_letter: DeadLetterReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,13 @@ class Divided:
 
 
 @dataclass(frozen=True, slots=True)
+class Awaiting:
+    """A child workflow was started; the node waits for its end."""
+
+    child_id: Key
+
+
+@dataclass(frozen=True, slots=True)
 class Parked:
     """A limit has no free slot for it: it waits for one, and nothing of its body has run."""
 
@@ -143,5 +153,6 @@ StepOutcome = (
     | HandedOver
     | Suspended
     | Divided
+    | Awaiting
     | Parked
 )

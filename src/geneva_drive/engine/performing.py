@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +13,14 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine import commit, limiting, transaction_mark
-from geneva_drive.engine.commit import Applied, Chaining, Ending
+from geneva_drive.engine.claimed import Claimed, unserved
+from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.executor import Claimed, Failed, Run, unserved
+from geneva_drive.engine.executor import Failed, Run
 from geneva_drive.engine.limiting import Refused
 from geneva_drive.engine.looping import Breaks, Loop, PositionMoved
 from geneva_drive.engine.outcome import (
+    Awaiting,
     Divided,
     ErrorDetails,
     Finished,
@@ -119,7 +121,27 @@ def _concluded(run: Run, ended: StepOutcome | Failed) -> Concluded:
 def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | None:
     """Get an execution ready to run; None if its class is not in this process."""
     definition = claimed.definition
-    return None if definition is None else Run(environment, claimed, definition, breaks)
+    if definition is None:
+        return None
+    [claimed] = with_stored_nodes(environment, [claimed])
+    return Run(environment, claimed, definition, breaks)
+
+
+def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Read the nodes of those whose graph is stored, unless they are known."""
+    wanted = [
+        (one.workflow.id, one.execution.node_id)
+        for one in claimed
+        if one.workflow.has_graph and one.stored is None
+    ]
+    if not wanted:
+        return list(claimed)
+    store = environment.store
+    nodes = store.read_at_once(lambda connection: store.graphs.nodes(connection, wanted))
+    return [
+        replace(one, stored=nodes.get((one.workflow.id, one.execution.node_id), one.stored))
+        for one in claimed
+    ]
 
 
 def ending(
@@ -137,6 +159,7 @@ def ending(
         outcome=outcome,
         may_chain=may_chain,
         position=position,
+        stored=claimed.stored,
         seen=(claimed.workflow, claimed.execution),
     )
 
@@ -186,7 +209,7 @@ def _run_and_commit(
         if isinstance(ended, Failed):
             raise _RollBack(ended)
         outcome = run.conclude(ended)
-        if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
+        if not isinstance(outcome, Returned | Skipped | Finished | Reattempted | Awaiting):
             raise _RollBack(outcome)
         try:
             transaction_mark.find(connection, database)
@@ -293,7 +316,7 @@ def _apply(
         connection,
         environment.store,
         [ended],
-        environment.clock.now(),
+        environment.clock,
         chaining=chaining,
         read_back=environment.events.wanted,
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine.commit import Applied, Ending
 from geneva_drive.engine.committing import commit_endings
+from geneva_drive.engine.endings import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import Lost
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkerRecord

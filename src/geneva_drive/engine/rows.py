@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from geneva_drive import serialization
-from geneva_drive.engine.change import CHAIN_SLOT, Change, ExecutionMove, NewExecution
+from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.position import Position, SkippedItem
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
@@ -34,7 +34,9 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
     if move.state is not StepState.IN_PROGRESS:
         values["claim_token"] = None
     if move.state is StepState.SCHEDULED:
-        values |= {"worker_id": None, "started_at": None}
+        values["worker_id"] = None
+        if move.record.state is not StepState.WAITING:
+            values["started_at"] = None
     if move.error is not None:
         values |= {
             "error_class": move.error.error_class,
@@ -45,6 +47,10 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
         values |= {"failures": None, "recoveries": 0}
     if move.result is not None:
         values["result"] = move.result
+    if move.chosen is not None:
+        values["metadata"] = serialization.dump({"chosen": list(move.chosen)})
+    if move.child_id is not None:
+        values["child_id"] = move.child_id
     return values | _iteration_values(move)
 
 
@@ -130,6 +136,8 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
         values["started_at"] = min(started)
     if change.context is not None:
         values["context"] = change.context
+    if change.freezes_graph:
+        values["has_graph"] = True
     match moved.state:
         case WorkflowState.PAUSED:
             values["paused_at"] = now
@@ -154,7 +162,7 @@ def new_execution_values(
         "signature": new.signature,
         "step_name": new.step_name,
         "node_id": new.node,
-        "slot": CHAIN_SLOT if new.share is None else new.node,
+        "slot": new.slot,
         "attempt_number": attempt,
         "state": new.state,
         "outcome": new.outcome,
@@ -167,6 +175,8 @@ def new_execution_values(
         "claim_token": None,
         "failures": new.failures,
         "recoveries": new.recoveries,
+        "ancestry_hash": new.ancestry_hash,
+        "child_id": new.child_id,
         "scheduled_for": new.scheduled_for,
         "created_at": now,
         "started_at": None,

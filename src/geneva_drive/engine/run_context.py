@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from geneva_drive import serialization
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment
-from geneva_drive.errors import HeroGone
+from geneva_drive.errors import HeroGone, NodeNotFound
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.store import Store
 from geneva_drive.telemetry import StepLogger, identifiers
 
 
@@ -93,9 +95,19 @@ class RunContext:
         store = self._open_environment().store
         node = self._definition.get(step_name)
         names = [step_name]
+        if self._workflow.type == DYNAMIC_TYPE:
+            names = [self._id_of_stored(store, step_name)]
         if node is not None and node.options.renamed_from:
             names.append(node.options.renamed_from)
         kept = store.read(
             lambda connection: store.executions.kept_result(connection, self._workflow.id, names)
         )
         return serialization.load(kept)
+
+    def _id_of_stored(self, store: Store, reference: str) -> str:
+        found = store.read(
+            lambda connection: store.graphs.find(connection, self._workflow.id, reference)
+        )
+        if found is None:
+            raise NodeNotFound(self._workflow.id, reference)
+        return found

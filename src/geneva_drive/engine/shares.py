@@ -26,7 +26,7 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.records import ExecutionRecord
 
-_WAITS = (StepState.SCHEDULED, StepState.SUSPENDED)
+_WAITS = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,8 @@ def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> lis
     return [
         replace(
             planned,
-            node_id=f"{planned.step_name}[{number}]",
+            node_id=f"{planned.node}[{number}]",
+            slot=f"{planned.node}[{number}]",
             share=Share(
                 number=number,
                 of=count,

@@ -7,7 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.engine.change import NewExecution, WorkflowMove, as_it_is, scheduled
+from geneva_drive.engine.change import (
+    CHAIN_SLOT,
+    ExecutionMove,
+    NewExecution,
+    WorkflowMove,
+    as_it_is,
+    release,
+    scheduled,
+)
+from geneva_drive.engine.graph_nodes import GraphNodes
 from geneva_drive.engine.position import Position, carried_over
 from geneva_drive.engine.shares import Share
 from geneva_drive.errors import InvalidStateError
@@ -23,6 +32,30 @@ class Subject:
     active: tuple[ExecutionRecord, ...]
     now: datetime
     attempts: tuple[ExecutionRecord, ...] = ()  # the latest at each step
+    nodes: GraphNodes | None = None  # where several may be under way
+
+    @property
+    def next_step_name(self) -> str | None:
+        """Give the step that is next; of a graph, the oldest that is under way."""
+        if self.workflow.next_step_name is None and self.active:
+            return self.active[0].step_name
+        return self.workflow.next_step_name
+
+    @property
+    def is_unknown_graph(self) -> bool:
+        """Say whether it is a graph of which only its class, which is not here, knows the nodes."""
+        return self.nodes is None and any(
+            one.slot != CHAIN_SLOT and one.share is None for one in self.attempts
+        )
+
+    def let_go(self) -> tuple[ExecutionMove, ...]:
+        """Take back the wish to stop: what waits may be claimed, what runs goes on."""
+        return tuple(
+            ExecutionMove(record=record, state=record.state, limit_key=record.limit_key)
+            if record.state is StepState.IN_PROGRESS
+            else release(record, self.now)
+            for record in self.active
+        )
 
     def latest(self, node: Node) -> ExecutionRecord | None:
         """Give the latest attempt at a step, be it under the name that it had before."""
@@ -37,15 +70,36 @@ class Subject:
 
         `for_active` also for shares that are active, as they are canceled.
         """
-        planned = scheduled(definition, self.workflow, node, self.now)
+        planned = self.planned(definition, node, self.now)
         unfinished = self.unfinished_shares(node)
         if not unfinished:
             return (replace(planned, position=carried_over(self.latest(node))),)
         return tuple(
-            replace(planned, position=Position.of(one), share=one.share, node_id=one.node_id)
+            replace(
+                planned,
+                position=Position.of(one),
+                share=one.share,
+                node_id=one.node_id,
+                slot=one.slot,
+            )
             for one in unfinished
             if for_active or one.state not in ACTIVE_STEP_STATES
         )
+
+    def planned(
+        self, definition: Definition, node: Node, at: datetime, *, passed: Node | None = None
+    ) -> NewExecution:
+        """Plan an execution of a step of a chain, with the proof of what was done before it.
+
+        `passed` is a step that is being passed over just now.
+        """
+        hashes = []
+        for name in definition.graph.parents[node.name]:
+            parent = definition.get(name)
+            latest = self.latest(parent) if parent else None
+            if latest and (parent is passed or is_done(latest.state, latest.outcome)):
+                hashes.append(latest.ancestry_hash)
+        return scheduled(definition, self.workflow, node, at, hashes)
 
     def unfinished_shares(self, node: Node) -> list[ExecutionRecord]:
         """List the latest attempts at shares of a step that are not done, of its last division."""

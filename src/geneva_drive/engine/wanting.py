@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic_run import DYNAMIC
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import QUEUE_PREFIX, Limit, check_key
@@ -36,7 +37,9 @@ def wanted_by(
     if own is not None:
         key = _key_of(own, definition, node, instance)
         by_step = {"type": execution.type, "step_name": execution.step_name}
-        wanted.append(Wanted(key=key, limit=own, alike=None if callable(own.key) else by_step))
+        # The nodes of a stored graph share their job's limit, whatever they are called.
+        is_shared = callable(own.key) or definition is DYNAMIC
+        wanted.append(Wanted(key=key, limit=own, alike=None if is_shared else by_step))
     of_queue = settings.queue_limits.get(execution.queue)
     if of_queue is not None:
         by_queue = {"type": execution.type, "queue": execution.queue}
@@ -48,6 +51,8 @@ def wanted_by(
 
 def _key_of(limit: Limit, definition: Definition, node: Node, instance: Workflow[Any]) -> str:
     match limit.key:
+        case None if definition is DYNAMIC and node.job is not None:
+            return node.job.name
         case None:
             return f"{definition.type}.{node.name}"
         case str() as key:

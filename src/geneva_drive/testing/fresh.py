@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from geneva_drive.definition import registry
+from geneva_drive.definition import jobs, registry, templates
 from geneva_drive.drive import default
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import NotMigrated
@@ -14,7 +14,7 @@ from geneva_drive.errors import NotMigrated
 
 @contextmanager
 def fresh_drive(url: str, **settings: Any) -> Iterator[Drive]:
-    """Give a migrated, empty Drive as the default, and forget the classes defined meanwhile."""
+    """Give a migrated, empty Drive as the default, and forget the code defined meanwhile."""
     drive = Drive(url, **settings)
     try:
         store = drive.store
@@ -23,7 +23,7 @@ def fresh_drive(url: str, **settings: Any) -> Iterator[Drive]:
         store = drive.store
     store.write(store.empty)
     default.use(drive)
-    with registry.isolated():
+    with registry.isolated(), jobs.isolated(), templates.isolated():
         yield drive
     default.use(None)
     drive.close()

@@ -18,7 +18,7 @@ from geneva_drive.engine.looping import Breaks
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import WORKFLOW_COLUMNS, WorkflowRecord
+from geneva_drive.storage.records import UNSAID_OF_WORKFLOW, WorkflowRecord
 from geneva_drive.worker import inline
 
 W = TypeVar("W", bound=Workflow[Any])
@@ -31,7 +31,7 @@ def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandl
     Raises `AssertionError` if more than `max_steps` executions are needed.
     """
     for _ in range(max_steps):
-        if perform_next_step(workflow) is None:
+        if perform_next_step(workflow) is None and not _speedrun_child(workflow, max_steps):
             return workflow
     if workflow.reload().current_execution is None:
         return workflow
@@ -41,10 +41,20 @@ def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandl
     )
 
 
+def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int) -> bool:
+    """Run a child that a node waits for; False if there is none, or it comes to no end."""
+    awaited = [one.child_id for one in workflow.current_executions if one.child_id is not None]
+    for child_id in awaited:
+        child = workflow.drive.workflows(Workflow).find(child_id)
+        if child.is_ongoing and not speedrun(child, max_steps).reload().is_ongoing:
+            return True
+    return False
+
+
 def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
     """Run the execution that is next, whatever its schedule; None if there is none to run."""
     workflow.reload()
-    execution = workflow.current_execution
+    execution = _next_execution(workflow)
     if workflow.state is not WorkflowState.READY or execution is None:
         return None
     return _perform(workflow, execution, Breaks())
@@ -57,19 +67,31 @@ def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> S
 
 def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks) -> StepExecution:
     workflow.reload()
-    execution = workflow.current_execution
-    if execution is None or execution.state not in (StepState.SCHEDULED, StepState.SUSPENDED):
+    name = None if step is None else workflow.name_of(step)
+    execution = _next_execution(workflow, name) or _next_execution(workflow)
+    if execution is None:
         raise InvalidStateError(f"{workflow!r} has no scheduled step to perform.")
-    if step is not None:
-        name = workflow.name_of(step)
-        if name != execution.step_name:
-            raise InvalidStateError(
-                f"{workflow!r} stands at step {execution.step_name!r}, not at {name!r}."
-            )
+    if name is not None and name not in (execution.step_name, execution.node_id):
+        raise InvalidStateError(
+            f"{workflow!r} stands at step {execution.step_name!r}, not at {name!r}."
+        )
     performed = _perform(workflow, execution, breaks)
     if performed is None:
         raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
     return performed
+
+
+def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> StepExecution | None:
+    """Give the oldest execution that could be run; `name`: of this node."""
+    return next(
+        (
+            one
+            for one in workflow.current_executions
+            if one.state in (StepState.SCHEDULED, StepState.SUSPENDED)
+            and (name is None or name in (one.step_name, one.node_id))
+        ),
+        None,
+    )
 
 
 def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
@@ -123,10 +145,9 @@ def instance(
     """
     now = datetime.now(UTC)
     reference = _reference_to(hero)
-    empty: dict[str, Any] = dict.fromkeys(WORKFLOW_COLUMNS)
     record = WorkflowRecord(
         **{
-            **empty,
+            **UNSAID_OF_WORKFLOW,
             "type": definition_of(workflow_class).type,
             "state": WorkflowState.READY,
             "hero_type": reference.type if reference else None,

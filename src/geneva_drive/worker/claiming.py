@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from sqlalchemy import Connection
 
 from geneva_drive.engine import announcing
+from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.executor import Claimed
+from geneva_drive.engine.performing import with_stored_nodes
 from geneva_drive.engine.rows import claim_values
 from geneva_drive.storage.claims import Claim
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
@@ -41,7 +42,8 @@ def claim_due(
         now=environment.clock.now(),
     )
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, wish))
-    return _told(environment, [_claimed(*one, wish.claim_token) for one in taken])
+    claimed = [_claimed(*one, wish.claim_token) for one in taken]
+    return with_stored_nodes(environment, _told(environment, claimed))
 
 
 def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str, int] | None:

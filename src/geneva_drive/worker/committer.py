@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.commit import Applied, Chaining
+from geneva_drive.engine.claimed import Claimed, continued
 from geneva_drive.engine.committing import commit_endings
+from geneva_drive.engine.endings import Applied, Chaining
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.executor import Claimed, continued
 from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.engine.performing import ending
 from geneva_drive.engine.position import Position
@@ -57,11 +58,13 @@ class Committer:
         *,
         land: Land,
         hand_over: Callable[[Flight], None],
+        on_committed: Callable[[float], None],
     ) -> None:
         self._environment = environment
         self._identity = identity
         self._land = land
         self._hand_over = hand_over
+        self._on_committed = on_committed  # is told the seconds that each group took
         self._lock = threading.Lock()
         self._waiting: list[Pending] = []
         self._is_committing = False
@@ -102,7 +105,9 @@ class Committer:
     def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
         # Until what follows is landed: the heartbeat would take it for forgotten.
         with self._identity.tokens.expecting() as token:
+            began_at = time.monotonic()
             followings = self._commit(group, token)
+            self._on_committed(time.monotonic() - began_at)
             landed = [(p.flight, one) for p, one in zip(group, followings, strict=True)]
             flights = self._land(landed)
         own = flights.pop() if flights else None

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from geneva_drive.engine.executor import Claimed, Run
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.executor import Run
 from geneva_drive.storage.records import Key
 
 

@@ -8,9 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from geneva_drive.definition import registry
+from geneva_drive.definition import jobs, registry
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.dynamic_run import signature_of
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine.commit import Chaining
+from geneva_drive.engine.endings import Chaining
 from geneva_drive.worker.tokens import Tokens
 
 
@@ -36,7 +38,9 @@ class Identity:
         return None if self.queues is None else sorted(self.queues)
 
     def served_types(self) -> Sequence[str]:
-        return registry.types()
+        types = registry.types()
+        # Of dynamic workflows alone it could run nothing that matters, without a single job.
+        return types if types != [DYNAMIC_TYPE] or jobs.names() else []
 
     def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
         """Say who takes the next step along, under which token.
@@ -55,4 +59,4 @@ class Identity:
 def signatures() -> dict[str, str]:
     """Name the classes in this process, each with the shape that its code has."""
     definitions = (definition_of(known) for known in registry.all_classes())
-    return {definition.type: definition.signature for definition in definitions}
+    return {definition.type: signature_of(definition) for definition in definitions}

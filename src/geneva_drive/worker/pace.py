@@ -12,6 +12,10 @@ _AHEAD = 0.05
 _MOST_AHEAD = 500
 _MEASURED_OVER = 0.02
 _FORGOTTEN_AFTER = 0.2  # seconds in which nothing ended: what is due now may take much longer
+# Where a commit takes long, be it that the database is far away, more has to be done by the time
+# that the next one begins, or each would carry as little as the one before.
+_COMMITS_AHEAD = 2
+_LONGEST_COMMIT = 0.5  # more than that is an outage, for which nobody else's work is held
 
 
 class Pace:
@@ -26,6 +30,12 @@ class Pace:
         self._count = 0
         self._since = clock()
         self._rate = 0.0
+        self._commit = 0.0  # seconds
+
+    def committed(self, seconds: float) -> None:
+        """Note how long it took to commit a group."""
+        with self._lock:
+            self._commit = min(_LONGEST_COMMIT, (self._commit + seconds) / 2)
 
     def ended(self, count: int) -> None:
         with self._lock:
@@ -42,6 +52,7 @@ class Pace:
             self._rate = 0.0
 
     def ahead(self) -> int:
-        if self._clock() - self._since > _FORGOTTEN_AFTER:
+        span = max(_AHEAD, _COMMITS_AHEAD * self._commit)
+        if self._clock() - self._since > max(_FORGOTTEN_AFTER, 2 * span):
             return 0
-        return min(_MOST_AHEAD, int(self._rate * _AHEAD))
+        return min(_MOST_AHEAD, int(self._rate * span))

@@ -13,10 +13,10 @@ from datetime import timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.engine import performing
-from geneva_drive.engine.commit import Applied, Chaining
+from geneva_drive.engine.claimed import Claimed, continued
 from geneva_drive.engine.committing import announce
+from geneva_drive.engine.endings import Applied, Chaining
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.executor import Claimed, continued
 from geneva_drive.engine.looping import Breaks
 from geneva_drive.engine.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.engine.performing import Committed, Concluded
@@ -69,7 +69,11 @@ class Performer:
         self._pace = Pace()
         self._pool = Pool(concurrency, self._perform)
         self._committer = Committer(
-            environment, identity, land=self._land, hand_over=self._hand_over
+            environment,
+            identity,
+            land=self._land,
+            hand_over=self._hand_over,
+            on_committed=self._pace.committed,
         )
         self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # limits with room again
         self.is_clogged = False  # too many threads hang in bodies past their timeout

@@ -1,9 +1,9 @@
 """What every worker does for all of them, with no leader.
 
 Timers wake sleepers; the poller does that itself, between its claims. The duties run beside the
-heartbeat: taking back what dead workers held, adopting orphans, deleting what is past its
-retention. Each may be done by many workers at once, looks at no more than a batch in a round, and
-passes over a row that it cannot change.
+heartbeat: taking back what dead workers held, adopting orphans, bringing parents and children
+together, deleting what is past its retention. Each may be done by many workers at once, looks at no
+more than a batch in a round, and passes over a row that it cannot change.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
-from geneva_drive.worker.housekeeping import dead_workers, orphans, retention
+from geneva_drive.worker.housekeeping import dead_workers, families, orphans, retention
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import wake_due
 
@@ -22,7 +22,7 @@ __all__ = ["Duty", "duties", "housekeep", "wake_due"]
 def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> tuple[Duty, ...]:
     """Make the duties of one worker; `may_judge` says whether it may call others dead."""
     every = settings.heartbeat_interval
-    always = (dead_workers.duty(every, may_judge), orphans.duty(every))
+    always = (dead_workers.duty(every, may_judge), orphans.duty(every), families.duty(every))
     if settings.retention is None:
         return always
     return (*always, retention.duty(every, settings.retention))

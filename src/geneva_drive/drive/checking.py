@@ -1,0 +1,182 @@
+"""Which ongoing workflows the code of this process could not continue, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import jobs, registry
+from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.storage.obstacles import Needed, Needs
+from geneva_drive.storage.records import Key
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+_EXAMPLES = 3
+
+
+class Obstacle(StrEnum):
+    """What is in the way."""
+
+    CLASS_UNKNOWN = "class_unknown"
+    STEP_GONE = "step_gone"  # a workflow stands at it
+    DONE_STEP_GONE = "done_step_gone"  # it goes on; what it did is history
+    JOB_UNKNOWN = "job_unknown"
+    METHOD_GONE = "method_gone"
+    CHILD_CLASS_UNKNOWN = "child_class_unknown"
+    DONE_NODE_GONE = "done_node_gone"  # a stored graph was tampered with
+
+    @property
+    def is_warning(self) -> bool:
+        return self is Obstacle.DONE_STEP_GONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """Workflows of one type that one thing is in the way of."""
+
+    obstacle: Obstacle
+    type: str | None  # None: dynamic workflows
+    name: str  # of the step, job, method or class
+    workflow_count: int
+    examples: tuple[Key, ...]
+
+    @property
+    def is_warning(self) -> bool:
+        return self.obstacle.is_warning
+
+    @property
+    def reason(self) -> str:
+        return _REASONS[self.obstacle][0].format(name=self.name, type=self.type)
+
+    @property
+    def way_out(self) -> str:
+        return _REASONS[self.obstacle][1].format(name=self.name, type=self.type)
+
+
+_REASONS = {
+    Obstacle.CLASS_UNKNOWN: (
+        "No class of type {type!r} is imported.",
+        "Import its module in the app; of a class that was renamed, keep the type: "
+        "type_name = {type!r}.",
+    ),
+    Obstacle.STEP_GONE: (
+        "They stand at {name!r}, which {type} no longer has.",
+        "Put `{name} = gd.removed_step()` where it was, or renamed_from={name!r} on its successor.",
+    ),
+    Obstacle.DONE_STEP_GONE: (
+        "They have done {name!r}, which {type} no longer has. They go on.",
+        "Keep `{name} = gd.removed_step()` in its place until they have ended, to be sure.",
+    ),
+    Obstacle.JOB_UNKNOWN: (
+        "Their stored graphs call the job {name!r}, which nothing imported defines.",
+        "Import its module in the app; of a function that was moved or renamed, keep the job's "
+        "name: @gd.job(name={name!r}).",
+    ),
+    Obstacle.METHOD_GONE: (
+        "Their stored graphs call the method {name!r}, which {type} no longer has.",
+        "Put the method back, or its place: `{name} = gd.removed_step()`.",
+    ),
+    Obstacle.CHILD_CLASS_UNKNOWN: (
+        "Their stored graphs start child workflows of type {name!r}, and no such class is "
+        "imported.",
+        "Import its module in the app; of a class that was renamed, keep the type: "
+        "type_name = {name!r}.",
+    ),
+    Obstacle.DONE_NODE_GONE: (
+        "They have done {name!r}, which their stored graphs do not have.",
+        "Repair the graph with export_dag() and import_dag().",
+    ),
+}
+
+
+def check(drive: Drive) -> list[Stuck]:
+    """Find what this process could not continue, at the cost of a few queries in all."""
+    store = drive.store
+    definitions = {type_name: _definition(type_name) for type_name in registry.types()}
+    graph_types = [name for name, known in definitions.items() if known and known.is_graph]
+    needs = store.obstacles
+    with store.reading() as connection:
+        checker = _Checker(drive, connection, definitions)
+        return [
+            *checker.look(Obstacle.CLASS_UNKNOWN, needs.classes(), checker.lacks_class),
+            *checker.look(Obstacle.STEP_GONE, needs.steps(graph_types), checker.lacks_step),
+            *checker.look(Obstacle.JOB_UNKNOWN, needs.jobs(), _lacks_job),
+            *checker.look(Obstacle.METHOD_GONE, needs.methods(), checker.lacks_step),
+            *checker.look_at_children(),
+            *checker.look(Obstacle.DONE_NODE_GONE, needs.lost_nodes(), checker.lost_node),
+            *checker.look(Obstacle.DONE_STEP_GONE, needs.done_steps(), checker.lacks_step),
+        ]
+
+
+class _Checker:
+    """Compares what workflows need with what is known here."""
+
+    def __init__(
+        self, drive: Drive, connection: Connection, definitions: dict[str, Definition | None]
+    ) -> None:
+        self._obstacles = drive.store.obstacles
+        self._connection = connection
+        self._definitions = definitions
+
+    def look(
+        self, obstacle: Obstacle, needs: Needs, is_lacking: Callable[[Needed], bool]
+    ) -> Iterator[Stuck]:
+        for needed in self._obstacles.count(self._connection, needs):
+            if is_lacking(needed):
+                found = self._obstacles.examples(self._connection, needs, needed, _EXAMPLES)
+                yield Stuck(
+                    obstacle=obstacle,
+                    type=needed.type or None,
+                    name=needed.name,
+                    workflow_count=needed.workflow_count,
+                    examples=tuple(found),
+                )
+
+    def lacks_class(self, needed: Needed) -> bool:
+        return needed.type not in self._definitions
+
+    def lacks_step(self, needed: Needed) -> bool:
+        definition = self._definitions.get(needed.type)
+        return definition is not None and definition.get(needed.name) is None
+
+    def lost_node(self, needed: Needed) -> bool:
+        definition = self._definitions.get(needed.type)
+        node = definition.get(needed.name) if needed.type and definition else None
+        # It was done under its former name, before the graph was stored.
+        return node is None or node.name == needed.name
+
+    def look_at_children(self) -> Iterator[Stuck]:
+        """Look into the arguments of nodes that start child workflows, which differ by hero."""
+        found: dict[tuple[str, str], set[Key]] = {}
+        for workflow_type, args, workflow_id in self._obstacles.children(
+            self._connection, CHILD_JOB
+        ):
+            child_type = json.loads(args).get("type", "")
+            if child_type not in self._definitions:
+                found.setdefault((workflow_type, child_type), set()).add(workflow_id)
+        for (workflow_type, child_type), ids in sorted(found.items()):
+            yield Stuck(
+                obstacle=Obstacle.CHILD_CLASS_UNKNOWN,
+                type=workflow_type or None,
+                name=child_type,
+                workflow_count=len(ids),
+                examples=tuple(sorted(ids)[:_EXAMPLES]),
+            )
+
+
+def _lacks_job(needed: Needed) -> bool:
+    return needed.name != CHILD_JOB and jobs.get(needed.name) is None
+
+
+def _definition(type_name: str) -> Definition | None:
+    known = registry.get(type_name)
+    return None if known is None else definition_of(known)

@@ -1,0 +1,181 @@
+"""A graph to be looked at: its nodes and edges, and of a workflow where each node stands."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.engine import commands
+from geneva_drive.engine.shares import standing
+from geneva_drive.engine.standing import id_in_graph
+from geneva_drive.errors import WorkflowNotFound
+from geneva_drive.states import Outcome, StepState, is_done
+from geneva_drive.storage.graphs import load_ids
+from geneva_drive.storage.overviews import NodeShape
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.storage.store import Store
+
+
+class NodeView(NamedTuple):  # a tuple: of a large graph there are a hundred thousand
+    """A node, and of a workflow's where it stands."""
+
+    id: str
+    name: str
+    kind: NodeKind
+    job: str | None = None
+    partitions: int = 1
+    state: StepState | None = None  # None: it is looked at in its class
+    outcome: Outcome | None = None
+    attempt_number: int = 0
+    scheduled_for: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """The nodes by id, in order of declaration, and what each of them waits for."""
+
+    nodes: Mapping[str, NodeView]
+    graph: Graph
+
+
+def view_of_class(workflow_class: type[Workflow[Any]]) -> GraphView:
+    definition = definition_of(workflow_class)
+    return GraphView(
+        {name: _of_class(definition.require(name)) for name in definition.graph.order},
+        definition.graph,
+    )
+
+
+def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
+    """Read a workflow's graph, at the cost of a few columns of each node."""
+    store = drive.store
+    with _keeping_all(), store.reading() as connection:
+        record = store.workflows.get(connection, workflow_id)
+        if record is None:
+            raise WorkflowNotFound(workflow_id)
+        if record.type == DYNAMIC_TYPE:
+            return _of_dynamic(connection, store, record)
+        known = registry.get(record.type)
+        definition = definition_of(known) if known is not None else None
+        shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
+        executions = store.executions.of_workflow(connection, record.id)
+    if shapes:
+        view = _of_stored(shapes, definition)
+    else:
+        view = view_of_class(commands.definition_for(record).workflow_class)
+    by_node: dict[str, list[ExecutionRecord]] = {}
+    for one in executions:
+        by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)
+    return GraphView(
+        {key: _standing(node, by_node.get(key, [])) for key, node in view.nodes.items()},
+        view.graph,
+    )
+
+
+@contextmanager
+def _keeping_all() -> Iterator[None]:
+    """Make very many objects without a search for garbage, which would take as long again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _of_class(node: Node) -> NodeView:
+    return NodeView(
+        node.name,
+        node.name,
+        node.kind,
+        job=node.job.name if node.job else None,
+        partitions=_partitions(node),
+    )
+
+
+def _partitions(node: Node | None) -> int:
+    iteration = node.options.iteration if node else None
+    return iteration.partitions if iteration else 1
+
+
+def _of_stored(shapes: list[NodeShape], definition: Definition | None) -> GraphView:
+    nodes = {}
+    for shape in shapes:
+        known = definition.get(shape.name) if definition else None
+        kind = known.kind if known else NodeKind.TASK if shape.job else NodeKind.STEP
+        nodes[shape.node_id] = NodeView(
+            shape.node_id, shape.name, kind, shape.job, _partitions(known)
+        )
+    return GraphView(nodes, Graph.of(dict(_edges(shapes))))
+
+
+def _standing(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
+    latest = standing(attempts)
+    undone = [one for one in latest if not is_done(one.state, one.outcome)]
+    one = next(iter(undone or latest), None)
+    if one is None:
+        return node._replace(state=StepState.PENDING)
+    return node._replace(
+        state=one.state,
+        outcome=one.outcome,
+        attempt_number=one.attempt_number,
+        scheduled_for=one.scheduled_for,
+        # Of a step that is divided: from the first to start to the last to end.
+        started_at=min((each.started_at for each in latest if each.started_at), default=None),
+        finished_at=one.finished_at and max(e.finished_at for e in latest if e.finished_at),
+    )
+
+
+def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) -> GraphView:
+    shapes = store.overviews.shapes(connection, record.id)
+    attempts = store.overviews.latest_attempts(connection, record.id)
+    nodes = {}
+    for key, name, job, _ in shapes:
+        kind = NodeKind.CHILD if job == CHILD_JOB else NodeKind.TASK
+        tried = attempts.get(key)
+        if tried is None:
+            nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
+        else:
+            nodes[key] = NodeView(
+                key,
+                name,
+                kind,
+                job,
+                1,
+                tried.state,
+                tried.outcome,
+                tried.attempt_number,
+                tried.scheduled_for,
+                tried.started_at,
+                tried.finished_at,
+            )
+    return GraphView(nodes, Graph.of(dict(_edges(shapes))))
+
+
+def _edges(shapes: list[NodeShape]) -> Iterator[tuple[str, list[str]]]:
+    # The nodes of a fan-out wait for the same ones, in the same words.
+    read: dict[str, list[str]] = {}
+    for shape in shapes:
+        parents = read.get(shape.depends_on)
+        if parents is None:
+            parents = read[shape.depends_on] = load_ids(shape.depends_on)
+        yield shape.node_id, parents

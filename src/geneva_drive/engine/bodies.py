@@ -1,0 +1,129 @@
+"""Calling what a node stands for: a method, a job, or a workflow to be started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from geneva_drive import serialization
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Node
+from geneva_drive.definition.jobs import JobNode
+from geneva_drive.definition.step import Child
+from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.engine import announcing, creating, family, heroes
+from geneva_drive.engine.creating import Created, NewWorkflow, Refused
+from geneva_drive.engine.environment import Environment
+from geneva_drive.errors import (
+    AlreadyRunning,
+    ChildCanceled,
+    InvalidInput,
+    UnknownWorkflowClass,
+)
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.records import ExecutionRecord, Key
+
+
+def call(
+    environment: Environment,
+    execution: ExecutionRecord,
+    node: Node,
+    instance: Workflow[Any],
+    arguments: tuple[Any, ...],
+) -> Any:
+    """Run a node's body; of an async one, this gives the coroutine."""
+    if node.child is not None:
+        return _run_child(environment, execution, node.child, instance, *arguments)
+    if node.job is not None:
+        called = JobNode(id=execution.node_id, name=node.name, args=node.job_args)
+        return node.job.call(node.job_args, instance, called, *arguments)
+    if node.has_method:
+        return node.function(instance, *arguments)
+    return None  # a node of a stored graph where branches meet, and nothing more
+
+
+class ChildStarted(BaseException):
+    """Ends the run of a node whose child has been started; the node waits from then on."""
+
+    def __init__(self, child_id: Key) -> None:
+        self.child_id = child_id
+
+
+def _run_child(
+    environment: Environment,
+    execution: ExecutionRecord,
+    child: Child,
+    instance: Workflow[Any],
+    session: Any = None,
+) -> None:
+    """Start the child, or, once it has ended, say how: to return is to be done."""
+    if execution.child_id is None:
+        raise ChildStarted(_start(environment, execution, child, instance, session))
+    store = environment.store
+    record = store.read(lambda c: store.workflows.get(c, execution.child_id))
+    # One that is gone had ended: only what has ended is pruned.
+    if record is not None and record.state is WorkflowState.CANCELED:
+        raise ChildCanceled(record.type, record.id)
+
+
+def _start(
+    environment: Environment,
+    execution: ExecutionRecord,
+    child: Child,
+    instance: Workflow[Any],
+    session: Any,
+) -> Key:
+    """Create it in the transaction that will say that the node waits: both, or neither."""
+    new = _new_workflow(environment, execution, child, instance, session)
+    store, now = environment.store, environment.clock.now()
+    answer = creating.create(session.connection(), store, new, now)
+    if isinstance(answer, Refused):
+        assert new.hero is not None, "only a hero's second workflow is refused"
+        existing = environment.open_handle(answer.workflow)
+        raise AlreadyRunning(answer.workflow.type, new.hero.type, new.hero.id, existing)
+    if isinstance(answer, Created):
+        store.database.after_commit(lambda: _tell(environment, answer))
+    return answer.workflow.id
+
+
+def _new_workflow(
+    environment: Environment,
+    execution: ExecutionRecord,
+    child: Child,
+    instance: Workflow[Any],
+    session: Any,
+) -> NewWorkflow:
+    workflow_class = child.workflow_class
+    if isinstance(workflow_class, str):
+        known = registry.get(workflow_class)
+        if known is None:
+            raise UnknownWorkflowClass(workflow_class)
+        workflow_class = known
+    hero = child.hero(instance) if callable(child.hero) else child.hero
+    context = child.context(instance) if callable(child.context) else child.context
+    if context is not None and not isinstance(context, Mapping):
+        raise InvalidInput(f"The context of a child workflow is a dict, not {context!r}.")
+    limit = environment.settings.max_payload_size
+    return NewWorkflow(
+        definition=definition_of(workflow_class),
+        hero=heroes.reference_to(hero, session),
+        allow_multiple=False,
+        context=None
+        if context is None
+        else serialization.dump_within(
+            dict(context), limit, what="The context", setting="max_payload_size"
+        ),
+        queue=None,
+        priority=None,
+        wait=None,
+        idempotency_key=None,
+        parent_execution_id=execution.id,
+        is_detached=child.detached,
+    )
+
+
+def _tell(environment: Environment, created: Created) -> None:
+    if environment.events.wanted:
+        environment.events.emit(announcing.created(created.workflow, created.firsts))
+    environment.wakeups.ring()
+    family.greet(environment, created.workflow)

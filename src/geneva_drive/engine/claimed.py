@@ -1,0 +1,56 @@
+"""An execution that this process holds, on its way to be run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic_run import DYNAMIC, stored_node
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.outcome import Lost, StepOutcome
+from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """An execution under this process's claim, with its workflow as it was then."""
+
+    workflow: WorkflowRecord
+    execution: ExecutionRecord
+    claim_token: str
+    stored: GraphNodeRecord | None = None  # its node, where the graph is stored
+    chain_length: int = 0
+    chained_since: float = field(default_factory=time.monotonic)
+
+    @property
+    def definition(self) -> Definition | None:
+        workflow_class = registry.get(self.workflow.type)
+        return definition_of(workflow_class) if workflow_class else None
+
+    @property
+    def node(self) -> Node | None:
+        """What is to be run; None if this process does not know it."""
+        stored, definition = self.stored, self.definition
+        if stored is not None and (stored.job is not None or definition is DYNAMIC):
+            return stored_node(stored.name, stored.job, stored.args)
+        return definition.get(self.execution.step_name) if definition else None
+
+
+def unserved(claimed: Claimed, limit: int) -> StepOutcome:
+    """Give back an execution whose class is not in this process after all."""
+    return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
+
+
+def continued(claimed: Claimed, workflow: WorkflowRecord, execution: ExecutionRecord) -> Claimed:
+    """Step on to an execution that was claimed when its predecessor was committed."""
+    assert execution.claim_token is not None, "a chained execution is inserted with its claim"
+    return replace(
+        claimed,
+        workflow=workflow,
+        execution=execution,
+        claim_token=execution.claim_token,
+        stored=None,
+        chain_length=claimed.chain_length + 1,
+    )

@@ -1,0 +1,102 @@
+"""Graphs put into rows, and read back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive import serialization
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.stored_graph import StoredGraph
+from geneva_drive.definition.stored_node import StoredArgs, StoredNode
+from geneva_drive.storage.graphs import dump_ids, load_ids
+from geneva_drive.storage.records import GraphNodeRecord, GraphRecord, JoinRecord, Key
+from geneva_drive.storage.store import Store
+
+
+def graph_row(
+    workflow_id: Key, graph: StoredGraph, template: str | None = None, *, done: int = 0
+) -> GraphRecord:
+    return GraphRecord(
+        workflow_id=workflow_id,
+        signature=graph.signature,
+        template=template,
+        frozen_at=graph.frozen_at,
+        total=len(graph.nodes),
+        remaining=len(graph.nodes) - done,
+    )
+
+
+def join_rows(
+    workflow_id: Key, graph: StoredGraph, done: Collection[str] = ()
+) -> Iterator[JoinRecord]:
+    """Count what nodes with several dependencies wait for; those in `done` are met already."""
+    for node in graph.nodes.values():
+        if len(node.depends_on) > 1:
+            unmet = sum(parent not in done for parent in node.depends_on)
+            yield JoinRecord(workflow_id=workflow_id, node_id=node.id, unmet=unmet)
+
+
+def node_rows(workflow_id: Key, graph: StoredGraph) -> Iterator[GraphNodeRecord]:
+    """Put the nodes into rows, each with its edges in both directions."""
+    dependants = dependants_of(graph.nodes)
+    for position, node in enumerate(graph.nodes.values()):
+        yield GraphNodeRecord(
+            workflow_id=workflow_id,
+            node_id=node.id,
+            position=position,
+            name=node.name,
+            job=node.job,
+            args=None if node.job is None else _text_of(node),
+            depends_on=dump_ids(node.depends_on),
+            dependants=dump_ids(dependants.get(node.id, ())),
+            dependency_count=len(node.depends_on),
+        )
+
+
+def dependants_of(nodes: Mapping[str, StoredNode]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for node in nodes.values():
+        for parent in node.depends_on:
+            found[parent].append(node.id)
+    return found
+
+
+def _text_of(node: StoredNode) -> str:
+    return node.args.text if isinstance(node.args, StoredArgs) else serialization.dump(node.args)
+
+
+def stored_graph(connection: Connection, store: Store, workflow_id: Key) -> StoredGraph | None:
+    """Read the graph that is stored for a workflow."""
+    record = store.graphs.get(connection, workflow_id)
+    if record is None:
+        return None
+    rows = store.graphs.nodes_of(connection, workflow_id)
+    return StoredGraph(
+        nodes={row.node_id: _node(row) for row in rows},
+        signature=record.signature,
+        frozen_at=record.frozen_at,
+    )
+
+
+def _node(row: GraphNodeRecord) -> StoredNode:
+    return StoredNode(
+        row.node_id,
+        row.name,
+        row.job,
+        StoredArgs(row.args or "{}"),
+        tuple(load_ids(row.depends_on)),
+    )
+
+
+def of_class(definition: Definition, now: datetime) -> StoredGraph:
+    """Give the graph of a class in the form in which graphs are stored."""
+    nodes = {}
+    for name in definition.graph.order:
+        node = definition.require(name)
+        job = node.job.name if node.job else None
+        nodes[name] = StoredNode(name, name, job, dict(node.job_args), node.depends_on)
+    return StoredGraph.freeze(nodes, now)

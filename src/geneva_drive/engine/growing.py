@@ -1,0 +1,234 @@
+"""From nodes that are done to those that may run: what the database knows of a graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import jobs
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic_run import DYNAMIC
+from geneva_drive.definition.graph import Graph
+from geneva_drive.engine.ancestry import ancestry_hash
+from geneva_drive.engine.change import CHAIN_SLOT, Change, NewExecution, scheduled
+from geneva_drive.engine.standing import Standing, id_in_graph, standings, unlock
+from geneva_drive.engine.tallying import Growth, NodeEnd, Tally, conclude, tally
+from geneva_drive.states import Outcome, StepState
+from geneva_drive.storage.graphs import load_ids
+from geneva_drive.storage.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    Key,
+    NodeOutline,
+    WorkflowRecord,
+)
+from geneva_drive.storage.store import Store
+
+_UNKNOWN_SIGNATURE = ""
+_DEFAULT_QUEUE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class DoneNode:
+    """A node of a dynamic workflow that is done; its row, where it is at hand."""
+
+    ancestry_hash: str | None
+    stored: GraphNodeRecord | None = None
+
+
+def is_in_graph(
+    workflow: WorkflowRecord, execution: ExecutionRecord, definition: Definition | None
+) -> bool:
+    """Say whether an execution is of a workflow in which several nodes may be under way."""
+    if workflow.has_graph or (definition is not None and definition.is_graph):
+        return True
+    return execution.slot != CHAIN_SLOT and execution.share is None
+
+
+def settle(
+    connection: Connection,
+    store: Store,
+    workflow: WorkflowRecord,
+    ends: Sequence[NodeEnd],
+    now: datetime,
+) -> Change:
+    """Decide what follows from ends of nodes of a workflow that is locked."""
+    has_shares = any(end.execution.share for end in ends)
+    shares = store.executions.lock_shares(connection, [workflow.id]) if has_shares else []
+    found = tally(workflow, ends, now, shares)
+    growth = Growth()
+    if found.done and found.closing is None:
+        if workflow.type == DYNAMIC_TYPE:
+            growth = count_down(connection, store, workflow, _done_nodes(found, ends), now)
+        else:
+            definition = next(end.definition for end in ends if end.definition is not None)
+            growth = _look_around(connection, store, found, definition, now)
+    elif workflow.type == DYNAMIC_TYPE and found.done_count:
+        # They end a workflow, or it has ended already: nothing follows, but done they are.
+        store.graphs.pass_nodes(connection, {workflow.id: found.done_count})
+    if found.is_plain and not growth.is_over:
+        return conclude(found, growth, ())
+    active = store.executions.lock_active(connection, workflow.id)
+    return conclude(found, growth, [one for one in active if one.id not in found.moves])
+
+
+def _done_nodes(found: Tally, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
+    stored = {end.execution.id: end.stored for end in ends}
+    return {
+        done.execution.node_id: DoneNode(done.execution.ancestry_hash, stored[done.execution.id])
+        for done in found.done
+    }
+
+
+def _look_around(
+    connection: Connection,
+    store: Store,
+    found: Tally,
+    definition: Definition,
+    now: datetime,
+) -> Growth:
+    """Look at where every node of a class's graph stands, of which there are not many."""
+    attempts = store.executions.latest_of(connection, found.workflow.id)
+    graph = graph_of(connection, store, found.workflow, definition)
+    stands = standings(definition, graph, attempts)
+    for done in found.done:
+        stands[id_in_graph(definition, graph, done.execution.step_name)] = Standing(
+            state=done.state,
+            outcome=done.outcome,
+            ancestry_hash=done.execution.ancestry_hash,
+            chosen=done.chosen,
+        )
+    return grown(definition, graph, found.workflow, stands, now)
+
+
+def graph_of(
+    connection: Connection, store: Store, workflow: WorkflowRecord, definition: Definition
+) -> Graph:
+    """Give the graph that rules a workflow of a class: the stored one, if there is one."""
+    if not workflow.has_graph:
+        return definition.graph
+    nodes = store.graphs.nodes_of(connection, workflow.id)
+    return Graph.of({node.node_id: load_ids(node.depends_on) for node in nodes})
+
+
+def grown(
+    definition: Definition,
+    graph: Graph,
+    workflow: WorkflowRecord,
+    stands: Mapping[str, Standing],
+    now: datetime,
+) -> Growth:
+    """Plan what may run by where the nodes stand."""
+    unlocked = unlock(graph, stands)
+    hashes = {name: one.ancestry_hash for name, one in stands.items() if one.is_done}
+    planned = []
+    for name in (*unlocked.passed_over, *unlocked.ready):
+        parents = [hashes.get(parent) for parent in graph.parents[name]]
+        new = planned_node(definition, workflow, name, now, parents)
+        if name in unlocked.passed_over:
+            by_branch = Outcome.SKIPPED_BY_BRANCH
+            new = replace(new, state=StepState.SKIPPED, outcome=by_branch, scheduled_for=now)
+        hashes[name] = new.ancestry_hash
+        planned.append(new)
+    return Growth(schedule=tuple(planned), is_over=unlocked.is_over)
+
+
+def planned_node(
+    definition: Definition,
+    workflow: WorkflowRecord,
+    name: str,
+    now: datetime,
+    parents: Iterable[str | None],
+) -> NewExecution:
+    """Plan the first execution of a node of a class's graph."""
+    node = definition.get(name)
+    if node is not None:
+        new = scheduled(definition, workflow, node, now + node.options.wait, parents)
+        return replace(new, slot=name, ancestry_hash=ancestry_hash(name, parents))
+    # A stored graph names what the class no longer has: whoever claims it says so.
+    return NewExecution(
+        step_name=name,
+        signature=_UNKNOWN_SIGNATURE,
+        queue=workflow.queue or definition.queue,
+        priority=definition.priority if workflow.priority is None else workflow.priority,
+        scheduled_for=now,
+        slot=name,
+        ancestry_hash=ancestry_hash(name, parents),
+    )
+
+
+def count_down(
+    connection: Connection,
+    store: Store,
+    workflow: WorkflowRecord,
+    passed: Mapping[str, DoneNode],
+    now: datetime,
+) -> Growth:
+    """Count down what the dependants of done nodes wait for: never more than is touched."""
+    hashes = {node_id: node.ancestry_hash for node_id, node in passed.items()}
+    unknown = [(workflow.id, key) for key, node in passed.items() if node.stored is None]
+    done = {key: node.stored for key, node in passed.items() if node.stored is not None}
+    if unknown:
+        found = store.graphs.nodes(connection, unknown)
+        done |= {node_id: node for (_, node_id), node in found.items()}
+    met = Counter(dependant for node in done.values() for dependant in load_ids(node.dependants))
+    parents = {
+        dependant: node.node_id for node in done.values() for dependant in load_ids(node.dependants)
+    }
+    store.graphs.pass_nodes(connection, {workflow.id: len(hashes)})
+    if not met:
+        return Growth(is_over=store.graphs.remaining(connection, workflow.id) == 0)
+    unmet = store.graphs.unmet(connection, workflow.id, met)
+    store.graphs.meet(connection, {(workflow.id, join): met[join] for join in unmet})
+    ready = [node for node in met if unmet.get(node, 1) <= met[node]]
+    schedule = []
+    for node in store.graphs.outlines(connection, workflow.id, ready):
+        above: Iterable[str | None] = [hashes[parents[node.node_id]]]
+        if node.dependency_count > 1:
+            above = _hashes_above(connection, store, workflow.id, node.node_id, hashes)
+        schedule.append(stored_execution(workflow, node, now, above))
+    return Growth(schedule=tuple(schedule))
+
+
+def _hashes_above(
+    connection: Connection,
+    store: Store,
+    workflow_id: Key,
+    node_id: str,
+    known: Mapping[str, str | None],
+) -> list[str | None]:
+    [join] = store.graphs.nodes(connection, [(workflow_id, node_id)]).values()
+    above = load_ids(join.depends_on)
+    stored = store.executions.ancestry_hashes(
+        connection, workflow_id, [parent for parent in above if parent not in known]
+    )
+    return [known[parent] if parent in known else stored.get(parent) for parent in above]
+
+
+def stored_execution(
+    workflow: WorkflowRecord,
+    node: NodeOutline,
+    now: datetime,
+    parents: Iterable[str | None] = (),
+) -> NewExecution:
+    """Plan the first execution of a stored node, with the options of its job if it is known."""
+    job = jobs.get(node.job or "")
+    options = job.options if job else None
+    priority = workflow.priority if workflow.priority is not None else options and options.priority
+    return NewExecution(
+        step_name=node.name,
+        signature=DYNAMIC.signature,
+        queue=workflow.queue or (options and options.queue) or _DEFAULT_QUEUE,
+        priority=priority or 0,
+        scheduled_for=now + options.wait if options else now,
+        is_limited=options is None or options.limit is not None,
+        node_id=node.node_id,
+        slot=node.node_id,
+        ancestry_hash=ancestry_hash(node.node_id, parents),
+        attempt=1,
+    )
