@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
+from geneva_drive.definition import jobs
 from tests.scenarios.effects import EFFECTS
 from tests.scenarios.processes import APP, Process, wait_until
 
@@ -43,6 +44,15 @@ def load(geneva: gd.Drive) -> Iterator[ModuleType]:
     """The load's class, which other tests of this process must not know."""
     name = "tests.scenarios.load"
     yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.fixture
+def graphs(geneva: gd.Drive) -> Iterator[ModuleType]:
+    """The graphs' classes and jobs, which other tests of this process must not know."""
+    name = "tests.scenarios.graphs"
+    with jobs.isolated():
+        yield importlib.import_module(name)
     del sys.modules[name]
 
 

@@ -56,6 +56,7 @@ class Crew:
     def kill(self, count: int) -> None:
         for victim in self._chance.sample(self._workers, count):
             self._workers.remove(victim)
+            self._arriving = [one for one in self._arriving if one is not victim]
             victim.kill()
 
     def stop(self) -> list[int]:
