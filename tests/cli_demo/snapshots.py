@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
+from geneva_drive.definition.graph import Graph
 from geneva_drive.storage.records import ExecutionRecord
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -47,9 +49,34 @@ def workflow(state: str, *executions: gd.StepExecution, **given: Any) -> Workflo
         "created_at": START,
         "finished_at": at(1) if state == "finished" else None,
     }
-    return WorkflowSnapshot(
-        state=gd.WorkflowState(state), executions=executions, **{**values, **given}
-    )
+    values |= given
+    values.setdefault("graph", chain(values["step_names"]))
+    return WorkflowSnapshot(state=gd.WorkflowState(state), executions=executions, **values)
+
+
+def chain(names: Sequence[str]) -> Graph:
+    return Graph.of({name: names[place - 1 : place] for place, name in enumerate(names)})
+
+
+def checked_order(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
+    """An order with two checks that run at the same time."""
+    edges = {"validate": [], "check_stock": ["validate"], "check_fraud": ["validate"]}
+    graph = Graph.of({**edges, "charge": ["check_stock", "check_fraud"]})
+    named = {"type": "CheckedOrder", "hero_name": "wine", "step_names": tuple(graph.parents)}
+    return workflow(state, *executions, graph=graph, **{**named, **given})
+
+
+def ledger(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
+    """Twenty nodes that run at the same time, and one that waits for all of them."""
+    mutations = [f"mutation_{number}" for number in range(1, 21)]
+    graph = Graph.of({**{name: [] for name in mutations}, "aggregate": mutations})
+    named = {"type": "close_ledger", "hero_name": "April", "step_names": tuple(graph.parents)}
+    return workflow(state, *executions, graph=graph, **{**named, **given})
+
+
+def mutations(first: int, last: int, state: str = "completed", **given: Any) -> list[Any]:
+    numbers = range(first, last + 1)
+    return [execution(f"mutation_{number}", state, id=number, **given) for number in numbers]
 
 
 def snapshot(*workflows: WorkflowSnapshot, **given: Any) -> Snapshot:
@@ -63,8 +90,9 @@ def snapshot(*workflows: WorkflowSnapshot, **given: Any) -> Snapshot:
 
 
 def effects(**given: Any) -> Effects:
-    counts = dict.fromkeys(("row_count", "article_count", "imported_row_count"), 0)
-    return Effects(**{"charges": {}, "emails": {}, **counts, **given})
+    names = ("row_count", "article_count", "imported_row_count", "expected_cents", "balance_cents")
+    counts = dict.fromkeys(names, 0)
+    return Effects(**{"charges": {}, "emails": {}, "unproven": (), **counts, **given})
 
 
 def loop(state: str, done: int, total: int | None, **given: Any) -> gd.StepExecution:

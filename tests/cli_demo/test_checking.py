@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from geneva_drive.cli.demo import checking
 from geneva_drive.cli.demo.snapshot import Kill
-from tests.cli_demo.snapshots import effects, execution, snapshot, workflow
+from tests.cli_demo.snapshots import at, checked_order, effects, execution, snapshot, workflow
 
-ALL_WELL = snapshot(workflow("finished", execution("charge_card"), execution("send_tracking")))
+SENT = execution("send_tracking", started_at=at(1))
+ALL_WELL = snapshot(workflow("finished", execution("charge_card"), SENT))
 PARCEL = ("mug", "Your parcel is on its way")
 
 
 def test_finished_workflows_with_each_step_done_once_have_no_fault() -> None:
-    assert checking.step_faults(ALL_WELL) == []
+    assert checking.step_faults(ALL_WELL.workflows) == []
 
 
 def test_a_step_that_is_done_twice_is_a_fault() -> None:
@@ -20,7 +21,7 @@ def test_a_step_that_is_done_twice_is_a_fault() -> None:
         execution("send_tracking"),
     )
 
-    assert checking.step_faults(snapshot(twice)) == [
+    assert checking.step_faults([twice]) == [
         "Checkout mug: charge_card is recorded as done 2 times."
     ]
 
@@ -28,7 +29,7 @@ def test_a_step_that_is_done_twice_is_a_fault() -> None:
 def test_a_workflow_that_has_not_ended_is_a_fault_with_its_open_steps() -> None:
     open_one = workflow("ready", execution("charge_card"), execution("send_tracking", "scheduled"))
 
-    assert checking.step_faults(snapshot(open_one)) == [
+    assert checking.step_faults([open_one]) == [
         "Checkout mug is ready, not finished.",
         "Checkout mug: send_tracking is recorded as done 0 times.",
         "Checkout mug: send_tracking is still scheduled.",
@@ -88,4 +89,44 @@ def test_rows_that_were_not_imported_or_more_than_once_are_faults() -> None:
     assert checking.import_faults(imported) == [
         "1,200 rows of the catalogue were not imported.",
         "1,200 rows were imported more than once.",
+    ]
+
+
+def test_a_balance_that_is_not_the_sum_of_its_mutations_is_a_fault() -> None:
+    assert checking.booking_faults(effects(expected_cents=1200, balance_cents=1200)) == []
+    assert checking.booking_faults(effects(expected_cents=1200, balance_cents=1300)) == [
+        "1,300 cents were booked, and not 1,200."
+    ]
+
+
+def test_nodes_that_began_after_what_they_depend_on_have_no_fault() -> None:
+    in_order = checked_order(
+        "finished",
+        execution("validate", finished_at=at(1)),
+        execution("check_stock", "skipped", started_at=None, finished_at=at(2)),
+        execution("check_fraud", "failed", started_at=at(0.5), outcome="recovered"),
+        execution("check_fraud", attempt_number=2, started_at=at(1), finished_at=at(3)),
+        execution("charge", started_at=at(3), finished_at=at(4)),
+    )
+
+    assert checking.order_faults(snapshot(in_order), effects()) == []
+
+
+def test_a_node_that_began_before_what_it_depends_on_was_done_is_a_fault() -> None:
+    too_early = checked_order(
+        "finished",
+        execution("validate", finished_at=at(1)),
+        execution("check_stock", started_at=at(0.9), finished_at=at(2)),
+        execution("charge", started_at=at(2), finished_at=at(4)),
+    )
+
+    assert checking.order_faults(snapshot(too_early), effects()) == [
+        "CheckedOrder wine: check_stock began before validate was done.",
+        "CheckedOrder wine: charge began before check_fraud was done.",
+    ]
+
+
+def test_an_ancestry_hash_that_proves_nothing_is_a_fault() -> None:
+    assert checking.order_faults(ALL_WELL, effects(unproven=("close_ledger, notify",))) == [
+        "The ancestry hash of close_ledger, notify does not match."
     ]

@@ -18,6 +18,7 @@ raise SystemExit(run_demo(Console(width=100)))
 """
 
 
+@pytest.mark.timeout(240)
 def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Path) -> None:
     demo = subprocess.run(
         [sys.executable, "-c", _RUN],
@@ -26,7 +27,7 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=210,
         check=False,
     )
 
@@ -38,7 +39,7 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
     assert re.search(r"PhotoBook \w+, render_pages: lost with worker [AB]", told)
     assert re.search(r"PhotoBook \w+, render_pages: taken over by worker [AB]", told)
     assert re.search(
-        r"^13 workflows finished, \d+ step executions recorded, [1-9] recovered after kill -9, "
+        r"^16 workflows finished, \d+ step executions recorded, \d+ recovered after kill -9, "
         r"every completed step recorded exactly once: yes$",
         told,
         re.MULTILINE,
@@ -49,7 +50,20 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
         "\n100,000 catalogue rows, 100,000 articles made of them, 2 workers killed on the way, "
         "each row imported exactly once: yes\n"
     ) in told
-    assert "\n8 orders, 8 charges; 19 e-mails due, 19 sent\n" in told
+    assert "CheckedOrder wine, check_fraud: the fraud service does not answer; again in" in told
+    assert "close_ledger April: all 500 nodes completed" in told
+    assert "mutation_1" not in told
+    assert re.search(
+        r"^500 nodes of a fan-out done, [1-9]\d* recovered after a kill half way, "
+        r"each done exactly once, and counted once: yes$",
+        told,
+        re.MULTILINE,
+    )
+    assert (
+        "\n511 nodes in 2 graphs, 511 done, each after those that it "
+        "depends on, verify_ancestry() empty: yes\n"
+    ) in told
+    assert "\n9 orders, 9 charges; 20 e-mails due, 20 sent\n" in told
     assert told.endswith("All commands: geneva --help\n")
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,17 @@ from geneva_drive.cli.demo import drawing, news, view
 from geneva_drive.cli.demo.crew import WorkerProcess
 from geneva_drive.cli.demo.news import News
 from geneva_drive.cli.demo.snapshot import Snapshot
-from tests.cli_demo.snapshots import START, at, execution, loop, snapshot, workflow
+from tests.cli_demo.snapshots import (
+    START,
+    at,
+    checked_order,
+    execution,
+    ledger,
+    loop,
+    mutations,
+    snapshot,
+    workflow,
+)
 
 REFUSED = execution(
     "charge_card",
@@ -94,6 +104,120 @@ def test_the_end_of_the_last_step_is_the_end_of_the_workflow() -> None:
         "Checkout mug, charge_card: skipped",
         "Checkout mug, send_tracking: completed; workflow finished",
     ]
+
+
+def test_of_nodes_that_run_at_once_each_has_its_own_next_attempt() -> None:
+    order = checked_order(
+        "performing",
+        execution("validate", id=1, finished_at=at(0.5)),
+        execution("check_stock", "failed", id=2, outcome="recovered"),
+        execution(
+            "check_fraud",
+            "failed",
+            id=3,
+            finished_at=at(1.5),
+            outcome="reattempted_by_exception",
+            error_message="no answer",
+        ),
+        execution("check_stock", "in_progress", id=4, worker_id="worker-2", started_at=at(1.2)),
+        execution("check_fraud", "scheduled", id=5, scheduled_for=at(2)),
+    )
+
+    told = news.between(None, snapshot(order))
+
+    assert [line.text for line in told] == [
+        "CheckedOrder wine, validate: completed",
+        "CheckedOrder wine, check_stock: lost with worker A",
+        "CheckedOrder wine, check_stock: taken over by worker B",
+        "CheckedOrder wine, check_fraud: no answer; again in 0.5 s",
+    ]
+
+
+def test_many_nodes_are_told_together() -> None:
+    lost = mutations(1, 3, "failed", outcome="recovered", finished_at=at(1.5))
+    again = mutations(1, 3, attempt_number=2, finished_at=at(1.8))
+    last = execution("aggregate", id=30, started_at=at(1.8), finished_at=at(1.9))
+
+    told = news.between(None, snapshot(ledger("finished", *lost, *mutations(4, 20), *again, last)))
+
+    assert [line.text for line in told] == [
+        "close_ledger April: 3 nodes taken back from worker A, run elsewhere",
+        "close_ledger April: all 20 nodes completed",
+        "close_ledger April, aggregate: completed; workflow finished",
+    ]
+
+
+def test_a_branch_that_was_not_chosen_is_no_news() -> None:
+    passed = execution("charge_card", "skipped", outcome="skipped_by_branch")
+
+    assert news.between(None, snapshot(workflow("ready", passed))) == []
+
+
+def test_a_graph_is_drawn_level_by_level_while_it_runs() -> None:
+    console, screen = _terminal(width=80, height=24)
+    order = checked_order(
+        "performing",
+        execution("validate"),
+        execution("check_stock", "waiting"),
+        execution("check_fraud", "failed"),
+        execution("check_fraud", "in_progress", attempt_number=2),
+    )
+
+    console.print(*drawing.graph_grid(snapshot(order), ascii_only=False))
+
+    assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
+        " ● validate ◉ check_stock    ○ charge",
+        "            ◉ check_fraud x2",
+    ]
+    assert list(drawing.graph_grid(snapshot(checked_order("finished")), ascii_only=False)) == []
+
+
+def test_a_fan_out_has_a_bar_and_one_mark() -> None:
+    console, screen = _terminal(width=60, height=24)
+    half = ledger("performing", *mutations(1, 10), *mutations(11, 14, "in_progress"))
+
+    console.print(*drawing.fan_out_line(snapshot(half)))
+
+    assert screen.getvalue() == " close_ledger ━━━━━━━━━━━━━━                 10 of 21 nodes \n"
+    assert drawing.step_marks(half, ascii_only=False).plain == "◉○"
+    assert drawing.doing(half, snapshot(half)) == "10 of 21 nodes"
+    assert drawing.fan_out_line(snapshot(workflow("ready", REFUSED, AGAIN))) == []
+
+
+def test_what_runs_at_once_is_listed_and_a_node_with_a_child_waits() -> None:
+    at_once = checked_order(
+        "performing", execution("check_stock", "in_progress"), execution("check_fraud", "scheduled")
+    )
+    waiting = checked_order("ready", execution("charge", "waiting"))
+
+    assert drawing.doing(at_once, snapshot(at_once)) == "check_stock, check_fraud"
+    assert drawing.doing(waiting, snapshot(waiting)) == "charge waits for its workflow"
+
+
+def test_workflows_that_ended_first_make_room_for_the_others() -> None:
+    console, screen = _terminal(width=80, height=24)
+    ended = [
+        workflow("finished", REFUSED, id=number, hero_name=f"mug {number}", finished_at=at(number))
+        for number in (1, 3, 2)
+    ]
+    going = workflow("ready", REFUSED, AGAIN, id=4, hero_name="poster")
+
+    console.print(drawing.workflow_table(snapshot(*ended, going), ascii_only=True, room=4))
+
+    assert [line.split()[:3] for line in screen.getvalue().splitlines()[1:]] == [
+        ["...", "2", "ended"],
+        ["Checkout", "mug", "3"],
+        ["Checkout", "poster", "ready"],
+    ]
+
+
+def test_an_end_is_told_when_its_last_step_is_seen() -> None:
+    # Executions are read before workflows, so that the second may know more.
+    early = workflow("finished", execution("charge_card"))
+
+    told = news.between(None, snapshot(early))
+
+    assert [line.text for line in told] == ["Checkout mug, charge_card: completed"]
 
 
 def test_a_terminal_shows_each_workflow_its_workers_and_the_newest_lines() -> None:
@@ -190,6 +314,22 @@ def test_without_a_terminal_progress_is_a_line_at_most_once_a_second() -> None:
     assert screen.getvalue().splitlines() == [
         "  1.0 s  import_rows: 10 of 100 items",
         "  2.0 s  import_rows: 20 of 100 items",
+    ]
+
+
+def test_without_a_terminal_a_fan_out_is_a_line_at_most_once_a_second() -> None:
+    console, screen = _terminal(width=80, height=10)
+    some, more = ledger("performing", *mutations(1, 4)), ledger("performing", *mutations(1, 9))
+
+    with view.for_console(console, START) as shown:
+        shown.show(snapshot(some, at=at(1)), [])
+        shown.show(snapshot(more, at=at(1.5)), [])
+        shown.show(snapshot(more, at=at(2)), [])
+        shown.show(snapshot(ledger("finished", *mutations(1, 9)), at=at(4)), [])
+
+    assert screen.getvalue().splitlines() == [
+        "  1.0 s  close_ledger April: 4 of 21 nodes",
+        "  2.0 s  close_ledger April: 9 of 21 nodes",
     ]
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Effects, Kill, Snapshot, WorkflowSnapshot
 from geneva_drive.states import ACTIVE_STEP_STATES, is_done
 
-_MAILING_STEPS = frozenset({"send_welcome", "send_reminder", "ask_opinion", "send_tracking"})
+_MAILING_STEPS = frozenset(
+    {"send_welcome", "send_reminder", "ask_opinion", "send_tracking", "notify"}
+)
 
 
-def step_faults(snapshot: Snapshot) -> list[str]:
+def step_faults(workflows: Iterable[WorkflowSnapshot]) -> list[str]:
     """Name every step that is not recorded as done exactly once, and every workflow not ended."""
-    return [fault for workflow in snapshot.workflows for fault in _faults_of(workflow)]
+    return [fault for workflow in workflows for fault in _faults_of(workflow)]
 
 
 def kill_faults(snapshot: Snapshot, kill: Kill) -> list[str]:
@@ -31,12 +33,31 @@ def recovered_ids(snapshot: Snapshot) -> frozenset[Any]:
     return frozenset(e.id for e in snapshot.executions if e.outcome is gd.Outcome.RECOVERED)
 
 
+def order_faults(snapshot: Snapshot, effects: Effects) -> list[str]:
+    """Name every node that began before one that it depends on was done, or cannot prove it."""
+    return [
+        *(fault for workflow in snapshot.workflows for fault in _too_early(workflow)),
+        *(f"The ancestry hash of {node} does not match." for node in effects.unproven),
+    ]
+
+
+def _too_early(workflow: WorkflowSnapshot) -> Iterator[str]:
+    done = {e.step_name: e for e in workflow.executions if is_done(e.state, e.outcome)}
+    for name, execution in done.items():
+        begun_at = execution.started_at or execution.finished_at
+        for parent in workflow.graph.parents[name]:
+            ended_at = done[parent].finished_at if parent in done else None
+            if ended_at is None or begun_at is None or begun_at < ended_at:
+                yield f"{workflow.title}: {name} began before {parent} was done."
+
+
 def effect_faults(snapshot: Snapshot, effects: Effects) -> list[str]:
     """Name every charge and e-mail, and count the articles, missing or there too often."""
     return [
         *_charge_faults(snapshot, effects),
         *_email_faults(snapshot, effects),
         *import_faults(effects),
+        *booking_faults(effects),
     ]
 
 
@@ -47,6 +68,12 @@ def import_faults(effects: Effects) -> list[str]:
         *([f"{missing:,} rows of the catalogue were not imported."] if missing else []),
         *([f"{repeated:,} rows were imported more than once."] if repeated else []),
     ]
+
+
+def booking_faults(effects: Effects) -> list[str]:
+    if effects.balance_cents == effects.expected_cents:
+        return []
+    return [f"{effects.balance_cents:,} cents were booked, and not {effects.expected_cents:,}."]
 
 
 def emails_due(snapshot: Snapshot) -> int:

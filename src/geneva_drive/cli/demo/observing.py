@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import distinct, func, select
@@ -19,8 +20,10 @@ from geneva_drive.cli.demo.workflows import (
     Charge,
     Customer,
     Email,
+    Ledger,
     Order,
 )
+from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.storage.records import WorkerRecord
 
@@ -28,6 +31,8 @@ _COUNTS = select(
     select(func.count(CatalogueRow.id)).scalar_subquery(),
     select(func.count(Article.id)).scalar_subquery(),
     select(func.count(distinct(Article.row_id))).scalar_subquery(),
+    select(func.sum(Ledger.expected_cents)).scalar_subquery(),
+    select(func.sum(Ledger.balance_cents)).scalar_subquery(),
 )
 
 
@@ -37,6 +42,7 @@ class Observer:
     def __init__(self, drive: gd.Drive) -> None:
         self._drive = drive
         self._labels: dict[str, str] = {}
+        self._shapes: dict[Any, _Shape] = {}
 
     def look(self, crew: Sequence[WorkerProcess]) -> Snapshot:
         workers = self._drive.workers
@@ -48,9 +54,14 @@ class Observer:
         # After the executions: whoever sees that the last step ended sees the workflow finished.
         handles = gd.Workflow.using(self._drive).query().all()
         names = self._hero_names()
+        for one in handles:
+            if one.id not in self._shapes:
+                self._shapes[one.id] = _shape(one)
         return Snapshot(
             at=self._drive.clock.now(),
-            workflows=tuple(_workflow(one, executions[one.id], names) for one in handles),
+            workflows=tuple(
+                _workflow(one, self._shapes[one.id], executions[one.id], names) for one in handles
+            ),
             worker_labels=dict(self._labels),
             leases={
                 self._labels[worker.id]: worker.heartbeat_at + self._drive.settings.lease
@@ -64,19 +75,28 @@ class Observer:
         with self._drive.store.reading() as connection:
             charges = connection.execute(charged).scalars().all()
             emails = connection.execute(select(Email.recipient, Email.subject)).all()
-            rows, articles, imported_rows = connection.execute(_COUNTS).one()
+            counts = connection.execute(_COUNTS).one()
         return Effects(
             charges=Counter(charges),
             emails=Counter((r, s) for r, s in emails),
-            row_count=rows,
-            article_count=articles,
-            imported_row_count=imported_rows,
+            row_count=counts[0],
+            article_count=counts[1],
+            imported_row_count=counts[2],
+            expected_cents=counts[3] or 0,
+            balance_cents=counts[4] or 0,
+            unproven=tuple(self._unproven()),
         )
+
+    def _unproven(self) -> Iterator[str]:
+        for one in gd.Workflow.using(self._drive).query():
+            shape = self._shapes.get(one.id) or _shape(one)
+            for execution in one.verify_ancestry():
+                yield f"{shape.type}, {execution.step_name}"
 
     def _hero_names(self) -> dict[tuple[str | None, str | None], str]:
         names: dict[tuple[str | None, str | None], str] = {}
         with self._drive.store.reading() as connection:
-            for hero in (Customer, Order, Catalogue):
+            for hero in (Customer, Order, Catalogue, Ledger):
                 for key, name in connection.execute(select(hero.id, hero.name)):
                     names[hero.__name__, str(key)] = name
         return names
@@ -86,19 +106,42 @@ def _pid(worker: WorkerRecord) -> int:
     return int(worker.name.rpartition(":")[2])
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What stays as it is of a workflow of the demo."""
+
+    type: str
+    step_names: tuple[str, ...]
+    graph: Graph
+
+
+def _shape(handle: gd.WorkflowHandle[Any]) -> _Shape:
+    stored = handle.dag_definition
+    if stored is None:
+        assert handle.workflow_class is not None, "the demo runs its own classes"
+        definition = definition_of(handle.workflow_class)
+        return _Shape(handle.type or "", definition.step_names, definition.graph)
+    nodes = stored["nodes"]
+    edges = {
+        node["name"]: [nodes[parent]["name"] for parent in node["depends_on"]]
+        for node in nodes.values()
+    }
+    return _Shape(handle.template or "", tuple(edges), Graph.of(edges))
+
+
 def _workflow(
     handle: gd.WorkflowHandle[Any],
+    shape: _Shape,
     executions: Sequence[gd.StepExecution],
     names: Mapping[tuple[str | None, str | None], str],
 ) -> WorkflowSnapshot:
-    workflow_class = handle.workflow_class
-    assert workflow_class is not None, "the demo runs its own classes"
     return WorkflowSnapshot(
         id=handle.id,
-        type=handle.type,
+        type=shape.type,
         hero_name=names[handle.hero_type, handle.hero_id],
         state=handle.state,
-        step_names=definition_of(workflow_class).step_names,
+        step_names=shape.step_names,
+        graph=shape.graph,
         executions=tuple(executions),
         created_at=handle.created_at,
         finished_at=handle.finished_at,

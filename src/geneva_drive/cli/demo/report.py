@@ -21,13 +21,17 @@ def report(console: Console, snapshot: Snapshot, effects: Effects, kills: Sequen
     console.print()
     console.print(_table(snapshot))
     console.print()
-    step_faults = checking.step_faults(snapshot)
+    step_faults = checking.step_faults(snapshot.workflows)
     _print(console, _summary(snapshot, kills, "no" if step_faults else "yes"), "bold")
     _print(console, _imported(snapshot, effects), "bold")
+    order_faults = checking.order_faults(snapshot, effects)
+    _print(console, _fan_out(snapshot, effects), "bold")
+    _print(console, _graphs(snapshot, "no" if order_faults else "yes"), "bold")
     _print(console, _effects(snapshot, effects))
     faults = [
         *step_faults,
         *(fault for kill in kills for fault in checking.kill_faults(snapshot, kill)),
+        *order_faults,
         *checking.effect_faults(snapshot, effects),
     ]
     for fault in faults:
@@ -88,6 +92,27 @@ def _imported(snapshot: Snapshot, effects: Effects) -> str:
     return (
         f"{effects.row_count:,} catalogue rows, {effects.article_count:,} articles made of them, "
         f"{losses} workers killed on the way, each row imported exactly once: {answer}"
+    )
+
+
+def _fan_out(snapshot: Snapshot, effects: Effects) -> str:
+    crowds = [workflow for workflow in snapshot.workflows if workflow.crowd]
+    booked = sum(len(w.crowd & w.done_names()) for w in crowds)
+    lost = sum(w.count(gd.Outcome.RECOVERED) for w in crowds)
+    faults = [*checking.step_faults(crowds), *checking.booking_faults(effects)]
+    return (
+        f"{booked:,} nodes of a fan-out done, {lost} recovered after a kill half way, "
+        f"each done exactly once, and counted once: {'no' if faults else 'yes'}"
+    )
+
+
+def _graphs(snapshot: Snapshot, answer: str) -> str:
+    graphs = [workflow for workflow in snapshot.workflows if workflow.is_parallel]
+    count = sum(len(workflow.step_names) for workflow in graphs)
+    done = sum(len(workflow.done_names()) for workflow in graphs)
+    return (
+        f"{count:,} nodes in {len(graphs)} graphs, {done:,} done, each after those that it "
+        f"depends on, verify_ancestry() empty: {answer}"
     )
 
 

@@ -10,12 +10,12 @@ import geneva_drive as gd
 from geneva_drive.cli.demo.crew import Crew
 from geneva_drive.cli.demo.news import News
 from geneva_drive.cli.demo.observing import Observer
-from geneva_drive.cli.demo.snapshot import Snapshot
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot
 from geneva_drive.cli.demo.view import View
 
 _FRAME_SECONDS = 0.1
 # Far more than the story takes: past it, something hangs.
-_LONGEST_SECONDS = 120
+_LONGEST_SECONDS = 180
 
 
 class DemoFailed(Exception):
@@ -47,6 +47,18 @@ class Stage:
 
     def look(self) -> Snapshot:
         return self.observer.look(self.crew.workers)
+
+    def start_worker(self, label: str) -> None:
+        worker = self.crew.start(label)
+        self.note(f"Worker {label} is pid {worker.pid}")
+
+    def kill_worker(self, label: str) -> Kill:
+        worker = self.crew.kill(label)
+        self.note(f"kill -9 {worker.pid}: worker {label} is gone", "bold red")
+        # It is dead and its lease still runs: nobody changes now what it held.
+        snapshot = self.look()
+        held = [e for e in snapshot.running if snapshot.label_of(e) == label]
+        return Kill(pid=worker.pid, held_ids=frozenset(e.id for e in held))
 
     def play(self, until: Callable[[Snapshot], bool], *, at_least: float = 0.0) -> Snapshot:
         """Show what goes on until the condition holds, and long enough to be read."""

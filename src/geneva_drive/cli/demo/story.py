@@ -8,6 +8,7 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
+from geneva_drive.cli.demo.graph_story import run_side_by_side
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
 from geneva_drive.cli.demo.stage import Stage
 from geneva_drive.cli.demo.workflows import (
@@ -37,7 +38,7 @@ def tell(stage: Stage) -> list[Kill]:
     _sleep_for_days(stage)
     _be_refused(stage)
     _be_repaired(stage)
-    kills = [_be_killed(stage), *_be_killed_twice(stage)]
+    kills = [_be_killed(stage), *_be_killed_twice(stage), run_side_by_side(stage)]
     _end(stage)
     return kills
 
@@ -49,13 +50,8 @@ def _open(stage: Stage) -> None:
         "They share nothing but one SQLite file: no broker, no server.",
     )
     for label in ("A", "B"):
-        _start(stage, label)
+        stage.start_worker(label)
     stage.play(lambda now: set(now.leases) == {"A", "B"})
-
-
-def _start(stage: Stage, label: str) -> None:
-    worker = stage.crew.start(label)
-    stage.note(f"Worker {label} is pid {worker.pid}")
 
 
 def _sleep_for_days(stage: Stage) -> None:
@@ -126,13 +122,13 @@ def _be_killed(stage: Stage) -> Kill:
     snapshot = stage.play(lambda now: bool(_rendering(now, far_enough)))
     labels = _rendering(snapshot, far_enough)
     label = max(labels, key=labels.count)
-    kill = _kill(stage, label)
+    kill = stage.kill_worker(label)
     stage.say(
         f"4. Worker {label} is dead",
         f"Its process {kill.pid} was in the middle of {len(kill.held_ids)} step executions and "
         "said no goodbye. Once its lease has run out, the other worker takes over.",
     )
-    stage.play(lambda now: _taken_over(now, kill))
+    stage.play(lambda now: now.has_recovered(kill))
     stage.say(
         "4. Taken over, nothing lost",
         "What the dead worker had completed stays completed. What it was in the middle of "
@@ -142,7 +138,7 @@ def _be_killed(stage: Stage) -> Kill:
 
 
 def _be_killed_twice(stage: Stage) -> list[Kill]:
-    _start(stage, "C")
+    stage.start_worker("C")
     stage.play(lambda now: "C" in now.leases, at_least=1.5)
     stage.say(
         f"5. {_ROWS:,} rows in one step",
@@ -151,10 +147,11 @@ def _be_killed_twice(stage: Stage) -> list[Kill]:
     )
     _deliver_catalogue(stage)
     first = _kill_importing(stage, "5. Killed once ...", rows=_ROWS * 3 // 10)
-    _start(stage, "D")
+    stage.start_worker("D")
     _take_over_import(stage, first)
     second = _kill_importing(stage, "5. ... and killed again", rows=_ROWS * 13 // 20)
     _take_over_import(stage, second)
+    stage.play(_is_imported)
     return [first, second]
 
 
@@ -176,7 +173,7 @@ def _kill_importing(stage: Stage, title: str, *, rows: int) -> Kill:
     """Kill the worker that imports, once it has come so far."""
     snapshot = stage.play(lambda now: _imported(now) >= rows and _is_importing(now))
     assert snapshot.loop is not None, "it has come this far"
-    kill = _kill(stage, snapshot.label_of(snapshot.loop))
+    kill = stage.kill_worker(snapshot.label_of(snapshot.loop))
     stage.say(
         title,
         f"The import stands still behind row {_imported(stage.look()):,}. Once the lease has run "
@@ -186,7 +183,7 @@ def _kill_importing(stage: Stage, title: str, *, rows: int) -> Kill:
 
 
 def _take_over_import(stage: Stage, kill: Kill) -> None:
-    snapshot = stage.play(lambda now: _taken_over(now, kill) and _is_importing(now))
+    snapshot = stage.play(lambda now: now.has_recovered(kill) and _is_importing(now))
     assert snapshot.loop is not None, "somebody took it over"
     stage.say(
         f"5. Worker {snapshot.label_of(snapshot.loop)} goes on, and does not start over",
@@ -199,21 +196,16 @@ def _imported(now: Snapshot) -> int:
     return now.loop.completed_iterations if now.loop else 0
 
 
+def _is_imported(now: Snapshot) -> bool:
+    return now.loop is not None and now.loop.state is gd.StepState.COMPLETED
+
+
 def _is_importing(now: Snapshot) -> bool:
     return now.loop is not None and now.loop.state is gd.StepState.IN_PROGRESS
 
 
-def _kill(stage: Stage, label: str) -> Kill:
-    worker = stage.crew.kill(label)
-    stage.note(f"kill -9 {worker.pid}: worker {label} is gone", "bold red")
-    # It is dead and its lease still runs: nobody changes now what it held.
-    snapshot = stage.look()
-    held = [e for e in snapshot.running if snapshot.label_of(e) == label]
-    return Kill(pid=worker.pid, held_ids=frozenset(e.id for e in held))
-
-
 def _end(stage: Stage) -> None:
-    stage.play(_all_ended, at_least=2)
+    stage.play(_all_ended, at_least=1)
     stage.say("The end", "Every workflow has ended.")
     stage.play(_all_ended, at_least=1)
 
@@ -252,9 +244,5 @@ def _rendering(now: Snapshot, at_least: timedelta) -> list[str]:
     ]
 
 
-def _taken_over(now: Snapshot, kill: Kill) -> bool:
-    return all(e.outcome is gd.Outcome.RECOVERED for e in now.executions if e.id in kill.held_ids)
-
-
 def _all_ended(now: Snapshot) -> bool:
-    return all(workflow.finished_at is not None for workflow in now.workflows)
+    return all(workflow.has_ended for workflow in now.workflows)

@@ -48,13 +48,13 @@ class PlainView:
         self._last = snapshot
 
     def _note_progress(self, snapshot: Snapshot, alive: Set[str]) -> None:
-        loop = snapshot.loop
-        if loop is None or loop.finished_at is not None or snapshot.label_of(loop) not in alive:
+        words = _fan_out_progress(snapshot) or _loop_progress(snapshot, alive)
+        if words is None:
             return
         if self._noted_at is not None and snapshot.at - self._noted_at < _BETWEEN_NOTES:
             return
         self._noted_at = snapshot.at
-        self.note(News(snapshot.at, f"{loop.step_name}: {drawing.loop_words(loop)}", "dim"))
+        self.note(News(snapshot.at, words, "dim"))
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +66,20 @@ class PlainView:
         traceback: TracebackType | None,
     ) -> None:
         pass
+
+
+def _loop_progress(snapshot: Snapshot, alive: Set[str]) -> str | None:
+    loop = snapshot.loop
+    if loop is None or loop.finished_at is not None or snapshot.label_of(loop) not in alive:
+        return None
+    return f"{loop.step_name}: {drawing.loop_words(loop)}"
+
+
+def _fan_out_progress(snapshot: Snapshot) -> str | None:
+    workflow = snapshot.fan_out
+    if workflow is None or workflow.finished_at is not None:
+        return None
+    return f"{workflow.title}: {drawing.nodes_words(workflow)}"
 
 
 class LiveView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import ForeignKey, func, select
@@ -78,6 +79,17 @@ class Article(Base):
     name: Mapped[str]
 
 
+class Ledger(Base):
+    """A month of the shop's books."""
+
+    __tablename__ = "ledgers"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    expected_cents: Mapped[int]  # what the bank says
+    balance_cents: Mapped[int | None]  # what was booked
+
+
 class PaymentProvider(Base):
     """A service elsewhere, played by a row, so that the demo can keep it busy."""
 
@@ -89,6 +101,10 @@ class PaymentProvider(Base):
 
 class RateLimited(Exception):
     """The payment provider wants to be asked again later."""
+
+
+class NoAnswer(Exception):
+    """The fraud service said nothing in time."""
 
 
 class Signup(gd.Workflow[Customer]):
@@ -158,3 +174,87 @@ class Import(gd.Workflow[Catalogue]):
             session.add(Article(row_id=row.id, name=row.name))
             if row.id % 1000 == 0:
                 time.sleep(0.02)  # slow enough to be watched
+
+
+class Parcel(gd.Workflow[Order]):
+    """Bring an order to the post: a workflow of its own, which others start and wait for."""
+
+    @gd.step
+    def pack(self) -> None:
+        time.sleep(0.2)
+
+    @gd.step
+    def hand_over(self) -> None:
+        time.sleep(0.2)
+
+
+class CheckedOrder(gd.Workflow[Order]):
+    """Check an order from three sides at once, charge it, wrap it as wished, and ship it."""
+
+    @gd.step
+    def validate(self) -> None:
+        if self.hero.cents <= 0:
+            raise ValueError("the order is for free")
+
+    @gd.task(depends_on=validate)
+    def check_inventory(self) -> None:
+        time.sleep(0.5)
+
+    @gd.task(depends_on=validate, retry=gd.Retry(max=3, backoff=0.3))
+    def check_fraud(self) -> None:
+        time.sleep(0.2)
+        if self.attempt == 1:
+            raise NoAnswer("the fraud service does not answer")
+
+    @gd.task(depends_on=validate)
+    def check_credit(self) -> None:
+        time.sleep(0.9)
+
+    @gd.step(depends_on=[check_inventory, check_fraud, check_credit], transaction=True)
+    def charge_card(self, session: Session) -> None:
+        session.add(Charge(order_id=self.hero.id, cents=self.hero.cents))
+
+    @gd.decision(depends_on=charge_card)
+    def wrapping(self) -> str:
+        return "gift_wrap" if self.context["is_gift"] else "plain"
+
+    @gd.task(depends_on=wrapping)
+    def gift_wrap(self) -> None:
+        time.sleep(0.3)
+
+    @gd.task(depends_on=wrapping)
+    def plain(self) -> None:
+        time.sleep(0.1)
+
+    ship = gd.child(Parcel, hero=lambda self: self.hero, depends_on=[gift_wrap, plain])
+
+
+# What it returns is stored with the node's completion: both are there, or neither.
+@gd.job(keep_result=True)
+def book_mutation(cents: int) -> int:
+    time.sleep(0.03)  # slow enough to be watched
+    return cents
+
+
+@gd.job(transaction=True)
+def add_up(*, workflow: gd.Workflow[Ledger], session: Session) -> None:
+    booked = (e.result for e in workflow.handle.step_executions if e.outcome == "success")
+    session.get_one(Ledger, workflow.hero.id).balance_cents = sum(booked)
+
+
+@gd.job(transaction=True)
+def tell_bookkeeper(*, workflow: gd.Workflow[Ledger], session: Session) -> None:
+    session.add(Email(recipient=workflow.hero.name, subject="The books are closed"))
+
+
+@gd.template(name="close_ledger")
+def close_ledger(w: gd.DynamicWorkflow, mutations: Sequence[int]) -> None:
+    """Book all mutations, in any order and at once; then add up, then tell."""
+    w.fan_out(
+        enumerate(mutations, 1),
+        name=lambda numbered: f"mutation_{numbered[0]}",
+        job=book_mutation,
+        args=lambda numbered: {"cents": numbered[1]},
+    )
+    w.node("aggregate", job=add_up)
+    w.node("notify", job=tell_bookkeeper)
