@@ -293,7 +293,7 @@ def test_every_exit_code_is_explained_in_the_help(run: Run) -> None:
         "  3    there is no such workflow, step or class\n"
         "  4    the workflow's state does not allow it\n"
         "  5    the database cannot be used: down, not migrated, read-only\n"
-        "  6    geneva doctor found problems\n"
+        "  6    geneva doctor or geneva check found problems\n"
         "  130  interrupted by Ctrl-C\n"
     )
 

@@ -106,7 +106,8 @@ def test_a_list_that_was_cut_says_how_many_there_are(geneva: gd.Drive, run: Run)
     result = run("list", "--limit", "2")
 
     assert screen(result).splitlines()[-1] == (
-        "The first 2 of 3. Narrow them down with --state, --type or --hero, or raise --limit."
+        "The first 2 of 3. Narrow them down with --state, --type, --template or --hero, or raise "
+        "--limit."
     )
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from geneva_drive import serialization
+from geneva_drive.drive.graph_views import NodeView
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.iteration.progress import IterationProgress
@@ -18,7 +19,7 @@ from geneva_drive.iteration.progress import IterationProgress
 def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
     """Give a workflow's body; who has asked why already need not ask again."""
     return {
-        "id": _key(workflow.id),
+        "id": key_body(workflow.id),
         "type": workflow.type,
         "state": workflow.state,
         "requested": workflow.requested,
@@ -40,8 +41,8 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
 
 def step_body(execution: StepExecution) -> dict[str, Any]:
     return {
-        "id": _key(execution.id),
-        "workflow_id": _key(execution.workflow_id),
+        "id": key_body(execution.id),
+        "workflow_id": key_body(execution.workflow_id),
         "step_name": execution.step_name,
         "node_id": execution.node_id,
         "attempt_number": execution.attempt_number,
@@ -68,6 +69,22 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
     }
 
 
+def node_body(node: NodeView) -> dict[str, Any]:
+    """Give a node of a graph, and of a workflow's where it stands."""
+    body = {"id": node.id, "name": node.name, "kind": node.kind, "job": node.job}
+    if node.state is None:
+        return body
+    return {
+        **body,
+        "state": node.state,
+        "attempt_number": node.attempt_number,
+        "scheduled_for": _moment(node.scheduled_for),
+        "started_at": _moment(node.started_at),
+        "finished_at": _moment(node.finished_at),
+        "outcome": node.outcome,
+    }
+
+
 def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
     if progress is None:
         return None
@@ -80,7 +97,7 @@ def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
     }
 
 
-def _key(key: Any) -> int | str:
+def key_body(key: Any) -> int | str:
     return key if isinstance(key, int) else str(key)
 
 

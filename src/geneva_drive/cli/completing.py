@@ -35,7 +35,7 @@ def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]
     finally:
         drive.close()
     return [
-        CompletionItem(str(workflow.id), help=f"{workflow.type} {workflow.state}")
+        CompletionItem(str(workflow.id), help=f"{workflow.type or 'dynamic'} {workflow.state}")
         for workflow in found
         if str(workflow.id).startswith(incomplete)
     ]

@@ -38,7 +38,7 @@ MEANINGS = {
     ExitCode.NOT_FOUND: "there is no such workflow, step or class",
     ExitCode.CONFLICT: "the workflow's state does not allow it",
     ExitCode.DATABASE: "the database cannot be used: down, not migrated, read-only",
-    ExitCode.PROBLEMS: "geneva doctor found problems",
+    ExitCode.PROBLEMS: "geneva doctor or geneva check found problems",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
 }
 

@@ -15,7 +15,7 @@ from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
     "Run": ("demo", "migrate", "worker"),
-    "Look": ("list", "show", "why", "watch", "history", "doctor", "bench"),
+    "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
     "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Shell": ("completion",),
 }

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from geneva_drive.cli import parameters
 from geneva_drive.cli.bodies import execution_body
+from geneva_drive.cli.headline import type_words
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import make_console, make_table, moment, plain, print_json, state_text
 from geneva_drive.cli.parameters import json_option, reading
@@ -39,6 +40,7 @@ _COLUMNS = (
     help="Only those in this state.",
 )
 @click.option("--type", "type_name", metavar="TYPE", help="Only those of this workflow class.")
+@click.option("--template", metavar="NAME", help="Only those that this template has built.")
 @click.option(
     "--hero",
     metavar="TYPE/ID",
@@ -56,12 +58,18 @@ def command(
     drive: Drive,
     state: str | None,
     type_name: str | None,
+    template: str | None,
     hero: HeroRef | None,
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """List workflows, by id; a narrow terminal shows fewer columns."""
+    """List workflows, by id; a narrow terminal shows fewer columns.
+
+    A workflow without a class is of the type of its template, or dynamic.
+    """
     query = _query(drive, state, type_name, hero)
+    if template is not None:
+        query = query.of_template(template)
     if as_json:
         found = query if limit is None else query.limit(limit)
         # All that was asked for is here: without --limit, everything.
@@ -91,8 +99,8 @@ def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
     total = query.count()
     if total > len(workflows):
         click.echo(
-            f"\nThe first {len(workflows)} of {total:,}. Narrow them down with --state, --type or "
-            f"--hero, or raise --limit."
+            f"\nThe first {len(workflows)} of {total:,}. Narrow them down with --state, --type, "
+            f"--template or --hero, or raise --limit."
         )
 
 
@@ -115,7 +123,7 @@ def _cells(workflow: WorkflowHandle[Any]) -> dict[str, Text]:
     hero = f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else ""
     return {
         "ID": plain(workflow.id),
-        "Type": plain(workflow.type),
+        "Type": plain(type_words(workflow)),
         "Hero": plain(hero),
         "State": state_text(workflow.state),
         "Step": plain(workflow.current_step_name or workflow.next_step_name or ""),

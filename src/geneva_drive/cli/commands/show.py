@@ -11,13 +11,15 @@ from rich.table import Table
 
 from geneva_drive import serialization
 from geneva_drive.cli import iterating
-from geneva_drive.cli.bodies import execution_body
+from geneva_drive.cli.bodies import execution_body, node_body
+from geneva_drive.cli.graph.tables import nodes_by_level
 from geneva_drive.cli.headline import headline
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import make_console, moment, plain, print_json
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.drive.handles import WorkflowHandle
 
 
@@ -28,14 +30,19 @@ from geneva_drive.drive.handles import WorkflowHandle
 def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     """Show one workflow as it stands."""
     workflow = drive.workflows(Workflow).find(workflow_id)
+    view = view_of_workflow(drive, workflow.id) if workflow.is_graph else None
     if as_json:
-        print_json(execution_body(workflow))
+        nodes = {} if view is None else {"nodes": [node_body(n) for n in view.nodes.values()]}
+        print_json({**execution_body(workflow), **nodes})
         return
     console = make_console()
     console.print(headline(workflow))
     console.print(plain(workflow.why()))
     console.print()
     console.print(_facts(workflow))
+    if view is not None:
+        console.print()
+        console.print(nodes_by_level(view, drive.clock.now()))
 
 
 def _facts(workflow: WorkflowHandle[Any]) -> Table:
@@ -51,14 +58,17 @@ def _facts(workflow: WorkflowHandle[Any]) -> Table:
 
 
 def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
+    yield "Template", workflow.template
     yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
     yield "Running", workflow.current_step_name
     yield "Next step", workflow.next_step_name
     yield "Last step", workflow.previous_step_name
     if workflow.workflow_class is not None:
         progress = workflow.progress()
-        yield "Progress", f"{progress.done} of {progress.total} steps"
-    yield from _loops(workflow)
+        noun = "nodes" if workflow.is_graph else "steps"
+        yield "Progress", f"{progress.done:,} of {progress.total:,} {noun}"
+    if workflow.type is not None:
+        yield from _loops(workflow)
     if workflow.workflow_class is not None:
         yield "Queue", f"{workflow.queue}, priority {workflow.priority}"
     yield "Requested", workflow.requested

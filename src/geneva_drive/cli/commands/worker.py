@@ -16,6 +16,8 @@ from geneva_drive.cli.parameters import queues as parse_queues
 from geneva_drive.cli.parameters import reading
 from geneva_drive.cli.stopping import PoliteStop
 from geneva_drive.cli.supervising import Supervisor
+from geneva_drive.definition import jobs
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import InvalidInput
@@ -147,10 +149,13 @@ def _start_line(drive: Drive, worker: Worker, concurrency: int) -> str:
         f"{name} (at most {identity.caps[name]})" if name in identity.caps else name
         for name in sorted(identity.queues or ())
     ]
+    served = [name for name in identity.served_types() if name != DYNAMIC_TYPE]
+    if jobs.names():
+        served.append("dynamic workflows")
     return (
         f"Worker {identity.name} on {drive.database_url}: "
         f"{'queues ' + ', '.join(named) if named else 'all queues'}, "
-        f"{concurrency} at once, serves {', '.join(identity.served_types())}."
+        f"{concurrency} at once, serves {', '.join(served)}."
     )
 
 

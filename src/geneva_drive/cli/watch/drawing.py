@@ -13,6 +13,7 @@ from rich.text import Text
 from geneva_drive.cli import iterating
 from geneva_drive.cli.headline import headline
 from geneva_drive.cli.output import make_table, plain, state_text
+from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observing import Sight, StepSight
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.durations import describe
@@ -21,16 +22,61 @@ from geneva_drive.states import StepState
 _HINT = "Ctrl-C leaves; the workflow goes on."
 _WIDEST_BAR = 72
 _FEWEST_STEPS = 3
+_SHOWN_OF_GRAPHS = (
+    StepState.IN_PROGRESS,
+    StepState.SUSPENDED,
+    StepState.WAITING,
+    StepState.FAILED,
+)
 
 
 def frame(console: Console, sight: Sight) -> RenderableType:
     """Draw a look; of many steps the latest that fit, as the bars beneath them matter more."""
+    if sight.levels:
+        return graph_frame(console, sight)
     above = Group(headline(sight.workflow), plain(sight.why), Text())
     below = Group(*_bars(console, sight), *([] if sight.is_last else [Text(), Text(_HINT, "dim")]))
     used = sum(len(console.render_lines(part, pad=False)) for part in (above, below))
     # The table's head takes two lines, that which counts the steps left out a third.
     room = max(_FEWEST_STEPS, console.height - used - 4)
     return Group(above, *_steps(sight, room), below)
+
+
+def graph_frame(console: Console, sight: Sight) -> RenderableType:
+    """Draw a bar for each level, and beneath them the nodes that run or have failed."""
+    hint = [] if sight.is_last else [Text(), Text(_HINT, "dim")]
+    above = Group(headline(sight.workflow), plain(sight.why), Text())
+    below = Group(*_bars(console, sight), *hint)
+    used = sum(len(console.render_lines(part, pad=False)) for part in (above, below))
+    shown = tuple(step for step in sight.steps if step.execution.state in _SHOWN_OF_GRAPHS)
+    room = max(_FEWEST_STEPS, console.height - used - 1)
+    nodes = shown[: max(0, min(len(shown), room - len(sight.levels) - 4))]
+    levels = _levels(console, sight.levels, room - (len(nodes) + 3 if nodes else 0))
+    table: list[RenderableType] = [Text(), _table(nodes, sight.at, "Node")] if nodes else []
+    return Group(above, *levels, *table, below)
+
+
+def _levels(console: Console, levels: tuple[Level, ...], room: int) -> Iterator[RenderableType]:
+    """Draw the levels that fit; where not all do, those around the first that is not done."""
+    begin = 0
+    if len(levels) > room:
+        room = max(1, room - 2)
+        current = next((place for place, each in enumerate(levels) if not each.is_done), 0)
+        begin = max(0, min(current - 1, len(levels) - room))
+    if begin:
+        yield Text(f"... {begin:,} earlier levels", "dim")
+    grid = Table.grid(padding=(0, 2))
+    width = max(10, min(40, console.width - 50))
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_column()
+    grid.add_column(no_wrap=True, justify="right")
+    for each in levels[begin : begin + room]:
+        bar = ProgressBar(total=each.total, completed=each.done, width=width)
+        grid.add_row(plain(each.label), bar, each.figures)
+    yield grid
+    left_out = len(levels) - begin - room
+    if left_out > 0:
+        yield Text(f"... {left_out:,} more levels", "dim")
 
 
 def _steps(sight: Sight, room: int) -> Iterator[RenderableType]:
@@ -40,9 +86,9 @@ def _steps(sight: Sight, room: int) -> Iterator[RenderableType]:
     yield _table(sight.steps[left_out:], sight.at)
 
 
-def _table(steps: tuple[StepSight, ...], now: datetime) -> Table:
+def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> Table:
     has_items = any(step.progress for step in steps)
-    table = make_table("Step", "Attempt", "Outcome", *(["Items"] if has_items else []), "Took")
+    table = make_table(noun, "Attempt", "Outcome", *(["Items"] if has_items else []), "Took")
     table.columns[1].justify = "right"
     table.columns[-2].justify = "right" if has_items else "left"
     table.columns[-1].no_wrap = True
@@ -50,13 +96,19 @@ def _table(steps: tuple[StepSight, ...], now: datetime) -> Table:
         execution = step.execution
         items = f"{step.progress.done:,}" if step.progress else ""
         table.add_row(
-            plain(execution.node_id),
+            plain(name_of(execution)),
             str(execution.attempt_number),
             state_text(execution.state, execution.outcome),
             *([items] if has_items else []),
             took(execution, now),
         )
     return table
+
+
+def name_of(execution: StepExecution) -> str:
+    """Name a node as people know it; of a partition, its number is part of the id."""
+    is_dynamic = not execution.node_id.startswith(execution.step_name)
+    return execution.step_name if is_dynamic else execution.node_id
 
 
 def took(execution: StepExecution, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Looking at one workflow again and again, at the cost of two queries for each look."""
+"""Looking at one workflow again and again, at the cost of a few queries for each look."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from geneva_drive.cli import iterating
+from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.explaining import explain
+from geneva_drive.drive.explaining import Around, explain
+from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, GraphRecord, WorkerRecord, WorkflowRecord
 
 _LAST_STATES = (WorkflowState.FINISHED, WorkflowState.CANCELED, WorkflowState.PAUSED)
 _WORKERS_HOLD = timedelta(seconds=1)
+_MOST_ACTIVE = 10  # of a dynamic workflow, in each state
+_MOST_FAILED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Sight:
     workflow: WorkflowHandle[Any]
     why: str
     steps: tuple[StepSight, ...]  # in the order in which they were scheduled
+    levels: tuple[Level, ...] = ()  # of a graph
 
     @property
     def is_last(self) -> bool:
@@ -77,14 +83,16 @@ class Observer:
     def __init__(self, drive: Drive, workflow_id: str) -> None:
         self._drive = drive
         self._id = drive.workflows(Workflow).find(workflow_id).id
+        self._counter = LevelCounter(drive)
         self._paces: dict[Any, IterationProgress] = {}
         self._workers: list[WorkerRecord] = []
         self._workers_until: datetime | None = None
 
     def look(self) -> Sight:
-        record, latest = self._read()
+        record, latest, graph = self._read()
         active = tuple(one for one in latest if one.state in ACTIVE_STEP_STATES)
-        workflow = self._drive.open_handle(record, active)
+        # Of a dynamic workflow, these are only the oldest.
+        workflow = self._drive.open_handle(record, None if graph else active)
         now = self._drive.clock.now()
         executions = [self._drive.open_execution(one) for one in latest]
         return Sight(
@@ -92,26 +100,42 @@ class Observer:
             workflow=workflow,
             why=self._why(record, active, now),
             steps=tuple(StepSight(one, self._progress(one)) for one in executions),
+            levels=self._levels(workflow, graph),
         )
 
-    def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord]]:
+    def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord], GraphRecord | None]:
         store = self._drive.store
         with store.reading() as connection:
             # The workflow first: seen as ended, it is seen with all its steps as they ended.
             record = store.workflows.get(connection, self._id)
+            if record is None:
+                raise WorkflowNotFound(self._id)
+            if record.type == DYNAMIC_TYPE:
+                latest = store.overviews.oldest_active(connection, record.id, _MOST_ACTIVE)
+                if record.state is WorkflowState.PAUSED:
+                    latest += store.executions.undone(connection, record.id)[:_MOST_FAILED]
+                return record, latest, store.graphs.get(connection, record.id)
             latest = store.executions.latest_of(connection, self._id)
-        if record is None:
-            raise WorkflowNotFound(self._id)
-        return record, sorted(latest, key=lambda one: (one.created_at, one.id))
+        return record, sorted(latest, key=lambda one: (one.created_at, one.id)), None
+
+    def _levels(
+        self, workflow: WorkflowHandle[Any], graph: GraphRecord | None
+    ) -> tuple[Level, ...]:
+        if graph is not None:
+            return self._counter.count(graph)
+        if not workflow.is_graph:
+            return ()
+        return levels_of(view_of_workflow(self._drive, self._id))
 
     def _why(
         self, record: WorkflowRecord, active: tuple[ExecutionRecord, ...], now: datetime
     ) -> str:
-        if any(one.is_parked for one in active):
-            return self._drive.explain(record, active)
         if self._workers_until is None or now >= self._workers_until:
             self._workers, self._workers_until = self._drive.workers, now + _WORKERS_HOLD
-        return explain(record, active, self._workers, now)
+        is_more = any(one.is_parked or one.child_id is not None for one in active)
+        if is_more or record.type == DYNAMIC_TYPE:
+            return explain(record, active, self._drive.look_around(record, active, self._workers))
+        return explain(record, active, Around(workers=self._workers, now=now))
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:
         """Give the progress at a rate that holds still between two writes of the elapsed time.

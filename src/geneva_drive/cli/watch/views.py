@@ -22,6 +22,9 @@ from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
 _BETWEEN_PROGRESS_BODIES = timedelta(seconds=1)
+# What is no change by itself; with very many nodes, some of them move at each look.
+_PASSING = frozenset({"why", "progress", "levels"})
+_PASSING_OF_DYNAMIC = _PASSING | {"next_step_name", "updated_at"}
 
 
 class LiveView:
@@ -72,6 +75,8 @@ class PlainView(_Lines):
         self._known: dict[str, object] = {}
         self._progress_due_at: datetime | None = None
         self._done: list[int] = []
+        self._levels: dict[int, int] = {}
+        self._levels_due_at: datetime | None = None
 
     def show(self, sight: Sight) -> None:
         requested = sight.workflow.requested
@@ -79,9 +84,11 @@ class PlainView(_Lines):
             self._print(sight, headline(sight.workflow))
         if self._is_first and not sight.is_last:
             self._print(sight, plain(sight.why))
-        for step in sight.steps:
+        # Of a dynamic workflow with very many nodes, the levels tell enough.
+        for step in sight.steps if sight.workflow.type is not None else ():
             self._show_step(sight, step)
         self._show_progress(sight)
+        self._show_levels(sight)
         if sight.is_last:
             self._show_end(sight)
         self._is_first, self._requested = False, requested
@@ -112,6 +119,19 @@ class PlainView(_Lines):
         for loop in running:
             self._print(sight, plain(f"{loop.step_name}: {iterating.words(loop.progress)}"))
 
+    def _show_levels(self, sight: Sight) -> None:
+        """Tell of levels that have come further, at their end or when it is time."""
+        if self._levels_due_at is None:
+            self._levels_due_at = sight.at + _BETWEEN_PROGRESS_LINES
+        is_due = sight.at >= self._levels_due_at or sight.is_last
+        for level in sight.levels:
+            told = self._levels.get(level.number, 0)
+            if level.done != told and (is_due or level.is_done):
+                self._levels[level.number] = level.done
+                self._print(sight, plain(f"{level.label} {level.figures}"))
+        if is_due:
+            self._levels_due_at = sight.at + _BETWEEN_PROGRESS_LINES
+
     def _show_end(self, sight: Sight) -> None:
         if not self._is_first:
             self._print(sight, headline(sight.workflow))
@@ -132,9 +152,12 @@ class JsonView(_Lines):
 
     def show(self, sight: Sight) -> None:
         body = _body(sight)
-        known = [body[name] for name in body if name not in ("why", "progress")]
-        known += [(step.execution.id, step.execution.state) for step in sight.steps]
-        done = [loop.progress.done for loop in sight.loops]
+        is_dynamic = sight.workflow.type is None
+        passing = _PASSING_OF_DYNAMIC if is_dynamic else _PASSING
+        known = [body[name] for name in body if name not in passing]
+        if not is_dynamic:
+            known += [(step.execution.id, step.execution.state) for step in sight.steps]
+        done = [loop.progress.done for loop in sight.loops] + [each.done for each in sight.levels]
         is_due = self._progress_due_at is None or sight.at >= self._progress_due_at
         if known == self._known and (done == self._done or not is_due):
             return
@@ -146,7 +169,13 @@ class JsonView(_Lines):
 def _body(sight: Sight) -> dict[str, Any]:
     # Steps of a chain run one after the other, so that there is one loop at most.
     progress = next((loop.progress for loop in sight.loops), None)
-    return {**execution_body(sight.workflow, sight.why), "progress": progress_body(progress)}
+    body = {**execution_body(sight.workflow, sight.why), "progress": progress_body(progress)}
+    if sight.levels:
+        body["levels"] = [
+            {"level": each.number, "names": each.names, "done": each.done, "total": each.total}
+            for each in sight.levels
+        ]
+    return body
 
 
 View = LiveView | PlainView | JsonView

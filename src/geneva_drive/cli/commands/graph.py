@@ -1,0 +1,105 @@
+"""`geneva graph`: the graph of a class, or of a workflow with where its nodes stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import click
+
+from geneva_drive.cli.bodies import node_body
+from geneva_drive.cli.faults import one_line
+from geneva_drive.cli.graph import dot, folding, mermaid, svg
+from geneva_drive.cli.graph.picture import picture_of
+from geneva_drive.cli.headline import headline
+from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.output import print_json
+from geneva_drive.cli.parameters import json_option
+from geneva_drive.definition import registry
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.graph_views import GraphView, view_of_class, view_of_workflow
+from geneva_drive.errors import UnknownWorkflowClass
+
+_WRITERS = {"mermaid": mermaid.write, "dot": dot.write, "svg": svg.write}
+_BY_ENDING = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+
+
+@click.command("graph")
+@click.argument("target", metavar="NAME|ID")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(_WRITERS)),
+    help="What to write. [default: by the ending of --output, else mermaid]",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to a file.",
+)
+@click.option("--all", "unfolded", is_flag=True, help="Draw every node, however many are alike.")
+@json_option
+@with_drive
+def command(
+    drive: Drive,
+    target: str,
+    form: str | None,
+    output: Path | None,
+    unfolded: bool,
+    as_json: bool,
+) -> None:
+    """Draw the graph of a class (needs --app), or of a workflow as it stands.
+
+    More than 8 nodes that are alike are drawn as one, with how many are in each state. A workflow
+    that follows its class needs --app as well.
+    """
+    title, view = _find(drive, target)
+    if as_json:
+        print_json(_body(view))
+        return
+    groups = folding.each_alone(view) if unfolded else folding.folded(view)
+    picture = picture_of(view, groups, title=title, now=drive.clock.now())
+    by_ending = _BY_ENDING.get(output.suffix.lower(), "mermaid") if output else "mermaid"
+    _write(_WRITERS[form or by_ending](picture), output)
+
+
+def _find(drive: Drive, target: str) -> tuple[str, GraphView]:
+    if not _is_id(target):
+        workflow_class = registry.get(target)
+        if workflow_class is None:
+            raise UnknownWorkflowClass(target)
+        return target, view_of_class(workflow_class)
+    workflow = drive.workflows(Workflow).find(target)
+    return headline(workflow).plain, view_of_workflow(drive, workflow.id)
+
+
+def _is_id(target: str) -> bool:
+    if target.isdecimal():
+        return True
+    try:
+        UUID(target)
+    except ValueError:
+        return False
+    return True
+
+
+def _body(view: GraphView) -> dict[str, Any]:
+    return {
+        "nodes": [node_body(node) for node in view.nodes.values()],
+        "edges": [
+            {"from": parent, "to": key} for key in view.nodes for parent in view.graph.parents[key]
+        ],
+    }
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.BadParameter(one_line(error), param_hint="--output") from error

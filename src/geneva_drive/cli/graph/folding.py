@@ -1,0 +1,93 @@
+"""Finding the nodes of a graph that are alike, such as those of a large fan-out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from geneva_drive.definition.graph import Graph
+from geneva_drive.drive.graph_views import GraphView
+
+FEWEST_FOLDED = 9
+
+_NUMBER_AT_END = re.compile(r"[-_ .#(\[]*\d+[)\]]?$")
+
+Groups = list[list[str]]
+
+
+def each_alone(view: GraphView) -> Groups:
+    return [[key] for level in view.graph.levels for key in level]
+
+
+def folded(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
+    """Group nodes of one level that are named alike or call the same job, between like neighbours.
+
+    Neighbours are alike if they are the same, or of one group themselves: so the stages that each
+    item of a fan-out goes through become one box each. Fewer than `fewest` stay by themselves.
+    """
+    groups = _alike(view, fewest)
+    group_of = {key: number for number, group in enumerate(groups) for key in group}
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(groups)):
+            parts = _parts(view.graph, groups[number], group_of, fewest)
+            if len(parts) == 1:
+                continue
+            changed = True
+            groups[number] = parts[0]
+            for part in parts[1:]:
+                for key in part:
+                    group_of[key] = len(groups)
+                groups.append(part)
+    places = {key: place for place, [key] in enumerate(each_alone(view))}
+    return sorted(groups, key=lambda group: places[group[0]])
+
+
+def _alike(view: GraphView, fewest: int) -> Groups:
+    groups: Groups = []
+    for level in view.graph.levels:
+        alike: defaultdict[object, list[str]] = defaultdict(list)
+        for key in level:
+            node = view.nodes[key]
+            called = node.job if node.job is not None else _NUMBER_AT_END.sub("", node.name)
+            alike[node.kind, called].append(key)
+        groups += _apart(alike.values(), fewest)
+    return groups
+
+
+def _parts(graph: Graph, group: list[str], group_of: Mapping[str, int], fewest: int) -> Groups:
+    if len(group) == 1:
+        return [group]
+    known: dict[tuple[str, ...], frozenset[int]] = {}
+
+    def around(neighbours: tuple[str, ...]) -> frozenset[int]:
+        found = known.get(neighbours)
+        if found is None:
+            found = known[neighbours] = frozenset(group_of[each] for each in neighbours)
+        return found
+
+    parts: defaultdict[object, list[str]] = defaultdict(list)
+    for key in group:
+        parts[around(graph.parents[key]), around(graph.dependants[key])].append(key)
+    return _apart(parts.values(), fewest)
+
+
+def _apart(groups: Iterable[list[str]], fewest: int) -> Groups:
+    apart: Groups = []
+    for group in groups:
+        if len(group) < fewest:
+            apart += [[key] for key in group]
+        else:
+            apart.append(group)
+    return apart
+
+
+def name_of(names: Sequence[str], job: str | None) -> str:
+    """Name what was folded: by how all their names begin, else by the job that they call."""
+    least, greatest = min(names), max(names)
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))
+    beginning = "".join(letter for letter, _ in alike).rstrip("0123456789")
+    return f"{beginning}*" if beginning else job or "*"

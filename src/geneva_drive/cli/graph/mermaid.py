@@ -1,0 +1,43 @@
+"""A picture as Mermaid, which GitHub, GitLab and many wikis draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from geneva_drive.cli.graph.colours import COLOURS
+from geneva_drive.cli.graph.picture import Box, Picture
+from geneva_drive.cli.graph.text import one_line
+from geneva_drive.definition.declared import NodeKind
+
+_SHAPES = {
+    NodeKind.DECISION: ('{"', '"}'),
+    NodeKind.CHILD: ('[["', '"]]'),
+    NodeKind.RESUMABLE: ('(["', '"])'),
+}
+_PLAIN = ('["', '"]')
+# What a label, a Markdown text or a directive would begin or end with.
+_CODES = {ord(c): f"#{ord(c)};" for c in '"#&<>`%;\\'}
+
+
+def write(picture: Picture) -> str:
+    return "\n".join(_lines(picture)) + "\n"
+
+
+def _lines(picture: Picture) -> Iterator[str]:
+    yield "graph TD"
+    for box in picture.boxes:
+        begin, end = _SHAPES.get(box.kind, _PLAIN)
+        yield f"    {box.key}{begin}{_label(box)}{end}{_class(box)}"
+    for parent, place in picture.arrows:
+        yield f"    {picture.boxes[parent].key} --> {picture.boxes[place].key}"
+    for state in sorted({box.state for box in picture.boxes if box.state}):
+        fill, stroke, text = COLOURS[state]
+        yield f"    classDef {state} fill:{fill},stroke:{stroke},color:{text}"
+
+
+def _label(box: Box) -> str:
+    return "<br/>".join(one_line(text).translate(_CODES) for text in (box.name, *box.notes))
+
+
+def _class(box: Box) -> str:
+    return f":::{box.state}" if box.state else ""

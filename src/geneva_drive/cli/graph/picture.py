@@ -1,0 +1,101 @@
+"""Boxes and arrows: what is drawn of a graph, whatever it is written in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
+from geneva_drive.cli.graph.folding import Groups, name_of
+from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.graph import Graph
+from geneva_drive.drive.graph_views import GraphView, NodeView
+from geneva_drive.durations import describe
+from geneva_drive.states import StepState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A node, or many that are alike."""
+
+    key: str  # free of anything that would have to be escaped
+    name: str
+    notes: tuple[str, ...]
+    kind: NodeKind
+    state: StepState | None
+    is_folded: bool = False
+    counts: dict[StepState, int] = field(default_factory=dict)  # of the nodes that were folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """Boxes by level, and which of them comes before which."""
+
+    title: str
+    boxes: tuple[Box, ...]
+    arrows: tuple[tuple[int, int], ...]  # places of boxes
+    levels: tuple[tuple[int, ...], ...]
+
+
+def picture_of(view: GraphView, groups: Groups, *, title: str, now: datetime) -> Picture:
+    place_of = {key: place for place, group in enumerate(groups) for key in group}
+    arrows = {
+        (place_of[parent], place): None
+        for place, group in enumerate(groups)
+        for parents in {view.graph.parents[key] for key in group}
+        for parent in parents
+    }
+    boxes = tuple(
+        _box(f"n{place}", [view.nodes[key] for key in group], now)
+        for place, group in enumerate(groups)
+    )
+    levels = Graph.of(_parents(len(boxes), arrows)).levels
+    return Picture(
+        title=title,
+        boxes=boxes,
+        arrows=tuple(arrows),
+        levels=tuple(tuple(int(key) for key in level) for level in levels),
+    )
+
+
+def _parents(count: int, arrows: dict[tuple[int, int], None]) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {str(place): [] for place in range(count)}
+    for parent, place in arrows:
+        parents[str(place)].append(str(parent))
+    return parents
+
+
+def _box(key: str, nodes: list[NodeView], now: datetime) -> Box:
+    first = nodes[0]
+    if len(nodes) == 1:
+        return Box(
+            key=key,
+            name=first.name,
+            notes=tuple(_notes(first, now)),
+            kind=first.kind,
+            state=first.state,
+        )
+    counts = Counter(node.state for node in nodes if node.state is not None)
+    told = ", ".join(f"{count:,} {word_for(state)}" for state, count in by_weight(counts))
+    return Box(
+        key=key,
+        name=f"{name_of([node.name for node in nodes], first.job)} x {len(nodes):,}",
+        notes=(told,) if told else (),
+        kind=first.kind,
+        state=that_matters_most(counts) if counts else None,
+        is_folded=True,
+        counts=dict(counts),
+    )
+
+
+def _notes(node: NodeView, now: datetime) -> list[str]:
+    notes = []
+    if node.kind is NodeKind.RESUMABLE:
+        notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
+    if node.attempt_number > 1:
+        notes.append(f"attempt {node.attempt_number}")
+    until = now if node.state is StepState.IN_PROGRESS else node.finished_at
+    if node.started_at is not None and until is not None:
+        notes.append(describe(until - node.started_at))
+    return [", ".join(notes)] if notes else []

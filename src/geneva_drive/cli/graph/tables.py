@@ -1,0 +1,63 @@
+"""The nodes of a graph as a table, level by level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from geneva_drive.cli.graph import folding
+from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
+from geneva_drive.cli.output import make_table, moment, plain, state_text
+from geneva_drive.drive.graph_views import GraphView, NodeView
+from geneva_drive.durations import describe
+from geneva_drive.states import StepState
+
+_MOST_ROWS = 30
+
+
+def nodes_by_level(view: GraphView, now: datetime) -> RenderableType:
+    """List the nodes; those that are alike in one line, once there are more than fit."""
+    groups = folding.each_alone(view)
+    if len(groups) > _MOST_ROWS:
+        groups = folding.folded(view)
+    level_of = {key: level for level, keys in enumerate(view.graph.levels, 1) for key in keys}
+    table = make_table("Level", "Node", "Outcome", "Attempt", "When (UTC)", "Took")
+    table.columns[0].justify = table.columns[3].justify = "right"
+    table.columns[-2].no_wrap = table.columns[-1].no_wrap = True
+    for group in groups[:_MOST_ROWS]:
+        nodes = [view.nodes[key] for key in group]
+        level = str(level_of[group[0]])
+        table.add_row(level, *(_alone(nodes[0], now) if len(nodes) == 1 else _folded(nodes)))
+    left_out = sum(len(group) for group in groups[_MOST_ROWS:])
+    if not left_out:
+        return table
+    return Group(table, Text(f"... {left_out:,} more nodes; --json lists all", "dim"))
+
+
+def _alone(node: NodeView, now: datetime) -> tuple[Text, Text, str, str, str]:
+    state = node.state or StepState.PENDING
+    until = now if state is StepState.IN_PROGRESS else node.finished_at
+    return (
+        plain(node.name),
+        state_text(state, node.outcome),
+        str(node.attempt_number or ""),
+        moment(node.started_at or node.scheduled_for),
+        describe(until - node.started_at) if node.started_at and until else "",
+    )
+
+
+def _folded(nodes: list[NodeView]) -> tuple[Text, Text, str, str, str]:
+    counts = Counter(node.state or StepState.PENDING for node in nodes)
+    told = ", ".join(f"{count:,} {word_for(state)}" for state, count in by_weight(counts))
+    name = folding.name_of([node.name for node in nodes], nodes[0].job)
+    started = min((node.started_at for node in nodes if node.started_at), default=None)
+    return (
+        plain(f"{name} x {len(nodes):,}"),
+        state_text(that_matters_most(counts), told),
+        "",
+        moment(started),
+        "",
+    )
