@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -47,18 +48,20 @@ def _workloads(
     show_default=True,
     help="Threads of the client that start workflows in W1.",
 )
+@click.option("--far", is_flag=True, help="In W7, peers do 10,000 nodes too.")
 @click.option("--plot", is_flag=True, help="Write the picture into docs/images too.")
 @click.option(
     "--show",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Run nothing; show (and with --plot draw) an earlier results file.",
 )
-def main(
+def main(  # noqa: PLR0913, PLR0917 - one for each option
     quick: bool,
     only: tuple[str, ...],
     systems: tuple[str, ...],
     rounds: int | None,
     enqueuers: int,
+    far: bool,
     plot: bool,
     show: Path | None,
 ) -> None:
@@ -68,6 +71,8 @@ def main(
         found, stem = results.read(show), show.with_suffix("")
     else:
         scale = QUICK if quick else FULL
+        if far:
+            scale = replace(scale, peer_fans=(*scale.peer_fans, 10_000))
         wish = Wish(scale=scale, workloads=only, systems=systems, enqueuers=enqueuers)
         found = run(wish, rounds or scale.rounds, console)
         path = found.write(RESULTS)

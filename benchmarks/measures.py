@@ -46,10 +46,15 @@ ALL = (
     Measure("W6.memory", "Growth over a long loop, from item 100,000 to its end", "MiB"),
     Measure("W6.resume_near", "Body to first record, resumed after record 10", "ms"),
     Measure("W6.resume_far", "... resumed after 9 of 10 records of the table", "ms"),
+    Measure("W7.thousand", "1 -> 1,000 -> 1 nodes", "s"),
+    Measure("W7.ten_thousand", "1 -> 10,000 -> 1 nodes", "s"),
+    Measure("W7.hundred_thousand", "1 -> 100,000 -> 1 nodes", "s"),
+    Measure("W7.create", "Building and starting the workflow of 100,000 nodes", "s"),
+    Measure("W7.memory", "Peak of the worker's resident memory, 100,000 nodes", "MiB"),
     Measure("F.one", "Rows inserted, one per commit", "rows/s", True),
     Measure("F.hundred", "Rows inserted, 100 per commit", "rows/s", True),
     Measure("F.thousand", "Rows inserted, 1,000 per commit", "rows/s", True),
 )
 
 BY_ID = {measure.id: measure for measure in ALL}
-WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "F")
+WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "F")

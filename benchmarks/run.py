@@ -57,7 +57,7 @@ def _possible(trials: Sequence[Trial], results: Results, console: Console) -> li
         for trial in trials
         if trial.service != "sqlite"
     }
-    peers = {system.name for system in systems.ALL if not system.is_ours}
+    peers = {system.name for system in systems.FANNING if not system.is_ours}
     for trial in trials:
         reason = reasons.get(trial.service)
         if reason is None and trial.system in peers and not systems.PEERS_PYTHON.exists():

@@ -28,6 +28,9 @@ class Scale:
     loop_rows: int
     resumptions: int
     long_loop: int
+    fans: tuple[int, ...]
+    peer_fans: tuple[int, ...]
+    small_fans: int  # how often the smallest fan is run
 
     def checkpoints_on(self, database: str) -> int:
         """On a file, a commit takes so little that ten times as many are needed to measure it."""
@@ -54,6 +57,9 @@ FULL = Scale(
     loop_rows=1_000_000,
     resumptions=20,
     long_loop=10_000_000,
+    fans=(1_000, 10_000, 100_000),
+    peer_fans=(1_000,),
+    small_fans=3,
 )
 
 QUICK = Scale(
@@ -76,4 +82,7 @@ QUICK = Scale(
     loop_rows=20_000,
     resumptions=5,
     long_loop=200_000,
+    fans=(1_000,),
+    peer_fans=(1_000,),
+    small_fans=1,
 )

@@ -38,6 +38,7 @@ def prepared(system: System) -> Iterator[tuple[str, dict[str, str]]]:
             system.url_variable: url,
             ADDRESS_VARIABLE: marks,
             "GENEVA_BENCH_QUEUE": f"geneva_bench_{secrets.token_hex(4)}",
+            "GENEVA_BENCH_RESULTS": places.address("redis"),
         }
         try:
             if system.has_tables:

@@ -53,6 +53,9 @@ ALL = (
     _ours("mariadb"),
     _ours("sqlite"),
 )
+# Another way to fan out, which differs in nothing else.
+DBOS_STEPS = System(name="dbos-steps", driver="dbos_steps", service="postgresql")
+FANNING = (*ALL, DBOS_STEPS)
 FLOORS = ("floor-postgresql", "floor-mariadb", "floor-sqlite")
 NOT_DURABLE = ("celery-redis", "celery-rabbitmq")
 

@@ -13,11 +13,11 @@ from rich.text import Text
 from benchmarks import measures, targets
 from benchmarks.measures import Measure
 from benchmarks.results import Medians, Results
-from benchmarks.systems import ALL, FLOORS, NOT_DURABLE
+from benchmarks.systems import FANNING, FLOORS, NOT_DURABLE
 
 ORDER = [
-    *(system.name for system in ALL if system.is_ours),
-    *(system.name for system in ALL if not system.is_ours),
+    *(system.name for system in FANNING if system.is_ours),
+    *(system.name for system in FANNING if not system.is_ours),
     "sqlalchemy",
     *FLOORS,
 ]
@@ -70,10 +70,14 @@ def _remark(measure: Measure, system: str, value: float, ours: float | None, is_
     remarks = []
     if is_peer and ours is not None and measure.is_better(value, ours):
         remarks.append(PEER_IS_BETTER)
-    if system in NOT_DURABLE and measure.workload in ("W1", "W2", "W3"):
+    if system in NOT_DURABLE and measure.workload in ("W1", "W2", "W3", "W7"):
         remarks.append("no step recorded in a database")
     if system == "procrastinate" and measure.workload in ("W1", "W2"):
         remarks.append("a job per step")
+    if system == "procrastinate" and measure.workload == "W7":
+        remarks.append("a join made by hand")
+    if system == "dbos-steps":
+        remarks.append("steps of one workflow, in one process")
     return ", ".join(remarks)
 
 

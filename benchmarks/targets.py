@@ -108,6 +108,13 @@ def _loops(database: str) -> list[Target]:
     ]
 
 
+def _growth_per_node(medians: Medians) -> float | None:
+    """How many times longer a node takes among 100,000 than among 1,000."""
+    small = medians.get(("W7.thousand", OURS))
+    large = medians.get(("W7.hundred_thousand", OURS))
+    return None if small is None or large is None else (large / 100_000) / (small / 1_000)
+
+
 ALL = (
     _at_least("W1", "ours / DBOS", 15, _ratio(("W1.one", OURS), ("W1.one", "dbos"))),
     _at_least("W1", "ours / fastest durable peer", 6, _against_fastest_durable_peer),
@@ -134,4 +141,8 @@ ALL = (
     _at_most("W5", "idle worker, % of a core", 1, _figure("W5.cpu")),
     *(target for database in DATABASES for target in _loops(database)),
     _at_most("W6", "growth over a long loop, MiB", 5, _figure("W6.memory", "geneva-sqlite")),
+    _at_most("W7", "1,000 nodes, s", 0.4, _figure("W7.thousand")),
+    _at_most("W7", "10,000 nodes, s", 4, _figure("W7.ten_thousand")),
+    _at_most("W7", "per node, 100,000 / 1,000 nodes", 1.3, _growth_per_node),
+    _at_most("W7", "creating 100,000 nodes, s", 10, _figure("W7.create")),
 )

@@ -13,6 +13,7 @@ from benchmarks.systems import System
 from benchmarks.workloads import (
     backlog,
     chain,
+    fan,
     floors,
     footprint,
     loop_floors,
@@ -56,6 +57,7 @@ def plan(wish: Wish) -> list[Trial]:
         *_one_process(wish),
         *_two_processes(wish),
         *_backlogs(wish),
+        *_fans(wish),
     ]
     if wish.wants("W5"):
         trials += _imports(wish)
@@ -137,6 +139,25 @@ def _backlogs(wish: Wish) -> list[Trial]:
 def _run_backlog(system: System, kind: str, size: int, scale: Scale) -> Figures:
     load = (scale.backlog_workflows, scale.backlog_loads)
     yield f"W4.{kind}", backlog.measure(system, kind, size, load)
+
+
+def _fans(wish: Wish) -> list[Trial]:
+    return [
+        Trial(
+            system.name,
+            system.service,
+            "fan-out and fan-in",
+            ("W7",),
+            partial(_run_fans, system, wish.scale),
+        )
+        for system in systems.FANNING
+    ]
+
+
+def _run_fans(system: System, scale: Scale) -> Figures:
+    sizes = scale.fans if system.is_ours else scale.peer_fans
+    with at_work(system) as session:
+        yield from fan.measure(session, sizes, scale.small_fans)
 
 
 def _floors(wish: Wish) -> list[Trial]:

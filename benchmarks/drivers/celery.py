@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-from celery import Celery, chain, signals
+from celery import Celery, chain, chord, signals
+from redis import Redis
 
 from benchmarks.drivers.driver import Finished, obey, play, say
 from benchmarks.drivers.marks import Marks, mark_begun, mark_ended
 from benchmarks.drivers.postgresql import URL_VARIABLE
 
-app = Celery("bench", broker=os.environ[URL_VARIABLE])
+QUEUE = os.environ["GENEVA_BENCH_QUEUE"]
+
+app = Celery("bench", broker=os.environ[URL_VARIABLE], backend=os.environ["GENEVA_BENCH_RESULTS"])
 app.conf.update(
     task_ignore_result=True,
-    task_default_queue=os.environ["GENEVA_BENCH_QUEUE"],
+    task_default_queue=QUEUE,
+    result_backend_transport_options={"global_keyprefix": QUEUE},
     worker_prefetch_multiplier=64,
     worker_redirect_stdouts=False,
 )
@@ -40,6 +45,16 @@ def only_step(marked: bool) -> None:
     last_step()
 
 
+@app.task(ignore_result=False)
+def run_node() -> None:
+    """A chord is counted by the results of its tasks."""
+
+
+@app.task
+def run_fan(nodes: int) -> None:
+    chord(run_node.si() for _ in range(nodes))(last_step.si())
+
+
 class CeleryDriver:
     """Sends chains; the last body of each says that it ran, as nothing else remembers it."""
 
@@ -54,6 +69,10 @@ class CeleryDriver:
             return
         between = [next_step.si() for _ in range(steps - 2)]
         chain(first_step.si(marked), *between, last_step.si()).apply_async()
+
+    def build_fan(self, nodes: int) -> Callable[[], object]:
+        self._sent_count += 1
+        return lambda: run_fan.delay(nodes)
 
     def is_busy(self) -> bool:
         self._marks.take_in()
@@ -85,14 +104,18 @@ def work() -> None:
 
 
 def clean_up() -> None:
-    queue = app.conf.task_default_queue
     with app.connection() as connection:
-        connection.default_channel.queue_delete(queue)
+        connection.default_channel.queue_delete(QUEUE)
         if connection.transport.driver_type == "redis":
             # What it notes about a queue outlives the queue.
-            client = connection.default_channel.client
-            for key in client.scan_iter(f"*{queue}*"):
-                client.delete(key)
+            forget(connection.default_channel.client)
+    forget(app.backend.client)
+
+
+def forget(client: Redis) -> None:
+    """Delete what was kept about this queue, and the results that chords were counted by."""
+    for key in client.scan_iter(f"*{QUEUE}*"):
+        client.delete(key)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
 
 from dbos import DBOS, DBOSClient, DBOSConfig
 
@@ -35,22 +36,42 @@ def run_steps(steps: int, marked: bool) -> None:
         next_step()
 
 
+@DBOS.workflow()
+def run_node() -> None: ...
+
+
+@DBOS.workflow()
+def run_fan(nodes: int) -> None:
+    first_step(False)
+    handles = [DBOS.enqueue_workflow(QUEUE, run_node) for _ in range(nodes)]
+    for handle in handles:
+        handle.get_result(polling_interval_sec=POLLING_INTERVAL)
+    next_step()
+
+
 class DBOSDriver:
     """Starts workflows through the client of another process than the worker's."""
+
+    fan: Callable[[int], object] = staticmethod(run_fan)
 
     def __init__(self, _: Marks) -> None:
         self._client = DBOSClient(system_database_url=os.environ[URL_VARIABLE])
         self._progress = Progress(
             unfinished="SELECT 1 FROM dbos.workflow_status WHERE status IN ('ENQUEUED', 'PENDING')",
             finished="SELECT count(*), max(updated_at) / 1000.0 FROM dbos.workflow_status "
-            "WHERE status = 'SUCCESS'",
+            "WHERE status = 'SUCCESS' AND parent_workflow_id IS NULL",
         )
 
     def start(self, steps: int, *, marked: bool) -> None:
+        self._enqueue(run_steps, steps, marked)
+
+    def build_fan(self, nodes: int) -> Callable[[], object]:
+        return lambda: self._enqueue(self.fan, nodes)
+
+    def _enqueue(self, workflow: Callable[..., object], *arguments: object) -> None:
         self._client.enqueue(
-            {"workflow_name": run_steps.__qualname__, "queue_name": QUEUE, "app_version": VERSION},
-            steps,
-            marked,
+            {"workflow_name": workflow.__qualname__, "queue_name": QUEUE, "app_version": VERSION},
+            *arguments,
         )
 
     def is_busy(self) -> bool:

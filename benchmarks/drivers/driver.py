@@ -32,6 +32,9 @@ class Driver(Protocol):
     def start(self, steps: int, *, marked: bool) -> None:
         """Start one workflow by the public API; it is durable when this returns."""
 
+    def build_fan(self, nodes: int) -> Callable[[], object]:
+        """Build a workflow of a node, so many after it, and one after all; give what starts it."""
+
     def is_busy(self) -> bool:
         """Say whether any workflow is unfinished, by a cheap question."""
 
@@ -65,6 +68,21 @@ class Client:
         self._started_count += 1
         begun_at = self._marks.wait_for_begun()
         return {"begun_at": begun_at, "finished_at": self._wait_until_idle()}
+
+    def fan(self, nodes: int) -> dict[str, float]:
+        """Run one workflow that fans out and in, and give when it was built, started and done."""
+        began_at = time.time()
+        start = self._driver.build_fan(nodes)
+        called_at = time.time()
+        start()
+        started_at = time.time()
+        self._started_count += 1
+        return {
+            "began_at": began_at,
+            "called_at": called_at,
+            "started_at": started_at,
+            "finished_at": self._wait_until_idle(),
+        }
 
     def latencies(self, samples: int) -> list[float]:
         """Start single steps on an idle worker; give the seconds from the call to the body."""
@@ -111,6 +129,8 @@ def _answer(client: Client, name: str, arguments: dict[str, Any]) -> Any:
             return client.load(**arguments)
         case "chain":
             return client.chain(**arguments)
+        case "fan":
+            return client.fan(**arguments)
         case "latencies":
             return client.latencies(**arguments)
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC
 
 from sqlalchemy import URL, DateTime, String, column, create_engine, func, make_url, select
@@ -10,10 +11,11 @@ from sqlalchemy import table as table_of
 
 import geneva_drive as gd
 from benchmarks.drivers.driver import Finished, obey, play
-from benchmarks.drivers.geneva_app import HundredSteps, OneStep, TenSteps
+from benchmarks.drivers.geneva_app import HundredSteps, OneStep, TenSteps, run_node
 from benchmarks.drivers.marks import Marks
 
 CLASSES: dict[int, type[gd.Workflow]] = {1: OneStep, 10: TenSteps, 100: HundredSteps}
+DYNAMIC = ""  # the type of a workflow that has no class
 CONTEXT_VARIABLE = "GENEVA_BENCH_CONTEXT"  # bytes of context that each workflow carries
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "sqlite": "sqlite"}
 
@@ -35,7 +37,7 @@ class GenevaDriver:
         self._context = {"payload": "x" * size} if size else None
         engine = create_engine(with_driver(url))
         self._connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        ours = workflows.c.type.in_([each.__name__ for each in CLASSES.values()])
+        ours = workflows.c.type.in_([*(each.__name__ for each in CLASSES.values()), DYNAMIC])
         self._unfinished = select(
             select(1).select_from(workflows).where(workflows.c.state == "ready", ours).exists()
         )
@@ -45,6 +47,13 @@ class GenevaDriver:
 
     def start(self, steps: int, *, marked: bool) -> None:  # noqa: ARG002 - the class says it
         CLASSES[steps].using(self._drive).create(context=self._context)
+
+    def build_fan(self, nodes: int) -> Callable[[], object]:
+        built = gd.DynamicWorkflow(drive=self._drive)
+        built.node("root", job=run_node)
+        built.fan_out(range(nodes), name="node_{}", job=run_node)
+        built.node("join", job=run_node)
+        return built.start
 
     def is_busy(self) -> bool:
         return bool(self._connection.scalar(self._unfinished))

@@ -14,6 +14,11 @@ logging.basicConfig(level=logging.WARNING)
 def do_nothing(workflow: gd.Workflow) -> None: ...
 
 
+@gd.job(name="bench.node")
+def run_node() -> None:
+    """What every node of a fan calls."""
+
+
 class TenSteps(gd.Workflow):
     """The workflow of the throughput workloads."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from benchmarks.drivers.driver import Finished, obey, play, say
 from benchmarks.drivers.marks import Marks
 from benchmarks.drivers.postgresql import Progress
-from benchmarks.drivers.procrastinate_app import app, step
+from benchmarks.drivers.procrastinate_app import app, make_joins, root, step
 
 CONCURRENCY = 30
 # A notification that arrives while the worker fetches is forgotten; the next poll finds its job.
@@ -26,6 +28,9 @@ class ProcrastinateDriver:
     def start(self, steps: int, *, marked: bool) -> None:
         step.defer(remaining=steps - 1, marked=marked)
 
+    def build_fan(self, nodes: int) -> Callable[[], object]:
+        return lambda: root.defer(nodes=nodes)
+
     def is_busy(self) -> bool:
         return self._progress.is_busy()
 
@@ -36,6 +41,7 @@ class ProcrastinateDriver:
 def prepare() -> None:
     with app.open():
         app.schema_manager.apply_schema()
+    make_joins()
 
 
 def work() -> None:

@@ -14,6 +14,7 @@ from benchmarks.session import Session
 _IMPORT = "import time; began = time.perf_counter(); import {}; print(time.perf_counter() - began)"
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_KIBI_PER_MEBI = 1_024
 
 
 def import_time(package: str, times: int) -> float:
@@ -35,6 +36,13 @@ def idle(session: Session, seconds: float) -> dict[str, float]:
     }
 
 
+def peak(session: Session) -> float:
+    """Give the most resident MiB that a worker has had so far."""
+    return (
+        sum(_peak_kibibytes(member) for member in _family(session.workers[0].id)) / _KIBI_PER_MEBI
+    )
+
+
 def _family(process_id: int) -> list[int]:
     """A process with its descendants: some workers are a parent and its pool."""
     tasks = Path(f"/proc/{process_id}/task").iterdir()
@@ -47,6 +55,11 @@ def _resident_bytes(process_id: int) -> int:
         int(Path(f"/proc/{member}/statm").read_text().split()[1]) * _PAGE
         for member in _family(process_id)
     )
+
+
+def _peak_kibibytes(process_id: int) -> int:
+    status = Path(f"/proc/{process_id}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
 
 
 def _processor_ticks(process_id: int) -> int:

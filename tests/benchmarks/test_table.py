@@ -33,6 +33,22 @@ def test_rows_say_how_ours_compares_and_where_a_peer_is_better() -> None:
     ]
 
 
+def test_rows_of_a_fan_say_how_a_peer_joins() -> None:
+    medians = {
+        ("W7.thousand", "geneva-postgresql"): 0.4,
+        ("W7.thousand", "procrastinate"): 2.0,
+        ("W7.thousand", "celery-redis"): 0.2,
+        ("W7.thousand", "dbos-steps"): 4.0,
+    }
+
+    assert list(table.rows(BY_ID["W7.thousand"], medians)) == [
+        ("geneva-postgresql", "0.400", "", ""),
+        ("procrastinate", "2.00", "5.00 times", "a join made by hand"),
+        ("celery-redis", "0.200", "0.50 times", "PEER IS BETTER, no step recorded in a database"),
+        ("dbos-steps", "4.00", "10.00 times", "steps of one workflow, in one process"),
+    ]
+
+
 def test_rows_compare_nothing_where_ours_was_not_measured() -> None:
     assert list(table.rows(BY_ID["W1.one"], {("W1.one", "dbos"): 400.0})) == [
         ("dbos", "400", "", "")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from benchmarks import targets
 from benchmarks.targets import Target
 
@@ -59,3 +61,36 @@ def test_memory_is_held_against_a_bound() -> None:
 
     assert bound.value({("W6.memory", "geneva-sqlite"): 0.25}) == 0.25
     assert (bound.needed, bound.is_met_by(5.0), bound.is_met_by(5.1)) == ("≤ 5", True, False)
+
+
+def test_a_node_among_a_hundred_thousand_is_held_against_one_among_a_thousand() -> None:
+    medians = {
+        ("W7.thousand", "geneva-postgresql"): 0.5,
+        ("W7.hundred_thousand", "geneva-postgresql"): 60.0,
+        ("W7.thousand", "geneva-sqlite"): 0.1,
+    }
+
+    assert target("per node, 100,000 / 1,000 nodes").value(medians) == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize(
+    "measured", ["W7.thousand", "W7.hundred_thousand"], ids=["only the small", "only the large"]
+)
+def test_growth_per_node_has_no_value_where_one_fan_was_not_measured(measured: str) -> None:
+    medians = {(measured, "geneva-postgresql"): 1.0}
+
+    assert target("per node, 100,000 / 1,000 nodes").value(medians) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("1,000 nodes, s", "≤ 0.4"),
+        ("10,000 nodes, s", "≤ 4"),
+        ("per node, 100,000 / 1,000 nodes", "≤ 1.3"),
+        ("creating 100,000 nodes, s", "≤ 10"),
+    ],
+    ids=["a thousand", "ten thousand", "growth", "creating"],
+)
+def test_fans_are_held_against_bounds(text: str, needed: str) -> None:
+    assert target(text).needed == needed
