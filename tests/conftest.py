@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import geneva_drive as gd
+from tests import engines
 from tests.servers import (
     KINDS,
     Missing,
@@ -74,6 +75,12 @@ def _find_servers(config: pytest.Config) -> Findings:
                 if os.environ.get("CI", "").lower() == "true":
                     raise pytest.UsageError(str(finding))
     return tuple(findings)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once() -> Iterator[None]:
+    with engines.compiling_once():
+        yield
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

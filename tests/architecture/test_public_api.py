@@ -9,9 +9,14 @@ import geneva_drive as gd
 import geneva_drive.testing
 
 
+def in_order(names: list[str]) -> list[str]:
+    """Constants first, as the linter wants them."""
+    return sorted(set(names), key=lambda name: (not name.isupper(), name))
+
+
 def test_the_public_names_are_sorted_and_named_once() -> None:
-    assert gd.__all__ == sorted(set(gd.__all__))
-    assert geneva_drive.testing.__all__ == sorted(set(geneva_drive.testing.__all__))
+    assert gd.__all__ == in_order(gd.__all__)
+    assert geneva_drive.testing.__all__ == in_order(geneva_drive.testing.__all__)
 
 
 @pytest.mark.parametrize("module", [gd, geneva_drive.testing], ids=["geneva_drive", "testing"])
