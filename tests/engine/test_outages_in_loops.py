@@ -9,6 +9,7 @@ from sqlalchemy import event
 
 import geneva_drive as gd
 from geneva_drive.testing import speedrun
+from tests.engines import OWN_DIALECTS
 
 
 @pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
@@ -34,7 +35,7 @@ def _go_away(drive: gd.Drive, refused: list[int]) -> None:
     driver: Any = drive.engine.dialect.dbapi
     answers = {"postgresql": ("connection refused",), "mysql": (2003, "Can't connect to server")}
 
-    @event.listens_for(drive.engine, "do_connect")
+    @event.listens_for(OWN_DIALECTS.get(drive.engine, drive.engine.dialect), "do_connect")
     def refuse(*_: Any) -> None:
         if len(refused) < 12:
             refused.append(1)
