@@ -202,8 +202,9 @@ class GraphHandle:
         announce(self._drive.environment, [applied])
         self._drive.wake_workers()
 
-    def reload(self) -> Self:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def reload(self) -> Self: ...
 
     @property
     def _definition(self) -> Definition | None:
