@@ -19,13 +19,12 @@ from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, freezing, graph_editing
 from geneva_drive.engine.ancestry import mismatching
-from geneva_drive.engine.change import AuditEntry, Change
+from geneva_drive.engine.change import AuditEntry
 from geneva_drive.engine.commands import Decision
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.shares import standing
 from geneva_drive.engine.standing import id_in_graph
-from geneva_drive.engine.subject import Subject
 from geneva_drive.errors import InvalidInput, NodeNotFound
 from geneva_drive.states import is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
@@ -136,10 +135,12 @@ class GraphHandle:
         What is done stays, under its ids; the document is checked as a whole before anything is
         written.
         """
-        return self._edit(
+        return self._carry_out(
             "import_dag",
-            lambda connection, subject: graph_editing.exchange(
-                connection, self._drive.store, subject, document
+            lambda connection: (
+                lambda subject: graph_editing.exchange(
+                    connection, self._drive.store, subject, document
+                )
             ),
             reason,
             actor,
@@ -148,24 +149,15 @@ class GraphHandle:
     def freeze_dag(self, reason: str | None = None, actor: str | None = None) -> Self:
         """Store the graph of the class for this workflow, which new code changes no more."""
         definition = commands.definition_for(self._record)
-        return self._edit(
+        return self._carry_out(
             "freeze_dag",
-            lambda connection, subject: graph_editing.freeze(
-                connection, self._drive.store, subject, definition
+            lambda connection: (
+                lambda subject: graph_editing.freeze(
+                    connection, self._drive.store, subject, definition
+                )
             ),
             reason,
             actor,
-        )
-
-    def _edit(
-        self,
-        name: str,
-        edit: Callable[[Connection, Subject], Change],
-        reason: str | None,
-        actor: str | None,
-    ) -> Self:
-        return self._carry_out(
-            name, lambda connection: lambda subject: edit(connection, subject), reason, actor
         )
 
     def _command(

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.stored_graph import StoredGraph
 from geneva_drive.definition.stored_node import StoredArgs, StoredNode
@@ -50,7 +49,7 @@ def node_rows(workflow_id: Key, graph: StoredGraph) -> Iterator[GraphNodeRecord]
             position=position,
             name=node.name,
             job=node.job,
-            args=None if node.job is None else _text_of(node),
+            args=None if node.job is None else node.args_text,
             depends_on=dump_ids(node.depends_on),
             dependants=dump_ids(dependants.get(node.id, ())),
             dependency_count=len(node.depends_on),
@@ -63,10 +62,6 @@ def dependants_of(nodes: Mapping[str, StoredNode]) -> Mapping[str, Sequence[str]
         for parent in node.depends_on:
             found[parent].append(node.id)
     return found
-
-
-def _text_of(node: StoredNode) -> str:
-    return node.args.text if isinstance(node.args, StoredArgs) else serialization.dump(node.args)
 
 
 def stored_graph(connection: Connection, store: Store, workflow_id: Key) -> StoredGraph | None:

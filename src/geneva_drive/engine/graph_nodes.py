@@ -120,9 +120,6 @@ class GraphNodes:
     def is_done(self, node_id: str) -> bool:
         return node_id in self._stands and self._stands[node_id].is_done
 
-    def is_reached(self, node_id: str) -> bool:
-        return node_id in self._stands
-
     def state_of(self, node_id: str) -> StepState | None:
         return self._stands[node_id].state if node_id in self._stands else None
 
@@ -189,9 +186,6 @@ class StoredNodes(GraphNodes):
 
     def is_done(self, node_id: str) -> bool:
         return bool(self._store.executions.done_among(self._connection, self._id, [node_id]))
-
-    def is_reached(self, node_id: str) -> bool:
-        return self.state_of(node_id) is not None
 
     def state_of(self, node_id: str) -> StepState | None:
         latest = self._store.executions.latest(self._connection, [(self._id, node_id)])
