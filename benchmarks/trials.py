@@ -121,24 +121,23 @@ def _run_two_processes(system: System, wish: Wish) -> Figures:
 
 
 def _backlogs(wish: Wish) -> list[Trial]:
-    sizes = {"empty": 0, "sleepers": wish.scale.sleepers, "unserved": wish.scale.unserved}
     return [
         Trial(
             system.name,
             system.service,
-            f"backlog: {kind}",
+            "backlogs",
             ("W4",),
-            partial(_run_backlog, system, kind, size, wish.scale),
+            partial(_run_backlogs, system, wish.scale),
         )
         for system in systems.ALL
         if system.is_ours
-        for kind, size in sizes.items()
     ]
 
 
-def _run_backlog(system: System, kind: str, size: int, scale: Scale) -> Figures:
+def _run_backlogs(system: System, scale: Scale) -> Figures:
+    sizes = {"empty": 0, "sleepers": scale.sleepers, "unserved": scale.unserved}
     load = (scale.backlog_workflows, scale.backlog_loads)
-    yield f"W4.{kind}", backlog.measure(system, kind, size, load)
+    yield from backlog.measure(system, sizes, load)
 
 
 def _fans(wish: Wish) -> list[Trial]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from statistics import median
 
@@ -10,7 +12,7 @@ from sqlalchemy import Connection, Engine, TextClause, create_engine, inspect, t
 import geneva_drive as gd
 from benchmarks.drivers.geneva import with_driver
 from benchmarks.drivers.geneva_app import Sleeping
-from benchmarks.session import prepared, working
+from benchmarks.session import Session, prepared, working
 from benchmarks.systems import System
 from benchmarks.workloads import throughput
 
@@ -18,6 +20,8 @@ WORKFLOWS = "geneva_drive_workflows"
 EXECUTIONS = "geneva_drive_step_executions"
 CHUNK = 50_000
 LATER = timedelta(days=30)
+
+Figures = Iterator[tuple[str, float]]
 
 
 class ServedByNobody(gd.Workflow):
@@ -43,14 +47,31 @@ def stand_unserved(url: str, count: int) -> None:
     drive.close()
 
 
-def measure(system: System, backlog: str, size: int, load: tuple[int, int]) -> float:
-    """Give steps per second beside a backlog of a kind and size; `load`: workflows, how often."""
+def measure(system: System, sizes: Mapping[str, int], load: tuple[int, int]) -> Figures:
+    """Give steps per second beside backlogs of kinds and sizes; `load`: workflows, how often.
+
+    The loads take turns: a machine that is slow for some seconds is so for all of them.
+    """
     workflows, loads = load
+    rates: dict[str, list[float]] = {kind: [] for kind in sizes}
+    with ExitStack() as stack:
+        sessions = {
+            kind: stack.enter_context(_beside(system, kind, size)) for kind, size in sizes.items()
+        }
+        for _ in range(loads):
+            for kind, session in sessions.items():
+                rates[kind].append(throughput.measure(session, workflows, 1)["steps"])
+    for kind, found in rates.items():
+        yield f"W4.{kind}", median(found)
+
+
+@contextmanager
+def _beside(system: System, kind: str, size: int) -> Iterator[Session]:
     with prepared(system) as (url, environment):
         if size:
-            {"sleepers": stand_sleepers, "unserved": stand_unserved}[backlog](url, size)
+            {"sleepers": stand_sleepers, "unserved": stand_unserved}[kind](url, size)
         with working(system, url, environment, processes=1) as session:
-            return median(throughput.measure(session, workflows, 1)["steps"] for _ in range(loads))
+            yield session
 
 
 def clone(url: str, template_id: object, count: int) -> None:
@@ -69,9 +90,10 @@ def clone(url: str, template_id: object, count: int) -> None:
 
 
 def _columns(engine: Engine, table: str) -> list[str]:
-    """The columns to copy: not the keys, and not what the database computes."""
+    """The columns to copy, quoted: not the keys, and not what the database computes."""
+    quote = engine.dialect.identifier_preparer.quote
     return [
-        column["name"]
+        quote(column["name"])
         for column in inspect(engine).get_columns(table)
         if column["name"] not in ("id", "workflow_id") and "computed" not in column
     ]

@@ -42,11 +42,14 @@ WHERE id IN ({places}) AND +state = 'in_progress'
 # The state to be found is given with each row. Written as 'ready' it would be a reason, once the
 # table is analyzed, to read all of it before a large group: for a Bloom filter of what is ready.
 _MOVED = """
-UPDATE {workflows} SET state = v.column1, finished_at = v.column2, next_step_name = v.column3,
-    previous_step_name = v.column4, started_at = COALESCE(started_at, v.column5),
-    updated_at = v.column6
+UPDATE {workflows} SET next_step_name = v.column1, previous_step_name = v.column2,
+    started_at = COALESCE(started_at, v.column3), updated_at = v.column4
 FROM (VALUES {rows}) AS v
-WHERE id = v.column7 AND +{workflows}.state = v.column8
+WHERE id = v.column5 AND +{workflows}.state = v.column6
+"""
+# Apart from what all of them get: to set a state, be it to what it was, is to write its indexes.
+_FINISHED = """
+UPDATE {workflows} SET state = 'finished', finished_at = ? WHERE id IN ({places})
 """
 _LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
 _ADDED = """
@@ -97,6 +100,9 @@ class _Writer:
         ids = [self._key(one.execution.id) for one in completions]
         self._execute(_DONE, [self._now, *ids], places=_places(ids))
         self._execute_rows(_MOVED, [self._moved(one) for one in completions])
+        over = [self._key(one.workflow.id) for one in completions if one.following is None]
+        if over:
+            self._execute(_FINISHED, [self._now, *over], places=_places(over))
 
     def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
         """Insert what follows; give for each completion what its successor became."""
@@ -134,11 +140,8 @@ class _Writer:
         return list(range(last + 1, last + 1 + count))
 
     def _moved(self, one: Completion) -> tuple[Any, ...]:
-        following = one.following
         return (
-            "finished" if following is None else "ready",
-            self._now if following is None else None,
-            None if following is None else following["step_name"],
+            None if one.following is None else one.following["step_name"],
             one.execution.step_name,
             moment_text(one.execution.started_at),
             self._now,
