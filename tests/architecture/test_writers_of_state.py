@@ -52,8 +52,9 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
         ("engine/commit.py:_insert_executions", "executions.insert"),
         ("engine/commit.py:_move_executions", "executions.move"),
         ("engine/commit.py:_move_workflows", "workflows.move"),
-        # The hot path of the same door: the same decisions, for plain completions only.
+        # The hot paths of the same door: the same decisions, for plain completions only.
         ("engine/completing.py:complete", "dialect.complete"),
+        ("engine/completing_nodes.py:_complete_executions", "executions.complete"),
         ("engine/creating.py:_insert", "executions.insert"),
         ("engine/creating.py:_insert", "workflows.insert"),
         # The hot path of starting: the same rows, unless an index refuses them.

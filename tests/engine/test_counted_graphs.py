@@ -70,6 +70,8 @@ class Hands:
         node_id = claimed.execution.node_id
         assert set(self._nodes[node_id]["depends_on"]) <= set(self.done), "it starts too early"
         assert node_id not in self.done, "it runs twice"
+        if self._chance.random() < 1 / 2:  # as a worker has it, so that its end may be plain
+            [claimed] = performing.with_stored_nodes(self._environment, [claimed])
         self._held.append(claimed)
 
     def _end(self, ended: list[Claimed]) -> None:

@@ -16,9 +16,27 @@ from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
+from geneva_drive.worker.performer import Performer, Stopping
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import CommitFault, deadlock, outage
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
+
+
+@contextmanager
+def _held_up(
+    drive: gd.Drive, commits: list[str]
+) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Let every commit say that it is reached, and wait to be released."""
+    reached, release = threading.Event(), threading.Event()
+
+    def hold(_: Connection) -> None:
+        commits.append("commit")
+        reached.set()
+        wait(release)
+
+    event.listen(drive.engine, "commit", hold)
+    yield reached, release
+    event.remove(drive.engine, "commit", hold)
 
 
 class _Group:
@@ -35,6 +53,7 @@ class _Group:
             drive.environment,
             self._identity,
             land=self._flights.replace,
+            on_begun=lambda _: None,
             on_committed=lambda _: None,
             hand_over=self.handed_over.append,
         )
@@ -46,7 +65,7 @@ class _Group:
     def commit(self, claimed: list[Claimed]) -> None:
         """Submit all; the first is held up until the others wait behind it."""
         first, *others = self._flights.add(claimed)
-        with self._held_up() as (reached, release):
+        with _held_up(self._drive, self.commits) as (reached, release):
             leading = threading.Thread(target=self._submit, args=(first,))
             leading.start()
             wait(reached)
@@ -58,19 +77,6 @@ class _Group:
 
     def in_hand(self) -> list[Claimed]:
         return [flight.claimed for flight in self._flights.all()]
-
-    @contextmanager
-    def _held_up(self) -> Iterator[tuple[threading.Event, threading.Event]]:
-        reached, release = threading.Event(), threading.Event()
-
-        def hold(_: Connection) -> None:
-            self.commits.append("commit")
-            reached.set()
-            wait(release)
-
-        event.listen(self._drive.engine, "commit", hold)
-        yield reached, release
-        event.remove(self._drive.engine, "commit", hold)
 
     def _submit(self, flight: Flight) -> None:
         self.kept.append(
@@ -247,3 +253,34 @@ def test_a_fault_of_the_worker_itself_costs_neither_slot_nor_execution(
         "Its worker could not run it: ValueError: no instance today (for the 2. time)"
     )
     assert task.reload().state == "finished"
+
+
+def test_while_an_outcome_is_written_that_nothing_follows_its_room_is_free(
+    geneva: gd.Drive,
+) -> None:
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    tasks = [Task.create() for _ in range(2)]
+    identity = Identity()
+    performer = Performer(
+        geneva.environment,
+        identity,
+        concurrency=1,
+        stopping=Stopping(),
+        on_free=lambda: None,
+        may_begin=lambda: True,
+    )
+    performer.take_up(claim_due(geneva.environment, identity, limit=2))
+    before = performer.free
+    with _held_up(geneva, []) as (reached, release):
+        performer.start()
+        wait(reached)
+        meanwhile = performer.free
+        release.set()
+        assert performer.drain(TIME_LIMIT)
+    performer.stop()
+
+    assert (before, meanwhile) == (-1, 0)
+    assert [rows_of(task) for task in tasks] == [[("work", "completed", "success")]] * 2

@@ -109,3 +109,13 @@ def test_a_pace_of_a_while_ago_says_nothing_of_what_is_due_now() -> None:
     a_while_ago = pace.ahead()
 
     assert (just_now, a_while_ago) == (25, 0)
+
+
+def test_steps_that_nothing_follows_leave_their_room_while_they_are_written() -> None:
+    pace = Pace(_Seconds())
+
+    pace.ended(10, followed=4)
+    mostly_last = pace.leaves
+    pace.ended(10, followed=9)
+
+    assert (mostly_last, pace.leaves) == (True, False)

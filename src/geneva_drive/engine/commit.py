@@ -114,21 +114,16 @@ class _Turn:
             self._connection,
             {key for key, places in groups.items() if self._is_share(places[0])},
         )
-        changes = [self._decide(places, shares) for places in groups.values()]
-        chainable = Counter(
-            self._endings[place].workflow_id
+        decided = [
+            (self._decide(places, shares), [self._endings[place] for place in places])
             for places in groups.values()
-            for place in places
-            if self._endings[place].may_chain
-        )
-        is_any_new = any(change.schedule for change in changes)
-        gate = _gate(self._connection, self._store, chaining if is_any_new else None, chainable)
-        applied = write(
-            self._connection, self._store, changes, self._now, gate=gate, read_back=read_back
+        ]
+        shared = write_ended(
+            self._connection, self._store, decided, self._now, chaining, read_back=read_back
         )
         results: list[Applied | None] = [None] * len(self._endings)
-        for places, one in zip(groups.values(), applied, strict=True):
-            for place, part in zip(places, one.shared_out(len(places)), strict=True):
+        for places, parts in zip(groups.values(), shared, strict=True):
+            for place, part in zip(places, parts, strict=True):
                 results[place] = part
         return results
 
@@ -194,6 +189,24 @@ class _Turn:
             position=ending.position,
             stored=ending.stored,
         )
+
+
+def write_ended(
+    connection: Connection,
+    store: Store,
+    decided: Sequence[tuple[Change, Sequence[Ending]]],
+    now: datetime,
+    chaining: Chaining | None,
+    *,
+    read_back: bool = False,
+) -> list[list[Applied]]:
+    """Write what follows from endings, which are decided by workflow; give each its share."""
+    changes = [change for change, _ in decided]
+    chainable = Counter(one.workflow_id for _, ended in decided for one in ended if one.may_chain)
+    is_any_new = any(change.schedule for change in changes)
+    gate = _gate(connection, store, chaining if is_any_new else None, chainable)
+    applied = write(connection, store, changes, now, gate=gate, read_back=read_back)
+    return [one.shared_out(len(ended)) for one, (_, ended) in zip(applied, decided, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

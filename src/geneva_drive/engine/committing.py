@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import announcing, commit, completing, family
+from geneva_drive.engine import announcing, commit, completing, completing_nodes, family
 from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
@@ -26,10 +26,11 @@ def commit_endings(
     """Commit endings and tell of them; None where the claim was lost.
 
     Plain completions go first and fast; whatever is more than that goes the general way, under the
-    workflows' locks. They are two transactions, as each takes its locks in order only in itself.
-    A database that cannot be used at all is the caller's to wait for: that is raised.
+    workflows' locks. They are transactions of their own, as each takes its locks in order only in
+    itself. A database that cannot be used at all is the caller's to wait for: that is raised.
     """
     fast = _complete(environment, endings, chaining)
+    fast |= _complete_nodes(environment, endings, chaining)
     rest = [ending for ending in endings if ending.execution_id not in fast]
     general = iter(_commit(environment, rest, chaining) if rest else [])
     return [fast.get(ending.execution_id) or next(general) for ending in endings]
@@ -94,6 +95,27 @@ def _complete(
             raise
         # Refused for what one of them holds: the general way finds out which.
         logger.warning("%s completions go the general way: %s", len(plain), error)
+        return {}
+    announce(environment, list(applied.values()))
+    return applied
+
+
+def _complete_nodes(
+    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+) -> dict[Key, Applied]:
+    plain = [ending for ending in endings if completing_nodes.is_plain(ending)]
+    # Subscribers are told of each execution: the general path has them at hand.
+    if not plain or environment.events.wanted:
+        return {}
+    store, clock = environment.store, environment.clock
+    try:
+        applied = store.write_group(
+            lambda connection: completing_nodes.complete(connection, store, plain, clock, chaining)
+        )
+    except Exception as error:
+        if _may_pass(environment, error):
+            raise
+        logger.info("%s completed nodes go the general way: %s", len(plain), error)
         return {}
     announce(environment, list(applied.values()))
     return applied

@@ -176,10 +176,10 @@ def count_down(
     if unknown:
         found = store.graphs.nodes(connection, unknown)
         done |= {node_id: node for (_, node_id), node in found.items()}
-    met = Counter(dependant for node in done.values() for dependant in load_ids(node.dependants))
-    parents = {
-        dependant: node.node_id for node in done.values() for dependant in load_ids(node.dependants)
-    }
+    # Those of a fan all say the same.
+    below = {text: load_ids(text) for text in {node.dependants for node in done.values()}}
+    met = Counter(each for node in done.values() for each in below[node.dependants])
+    parents = {each: node.node_id for node in done.values() for each in below[node.dependants]}
     store.graphs.pass_nodes(connection, {workflow.id: len(hashes)})
     if not met:
         return Growth(is_over=store.graphs.remaining(connection, workflow.id) == 0)

@@ -197,7 +197,11 @@ class Executions:
         for portion in portions(node_ids):
             query = (
                 select(c.node_id, c.ancestry_hash)
-                .where(c.workflow_id == workflow_id, c.node_id.in_(portion), c.state.in_(done))
+                .where(
+                    c.workflow_id == workflow_id,
+                    self._dialect.among(c.node_id, portion),
+                    c.state.in_(done),
+                )
                 .order_by(c.attempt_number)
             )
             found.update({row[0]: row[1] for row in connection.execute(query)})
@@ -260,6 +264,29 @@ class Executions:
             update(self._table)
             .where(self._among(record.id for record in moving), c.state.in_(states), fence)
             .values(**values)
+        )
+        return connection.execute(statement).rowcount
+
+    def complete(
+        self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime
+    ) -> int:
+        """Record plain successes of what is held under one claim, and count them."""
+        c = self._table.c
+        statement = (
+            update(self._table)
+            .where(
+                self._among(ids),
+                c.state == StepState.IN_PROGRESS,
+                c.claim_token == claim_token,
+                c.stop.is_(None),
+            )
+            .values(
+                state=StepState.COMPLETED,
+                outcome=Outcome.SUCCESS,
+                claim_token=None,
+                limit_key=None,
+                finished_at=now,
+            )
         )
         return connection.execute(statement).rowcount
 

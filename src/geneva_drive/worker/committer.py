@@ -58,12 +58,14 @@ class Committer:
         *,
         land: Land,
         hand_over: Callable[[Flight], None],
+        on_begun: Callable[[int], None],
         on_committed: Callable[[float], None],
     ) -> None:
         self._environment = environment
         self._identity = identity
         self._land = land
         self._hand_over = hand_over
+        self._on_begun = on_begun  # is told how many outcomes each group carries
         self._on_committed = on_committed  # is told the seconds that each group took
         self._lock = threading.Lock()
         self._waiting: list[Pending] = []
@@ -106,6 +108,7 @@ class Committer:
         # Until what follows is landed: the heartbeat would take it for forgotten.
         with self._identity.tokens.expecting() as token:
             began_at = time.monotonic()
+            self._on_begun(len(group))
             followings = self._commit(group, token)
             self._on_committed(time.monotonic() - began_at)
             landed = [(p.flight, one) for p, one in zip(group, followings, strict=True)]

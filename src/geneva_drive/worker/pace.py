@@ -31,15 +31,23 @@ class Pace:
         self._since = clock()
         self._rate = 0.0
         self._commit = 0.0  # seconds
+        self._staying = 0.0  # the share of what ended that had something to go on with
 
     def committed(self, seconds: float) -> None:
         """Note how long it took to commit a group."""
         with self._lock:
             self._commit = min(_LONGEST_COMMIT, (self._commit + seconds) / 2)
 
-    def ended(self, count: int) -> None:
+    @property
+    def leaves(self) -> bool:
+        """Say whether most of what ended lately had nothing that its thread could go on with."""
+        return self._staying < 0.5  # noqa: PLR2004 - most
+
+    def ended(self, count: int, followed: int = 0) -> None:
+        """Note that steps have ended, of which some are followed by others at once."""
         with self._lock:
             self._count += count
+            self._staying = followed / count
             now = self._clock()
             elapsed = now - self._since
             if elapsed >= _MEASURED_OVER:

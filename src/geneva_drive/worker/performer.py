@@ -67,12 +67,14 @@ class Performer:
         self._breaks = Breaks(should_stop=stopping.begun.is_set)
         self.flights = Flights()
         self._pace = Pace()
+        self._leaving = 0  # flights whose outcomes are being written, and that nothing follows
         self._pool = Pool(concurrency, self._perform)
         self._committer = Committer(
             environment,
             identity,
             land=self._land,
             hand_over=self._hand_over,
+            on_begun=self._leave,
             on_committed=self._pace.committed,
         )
         self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # limits with room again
@@ -83,7 +85,7 @@ class Performer:
         """How many executions to claim: for the free threads, and some to hold ready."""
         if not self._may_begin():
             return 0
-        return self._concurrency + self._pace.ahead() - len(self.flights)
+        return self._concurrency + self._pace.ahead() + self._leaving - len(self.flights)
 
     def start(self) -> None:
         self._pool.start()
@@ -215,11 +217,18 @@ class Performer:
         if following is not None:
             self._hand_over(following)
 
+    def _leave(self, count: int) -> None:
+        """Let others be claimed while a group is written: claim and commit need not take turns."""
+        self._leaving = count if self._pace.leaves else 0
+        if self._leaving > self._concurrency:
+            self._on_free()
+
     def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
         # Before they are out of the flights: an idle worker stops once it holds nothing.
         self._note_freed(flight for flight, _ in landed)
+        self._leaving = 0
         following = self.flights.replace(landed)
-        self._pace.ended(len(landed))
+        self._pace.ended(len(landed), len(following))
         if len(following) < len(landed):
             self._on_free()
         return following

@@ -1,0 +1,104 @@
+"""Plain completions of stored nodes: a workflow's together, not one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.clock import Clock
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.engine.change import Change
+from geneva_drive.engine.commit import ChangedUnderLock, write_ended
+from geneva_drive.engine.endings import Applied, Chaining, Ending
+from geneva_drive.engine.growing import DoneNode, count_down
+from geneva_drive.engine.outcome import Returned
+from geneva_drive.engine.tallying import Tally, conclude
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.store import Store
+
+
+def is_plain(ending: Ending) -> bool:
+    """Say whether all that is to be known of an ending is that its node is done."""
+    return (
+        ending.stored is not None
+        and ending.seen is not None
+        and ending.seen[0].type == DYNAMIC_TYPE
+        and isinstance(ending.outcome, Returned)
+        and ending.outcome.result is None
+    )
+
+
+def complete(
+    connection: Connection,
+    store: Store,
+    endings: Sequence[Ending],
+    clock: Clock,
+    chaining: Chaining | None,
+) -> dict[Key, Applied]:
+    """Write plain endings; give what was written by execution id.
+
+    What is missing from the answer belongs to a workflow that is asked to stop, or has not begun.
+    If one of the claims was lost, nothing may be written: ChangedUnderLock says so. The general
+    path looks at each.
+    """
+    workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
+    # Under the locks: whoever held them before has ended something earlier than this.
+    now = clock.now()
+    by_workflow: dict[Key, list[Ending]] = defaultdict(list)
+    for one in endings:
+        if one.workflow_id in workflows and _goes_on(workflows[one.workflow_id]):
+            by_workflow[one.workflow_id].append(one)
+    if not by_workflow:
+        return {}
+    _complete_executions(connection, store, by_workflow.values(), now)
+    decided = [
+        (_decide(connection, store, workflows[key], ended, now), ended)
+        for key, ended in by_workflow.items()
+    ]
+    shared = write_ended(connection, store, decided, now, chaining)
+    return {
+        one.execution_id: part
+        for (_, ended), parts in zip(decided, shared, strict=True)
+        for one, part in zip(ended, parts, strict=True)
+    }
+
+
+def _goes_on(workflow: WorkflowRecord) -> bool:
+    is_free = workflow.state is WorkflowState.READY and workflow.requested is None
+    return is_free and workflow.started_at is not None
+
+
+def _complete_executions(
+    connection: Connection, store: Store, groups: Iterable[Sequence[Ending]], now: datetime
+) -> None:
+    by_token: dict[str, list[Key]] = defaultdict(list)
+    for ended in groups:
+        for one in ended:
+            by_token[one.claim_token].append(one.execution_id)
+    for token, ids in by_token.items():
+        found = store.executions.complete(connection, ids, token, now)
+        if found != len(ids):
+            raise ChangedUnderLock("executions", len(ids), found)
+
+
+def _decide(
+    connection: Connection,
+    store: Store,
+    workflow: WorkflowRecord,
+    ended: Sequence[Ending],
+    now: datetime,
+) -> Change:
+    executions = [one.seen[1] for one in ended if one.seen is not None]
+    done = {
+        execution.node_id: DoneNode(execution.ancestry_hash, one.stored)
+        for one, execution in zip(ended, executions, strict=True)
+    }
+    growth = count_down(connection, store, workflow, done, now)
+    beside: Sequence[ExecutionRecord] = ()
+    if growth.is_over:
+        beside = store.executions.lock_active(connection, workflow.id)
+    return conclude(Tally(workflow, last_step_name=executions[-1].step_name), growth, beside)
