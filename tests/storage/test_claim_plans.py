@@ -168,6 +168,16 @@ def test_a_completion_finds_its_rows_by_their_keys(
     assert not [each for each in plans if PASSES_OVER_MANY.search(each)]
 
 
+@pytest.mark.usefixtures("crowd")
+def test_what_was_claimed_under_a_token_is_found_by_who_holds_it(geneva: gd.Drive) -> None:
+    store = geneva.store
+    with noted(geneva.engine) as statements, store.reading() as connection:
+        store.executions.with_token(connection, "w", "t")
+
+    assert not PASSES_OVER_MANY.search(plan(geneva, *statements[-1]))
+    assert "step_executions_held" in plan(geneva, *statements[-1])
+
+
 @pytest.mark.usefixtures("crowd", "task")
 def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
     geneva: gd.Drive, database: str

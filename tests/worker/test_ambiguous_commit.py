@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, Table
 
 import geneva_drive as gd
+from geneva_drive.testing import perform_step_inline
 from tests.worker.conftest import MakeDrive, effects_of
 from tests.worker.faults import (
     CommitFault,
@@ -80,6 +81,34 @@ def test_a_commit_whose_answer_is_lost_is_recorded_once_and_its_chain_adopted(
     assert fault.is_over
     assert bodies == ["work", "rest"]
     assert rows_of(task) == BOTH_DONE
+
+
+@pytest.mark.parametrize("strike", [lose_answer, lose_commit])
+def test_nodes_of_a_graph_whose_commit_is_not_answered_run_once(
+    geneva: gd.Drive, make_drive: MakeDrive, strike: Strike
+) -> None:
+    drive = make_drive(heartbeat_interval="5m", lease="10m")
+    bodies: list[str] = []
+
+    @gd.job(name="ambiguous.note")
+    def note(*, node: Any) -> None:
+        bodies.append(node.name)
+
+    w = gd.DynamicWorkflow(drive=drive)
+    w.node("start", job=note)
+    middle = w.fan_out(range(4), name="item_{}", job=note)
+    for number, one in enumerate(middle):
+        w.node(f"after_{number}", job=note, depends_on=[one])
+    workflow = w.start()
+    names = sorted(node["name"] for node in workflow.dag["nodes"].values())
+    perform_step_inline(workflow)
+    fault = CommitFault(drive.engine, writes="completed", strike=strike)
+
+    _run_to_the_end(drive, workflow)
+
+    assert fault.is_over
+    assert sorted(bodies) == names
+    assert {row[1:] for row in rows_of(workflow)} == {("completed", "success")}
 
 
 def test_a_commit_that_is_lost_is_made_again(geneva: gd.Drive, make_drive: MakeDrive) -> None:

@@ -256,8 +256,8 @@ def write(
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
     traces.leave(connection, store, changes, now)
-    claimed_by = gate.chaining.claim_token if gate is not None and any_claimed else None
-    scheduled = _read_scheduled(connection, store, changes, claimed_by, read_back=read_back)
+    chaining = gate.chaining if gate is not None and any_claimed else None
+    scheduled = _read_scheduled(connection, store, changes, chaining, read_back=read_back)
     passed_over = _read_passed_over(connection, store, changes) if read_back else []
     return [
         Applied(
@@ -274,13 +274,12 @@ def _read_scheduled(
     connection: Connection,
     store: Store,
     changes: Sequence[Change],
-    claimed_by: str | None,
+    claimed_by: Chaining | None,
     *,
     read_back: bool,
 ) -> list[ExecutionRecord]:
     """Read what was inserted: all of it, or what was inserted already claimed."""
     planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
-    keys = sorted({key for key, _ in planned})
     if read_back:
         active = [
             one
@@ -288,7 +287,10 @@ def _read_scheduled(
             if one.state in ACTIVE_STEP_STATES
         ]
     elif claimed_by is not None:
-        active = store.executions.with_token(connection, keys, claimed_by)
+        # Under this token another transaction may have claimed before.
+        active = store.executions.with_token(
+            connection, claimed_by.worker_id, claimed_by.claim_token
+        )
     else:
         return []
     return [row for row in active if (row.workflow_id, row.node_id) in planned]

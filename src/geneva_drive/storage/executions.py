@@ -359,10 +359,11 @@ class Executions:
         return list(self._by_id(connection, query).values())
 
     def with_token(
-        self, connection: Connection, workflow_ids: Sequence[Key], token: str
+        self, connection: Connection, worker_id: str, token: str
     ) -> list[ExecutionRecord]:
+        """Give what a worker holds under one claim: found by the worker, who holds few."""
         c = self._table.c
-        query = select(self._table).where(c.workflow_id.in_(workflow_ids), c.claim_token == token)
+        query = select(self._table).where(c.worker_id == worker_id, c.claim_token == token)
         return list(self._by_id(connection, query).values())
 
     def overdue_types(self, connection: Connection) -> dict[str, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.exc import DBAPIError
@@ -169,32 +170,33 @@ class Committer:
 
     def _adopt(
         self, group: Sequence[Pending], applied: Sequence[Applied | None], chaining: Chaining
-    ) -> dict[Key, Claimed]:
+    ) -> dict[Key, list[Claimed]]:
         """Find what a try claimed whose COMMIT was carried out but never answered."""
         missing = [p.flight.claimed for p, one in zip(group, applied, strict=True) if one is None]
         if not missing:
             return {}
         store = self._environment.store
-        ids = [claimed.workflow.id for claimed in missing]
-        with store.reading() as connection:
-            found = store.executions.with_token(connection, ids, chaining.claim_token)
-            workflows = store.workflows.get_many(connection, ids)
         by_workflow = {claimed.workflow.id: claimed for claimed in missing}
-        return {
-            row.workflow_id: continued(
-                by_workflow[row.workflow_id], workflows[row.workflow_id], row
+        with store.reading() as connection:
+            found = store.executions.with_token(
+                connection, chaining.worker_id, chaining.claim_token
             )
-            for row in found
-        }
+            workflows = store.workflows.get_many(connection, list(by_workflow))
+        adopted: dict[Key, list[Claimed]] = defaultdict(list)
+        for row in found:
+            if (former := by_workflow.get(row.workflow_id)) is not None:
+                adopted[row.workflow_id].append(continued(former, workflows[row.workflow_id], row))
+        return adopted
 
 
-def _next(claimed: Claimed, applied: Applied | None, adopted: dict[Key, Claimed]) -> Claimed | None:
+def _next(
+    claimed: Claimed, applied: Applied | None, adopted: Mapping[Key, list[Claimed]]
+) -> Claimed | None:
     if applied is None:
-        following = adopted.pop(claimed.workflow.id, None)
-        if following is None:
-            execution = claimed.execution
-            logger.warning("%s", ClaimLost(execution.id, execution.step_name))
-        return following
+        if following := adopted.get(claimed.workflow.id):
+            return following.pop()
+        logger.warning("%s", ClaimLost(claimed.execution.id, claimed.execution.step_name))
+        return None
     if applied.chained is None:
         return None
     return continued(claimed, applied.workflow, applied.chained)
