@@ -14,7 +14,8 @@ from geneva_drive.engine.outcome import Lost
 from geneva_drive.engine.performing import Committed, Concluded
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due, claim_one
-from geneva_drive.worker.housekeeping import housekeep, wake_due
+from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity, signatures
 
 _NO_BREAKS = Breaks()
@@ -33,9 +34,10 @@ def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BR
 def run_due(environment: Environment) -> int:
     """Run everything that is due, and what becomes due by it; count the executions."""
     total = 0
+    timers = Timers(environment, None)
     with _presence(environment) as identity:
         while True:
-            wake_due(environment)
+            timers.look()
             claimed = claim_due(environment, identity, limit=1)
             if claimed:
                 total += _perform(environment, claimed[0])

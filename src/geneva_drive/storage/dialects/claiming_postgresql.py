@@ -14,6 +14,7 @@ from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
     WORKFLOW_COLUMNS,
     ExecutionRecord,
+    Key,
     WorkflowRecord,
 )
 from geneva_drive.storage.tables import Tables
@@ -109,15 +110,23 @@ def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken
         None if wish.queues is None else len(wish.queues),
         1 << (wish.reach - 1).bit_length(),  # the next power of two: few statements in all
     )
-    rows = connection.exec_driver_sql(statement, values).all()
-    return [_taken([_in_utc(value) for value in row]) for row in rows]
+    return _taken(connection.exec_driver_sql(statement, values).all())
+
+
+def _taken(rows: Sequence[Sequence[Any]]) -> Sequence[Taken]:
+    border = len(EXECUTION_COLUMNS)
+    # A fan's nodes all come with the same workflow.
+    workflows: dict[Key, WorkflowRecord] = {}
+    taken = []
+    for row in rows:
+        execution = ExecutionRecord.read(map(_in_utc, row[:border]))
+        if execution.workflow_id not in workflows:
+            workflow = WorkflowRecord.read(map(_in_utc, row[border:]))
+            workflows[execution.workflow_id] = workflow
+        taken.append((execution, workflows[execution.workflow_id]))
+    return taken
 
 
 def _in_utc(value: Any) -> Any:
     # The driver gives moments in the time zone of its session.
     return value.astimezone(UTC) if isinstance(value, datetime) else value
-
-
-def _taken(row: Sequence[Any]) -> Taken:
-    border = len(EXECUTION_COLUMNS)
-    return ExecutionRecord.read(row[:border]), WorkflowRecord.read(row[border:])
