@@ -25,7 +25,7 @@ def test_a_child_workflow_is_a_member_of_the_chain() -> None:
 
     node = definition_of(Order).require(Order.ship)
     assert edges(Order) == {"charge": [], "ship": ["charge"], "close": ["ship"]}
-    assert definition_of(Order).is_graph is True
+    assert definition_of(Order).is_graph is False
     assert (node.kind, node.is_async, node.has_method) == (NodeKind.CHILD, False, False)
     assert node.child is not None
     assert (node.child.workflow_class, node.child.hero, node.child.context) == (Ship, None, None)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.jobs import Job
     from geneva_drive.definition.workflow import Workflow
 
-_IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION, NodeKind.CHILD)
+_IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
