@@ -12,6 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 from geneva_drive.definition import options, signatures, source
 from geneva_drive.definition.keywords import JobOptions
 from geneva_drive.definition.options import MAX_NAME_LENGTH, Options
+from geneva_drive.definition.scheduling import Scheduling
 from geneva_drive.errors import StepConfigurationError
 
 P = ParamSpec("P")
@@ -47,6 +48,7 @@ class Job(Generic[P, R]):
         self.name = name
         self.function = function
         self.options = options
+        self.scheduling = Scheduling.of(options)
         self.where = where
         self.given = given or {}  # the options as written, for a node to have its own beside them
         self.__doc__ = function.__doc__

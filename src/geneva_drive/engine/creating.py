@@ -14,7 +14,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.stored_graph import StoredGraph
 from geneva_drive.engine.change import NewExecution, scheduled
-from geneva_drive.engine.freezing import graph_row, join_rows, node_rows
+from geneva_drive.engine.freezing import graph_row, join_rows, node_rows, scheduling_of
 from geneva_drive.engine.growing import stored_execution
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
@@ -155,7 +155,7 @@ def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetim
         store.graphs.insert(
             connection,
             graph_row(workflow_id, new.graph, new.template),
-            node_rows(workflow_id, new.graph),
+            node_rows(workflow_id, new.graph, scheduling_of(new.graph)),
             join_rows(workflow_id, new.graph),
         )
     rows = [{**execution, "workflow_id": workflow_id} for execution in executions]
@@ -203,7 +203,7 @@ def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterato
     if new.graph is not None:
         for stored in new.graph.nodes.values():
             if not stored.depends_on:
-                outline = NodeOutline.of_entry(stored.id, stored.name, stored.job)
+                outline = NodeOutline.of_entry(stored.id, stored.name, stored.job, None)
                 yield stored_execution(record, outline, now)
         return
     definition = new.definition

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from sqlalchemy import Connection
 
+from geneva_drive.definition import jobs
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.stored_graph import StoredGraph
 from geneva_drive.definition.stored_node import StoredArgs, StoredNode
@@ -39,7 +41,9 @@ def join_rows(
             yield JoinRecord(workflow_id=workflow_id, node_id=node.id, unmet=unmet)
 
 
-def node_rows(workflow_id: Key, graph: StoredGraph) -> Iterator[GraphNodeRecord]:
+def node_rows(
+    workflow_id: Key, graph: StoredGraph, scheduling: Mapping[str | None, str | None]
+) -> Iterator[GraphNodeRecord]:
     """Put the nodes into rows, each with its edges in both directions."""
     dependants = dependants_of(graph.nodes)
     for position, node in enumerate(graph.nodes.values()):
@@ -53,7 +57,19 @@ def node_rows(workflow_id: Key, graph: StoredGraph) -> Iterator[GraphNodeRecord]
             depends_on=dump_ids(node.depends_on),
             dependants=dump_ids(dependants.get(node.id, ())),
             dependency_count=len(node.depends_on),
+            scheduling=scheduling.get(node.job),
         )
+
+
+def scheduling_of(
+    graph: StoredGraph, stored: Mapping[str, str] = MappingProxyType({})
+) -> dict[str | None, str | None]:
+    """Write what the jobs of a graph say of its nodes; of unknown ones, what is stored."""
+    named = {node.job for node in graph.nodes.values() if node.job is not None}
+    known = {name: job for name in named if (job := jobs.get(name)) is not None}
+    return {
+        name: known[name].scheduling.dump() if name in known else stored.get(name) for name in named
+    }
 
 
 def dependants_of(nodes: Mapping[str, StoredNode]) -> Mapping[str, Sequence[str]]:

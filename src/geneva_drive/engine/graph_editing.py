@@ -47,7 +47,7 @@ def freeze(
     store.graphs.insert(
         connection,
         freezing.graph_row(workflow.id, graph, done=len(done & set(graph.nodes))),
-        freezing.node_rows(workflow.id, graph),
+        freezing.node_rows(workflow.id, graph, freezing.scheduling_of(graph)),
         freezing.join_rows(workflow.id, graph, done),
     )
     return change
@@ -76,9 +76,12 @@ def exchange(
     done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
     _check(graph, latest, done)
     row = freezing.graph_row(workflow.id, graph, former.template, done=len(done))
-    nodes = freezing.node_rows(workflow.id, graph)
+    # Whoever repairs a graph need not have its jobs.
+    stored = store.graphs.scheduling_of_jobs(connection, workflow.id)
+    scheduling = freezing.scheduling_of(graph, stored)
+    nodes = freezing.node_rows(workflow.id, graph, scheduling)
     store.graphs.replace(connection, row, nodes, freezing.join_rows(workflow.id, graph, done))
-    return _going_on(subject, graph, latest, done)
+    return _going_on(subject, graph, latest, done, scheduling)
 
 
 def _latest(subject: Subject, attempts: Iterable[ExecutionRecord]) -> dict[str, ExecutionRecord]:
@@ -119,6 +122,7 @@ def _going_on(
     graph: StoredGraph,
     latest: Mapping[str, ExecutionRecord],
     done: set[str],
+    scheduling: Mapping[str | None, str | None],
 ) -> Change:
     workflow = subject.workflow
     gone = [one for one in subject.active if _id_of(subject, one) not in graph.nodes]
@@ -145,7 +149,10 @@ def _going_on(
             )
             for one in gone
         ),
-        schedule=tuple(_planned(subject, node, hashes, is_held=is_held) for node in ready),
+        schedule=tuple(
+            _planned(subject, node, hashes, scheduling.get(node.job), is_held=is_held)
+            for node in ready
+        ),
     )
 
 
@@ -153,6 +160,7 @@ def _planned(
     subject: Subject,
     node: StoredNode,
     hashes: Mapping[str, str | None],
+    scheduling: str | None,
     *,
     is_held: bool,
 ) -> NewExecution:
@@ -160,7 +168,7 @@ def _planned(
     parents = [hashes.get(parent) for parent in node.depends_on]
     known = registry.get(workflow.type)
     if workflow.type == DYNAMIC_TYPE or known is None:
-        outline = NodeOutline.of_entry(node.id, node.name, node.job)
+        outline = NodeOutline.of_entry(node.id, node.name, node.job, scheduling)
         planned = stored_execution(workflow, outline, now, parents)
     else:
         planned = planned_node(definition_of(known), workflow, node.id, now, parents)

@@ -175,7 +175,7 @@ class StoredNodes(GraphNodes):
         ready = [
             growing.stored_execution(
                 self._workflow,
-                NodeOutline.of_entry(node.node_id, node.name, node.job),
+                NodeOutline.of_entry(node.node_id, node.name, node.job, node.scheduling),
                 self._now,
                 [tried[parent] for parent in load_ids(node.depends_on)],
             )

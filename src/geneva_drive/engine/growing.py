@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import jobs
+from geneva_drive.definition import jobs, scheduling
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic_run import DYNAMIC
@@ -216,17 +216,17 @@ def stored_execution(
     now: datetime,
     parents: Iterable[str | None] = (),
 ) -> NewExecution:
-    """Plan the first execution of a stored node, with the options of its job if it is known."""
+    """Plan the first execution of a stored node, by its job or by what is stored of that."""
     job = jobs.get(node.job or "")
-    options = job.options if job else None
-    priority = workflow.priority if workflow.priority is not None else options and options.priority
+    kept = scheduling.load(node.scheduling) if node.scheduling else scheduling.UNKNOWN
+    rules = job.scheduling if job else kept
     return NewExecution(
         step_name=node.name,
         signature=DYNAMIC.signature,
-        queue=workflow.queue or (options and options.queue) or _DEFAULT_QUEUE,
-        priority=priority or 0,
-        scheduled_for=now + options.wait if options else now,
-        is_limited=options is None or options.limit is not None,
+        queue=workflow.queue or rules.queue or _DEFAULT_QUEUE,
+        priority=(rules.priority or 0) if workflow.priority is None else workflow.priority,
+        scheduled_for=now + rules.wait,
+        is_limited=rules.is_limited,
         node_id=node.node_id,
         slot=node.node_id,
         ancestry_hash=ancestry_hash(node.node_id, parents),

@@ -102,6 +102,16 @@ class Graphs:
                     found[workflow_id, row["node_id"]] = GraphNodeRecord(**row)
         return found
 
+    def scheduling_of_jobs(self, connection: Connection, workflow_id: Key) -> dict[str, str]:
+        """Read what is stored of the jobs that a workflow's nodes call."""
+        c = self._nodes.c
+        query = (
+            select(c.job, c.scheduling)
+            .where(c.workflow_id == workflow_id, c.scheduling.is_not(None))
+            .distinct()
+        )
+        return {row[0]: row[1] for row in connection.execute(query)}
+
     def find(self, connection: Connection, workflow_id: Key, reference: str) -> str | None:
         """Give the id of a node that has this id or this name."""
         c = self._nodes.c

@@ -176,6 +176,7 @@ class GraphNodeRecord:
     args: str | None
     depends_on: str
     dependants: str
+    scheduling: str | None  # what its job says of it, where that is anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,11 +196,14 @@ class NodeOutline:
     name: str
     job: str | None
     dependency_count: int
+    scheduling: str | None
 
     @classmethod
-    def of_entry(cls, node_id: str, name: str, job: str | None) -> NodeOutline:
+    def of_entry(
+        cls, node_id: str, name: str, job: str | None, scheduling: str | None
+    ) -> NodeOutline:
         """Outline a node that waits for no other."""
-        return cls(node_id=node_id, name=name, job=job, dependency_count=0)
+        return cls(node_id=node_id, name=name, job=job, dependency_count=0, scheduling=scheduling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -350,6 +350,7 @@ class Tables(TableMaker):
             Column("args", long_text()),
             Column("depends_on", long_text(), nullable=False),
             Column("dependants", long_text(), nullable=False),
+            Column("scheduling", long_text()),
         )
 
     def _graph_joins(self) -> Table:
