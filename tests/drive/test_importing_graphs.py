@@ -263,3 +263,20 @@ def test_a_class_has_to_be_frozen_before_its_graph_is_exchanged(geneva: gd.Drive
         "This workflow follows the graph of its class, and has none of its own to be exchanged. "
         "Store it with freeze_dag() first."
     )
+
+
+def test_a_graph_with_arguments_that_are_too_large_is_refused(geneva: gd.Drive) -> None:
+    workflow = _held()
+    dag = workflow.dag
+    dag["nodes"][_ids(workflow)["third"]]["args"] = {"text": "x" * 2000}
+    drive = gd.Drive(geneva.engine, max_payload_size=20)
+
+    with pytest.raises(gd.errors.PayloadTooLarge) as refusal:
+        gd.Workflow.using(drive).find(workflow.id).import_dag(dag)
+
+    assert str(refusal.value) == (
+        "The payload of node 'third', its args, is 2,011 bytes as JSON; the limit is 20 bytes. "
+        "Store the data elsewhere and keep its key, or raise the setting max_payload_size."
+    )
+    assert workflow.dag_definition != dag
+    assert workflow.audit_entries == []

@@ -355,3 +355,41 @@ def test_queue_and_priority_are_the_workflows_or_the_jobs(geneva: gd.Drive) -> N
 
     assert start() == [("mail", 4), ("default", 0)]
     assert start(queue="slow", priority=9) == [("slow", 9), ("slow", 9)]
+
+
+def test_arguments_that_are_too_large_are_refused_before_anything_is_stored(
+    geneva: gd.Drive,
+) -> None:
+    drive = gd.Drive(geneva.engine, max_payload_size=20)
+    w = gd.DynamicWorkflow(drive=drive)
+    w.node("small", job="ledger.book", args={"text": "x" * 9})
+    w.node("large", job="ledger.book", args={"text": "x" * 2000})
+
+    with pytest.raises(gd.errors.PayloadTooLarge) as refusal:
+        w.start()
+
+    assert str(refusal.value) == (
+        "The payload of node 'large', its args, is 2,011 bytes as JSON; the limit is 20 bytes. "
+        "Store the data elsewhere and keep its key, or raise the setting max_payload_size."
+    )
+    assert gd.Workflow.ongoing().count() == 0
+
+
+def test_arguments_of_just_the_size_that_is_allowed_are_stored(geneva: gd.Drive) -> None:
+    drive = gd.Drive(geneva.engine, max_payload_size=20)
+    w = gd.DynamicWorkflow(drive=drive)
+    w.node("small", job="ledger.book", args={"text": "x" * 9})
+
+    [node] = w.start().dag["nodes"].values()
+
+    assert node["args"] == {"text": "x" * 9}
+
+
+def test_the_context_of_a_child_counts_as_its_nodes_arguments(geneva: gd.Drive) -> None:
+    w = gd.DynamicWorkflow(drive=gd.Drive(geneva.engine, max_payload_size=200))
+    w.workflow("ship", "Ship", context={"text": "x" * 200})
+
+    with pytest.raises(gd.errors.PayloadTooLarge) as refusal:
+        w.start()
+
+    assert str(refusal.value).startswith("The payload of node 'ship', its args, is ")

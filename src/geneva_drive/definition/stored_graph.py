@@ -12,6 +12,7 @@ from typing import Any
 from geneva_drive.definition import graph_document
 from geneva_drive.definition.graph import signature_of
 from geneva_drive.definition.stored_node import StoredNode
+from geneva_drive.errors import PayloadTooLarge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,15 @@ class StoredGraph:
         document says.
         """
         return cls.freeze(*graph_document.read(document))
+
+    def within(self, limit: int) -> StoredGraph:
+        """Give the graph itself, unless a node's arguments are longer than `max_payload_size`."""
+        for node in self.nodes.values():
+            size = len(node.args_text)
+            if size > limit:
+                what = f"The payload of node {node.name!r}, its args,"
+                raise PayloadTooLarge(what, size, limit, "max_payload_size")
+        return self
 
     def to_dag(self) -> dict[str, Any]:
         """Give the graph as data that `json.dumps` takes."""

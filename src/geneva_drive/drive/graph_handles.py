@@ -135,11 +135,12 @@ class GraphHandle:
         What is done stays, under its ids; the document is checked as a whole before anything is
         written.
         """
+        limit = self._drive.settings.max_payload_size
         return self._carry_out(
             "import_dag",
             lambda connection: (
                 lambda subject: graph_editing.exchange(
-                    connection, self._drive.store, subject, document
+                    connection, self._drive.store, subject, document, limit
                 )
             ),
             reason,

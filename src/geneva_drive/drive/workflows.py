@@ -87,6 +87,7 @@ class Workflows(Generic[W]):
         """Start a workflow whose graph was built in code; see `DynamicWorkflow.start`."""
         joined = joining.opened(session)
         own = joining.session_of(joined)
+        graph = built.freeze(self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own))
         new = NewWorkflow(
             definition=definition_of(self._class),
             hero=heroes.reference_to(built.hero, own),
@@ -97,9 +98,7 @@ class Workflows(Generic[W]):
             priority=_job_option(options.priority, built.priority),
             wait=None,
             idempotency_key=_key(_of_template(built)),
-            graph=built.freeze(
-                self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own)
-            ),
+            graph=graph.within(self._drive.settings.max_payload_size),
             template=built.template_name,
             is_told=self._drive.events.wanted,
         )

@@ -54,9 +54,16 @@ def freeze(
 
 
 def exchange(
-    connection: Connection, store: Store, subject: Subject, document: str | Mapping[str, Any]
+    connection: Connection,
+    store: Store,
+    subject: Subject,
+    document: str | Mapping[str, Any],
+    limit: int,
 ) -> Change:
-    """Put an edited graph in the place of a workflow's stored one."""
+    """Put an edited graph in the place of a workflow's stored one.
+
+    `limit` is the length that the arguments of a node may have.
+    """
     workflow = subject.workflow
     if not workflow.has_graph:
         raise InvalidStateError(
@@ -71,7 +78,7 @@ def exchange(
         )
     former = store.graphs.get(connection, workflow.id)
     assert former is not None, "has_graph says so"
-    graph = replace(StoredGraph.parse(document), frozen_at=former.frozen_at)
+    graph = replace(StoredGraph.parse(document).within(limit), frozen_at=former.frozen_at)
     latest = _latest(subject, store.executions.latest_of(connection, workflow.id))
     done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
     _check(graph, latest, done)
