@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
+
+import pytest
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, expire_leases
@@ -119,3 +124,85 @@ def test_several_children_of_one_parent_are_waited_for_together(geneva: gd.Drive
 
     assert closed == [parent.id]
     assert parent.reload().state == "finished"
+
+
+class Note(gd.Workflow):
+    type_name = "StartedNote"
+
+    @gd.step(wait=3600)
+    def read(self) -> None: ...
+
+
+def _write_on_another_thread() -> None:
+    """Write as anybody else would: it waits for whoever holds a lock, and is not let wait long."""
+    with ThreadPoolExecutor(1) as others:
+        others.submit(Note.create).result(timeout=20)
+
+
+@pytest.mark.parametrize("at", ["hero", "context", "before", "around"])
+def test_user_code_of_a_node_that_starts_a_child_holds_no_lock(geneva: gd.Drive, at: str) -> None:
+    class Order(gd.Workflow):
+        def _at(self, here: str) -> None:
+            if here == at and self.attempt == 1:
+                _write_on_another_thread()
+
+        def before_step_starts(self, step_name: str) -> None:
+            self._at("before")
+
+        @contextmanager
+        def around_step(self, step_name: str) -> Iterator[None]:
+            self._at("around")
+            yield
+
+        ship = gd.child(
+            Ship,
+            hero=lambda self: self._at("hero"),
+            context=lambda self: self._at("context"),
+        )
+
+    parent = Order.create()
+
+    drain()
+
+    assert history(parent) == [("ship", "waiting", None)]
+    assert (Note.ongoing().count(), Ship.ongoing().count()) == (1, 1)
+
+
+def test_a_child_that_is_refused_takes_back_nothing_of_what_led_to_it(geneva: gd.Drive) -> None:
+    hero = gd.HeroRef("Order", "7")
+
+    def written(self: Any) -> dict[str, Any]:
+        return {"note": Note.create().id}
+
+    class Order(gd.Workflow):
+        ship = gd.child(Ship, hero=hero, context=written)
+
+    existing = Ship.create(hero)
+    parent = Order.create()
+
+    drain()
+
+    assert history(parent) == [("ship", "failed", "paused_by_exception")]
+    assert Note.ongoing().count() == 1
+    assert Ship.ongoing().ids() == [existing.id]
+
+
+def test_the_hooks_around_a_child_hear_of_its_refusal_at_the_end(geneva: gd.Drive) -> None:
+    told: list[Any] = []
+    hero = gd.HeroRef("Order", "7")
+
+    class Order(gd.Workflow):
+        def before_step_starts(self, step_name: str) -> None:
+            told.append("before")
+
+        def after_step_ends(self, step_name: str, outcome: gd.Outcome) -> None:
+            told.append(outcome)
+
+        ship = gd.child(Ship, hero=hero)
+
+    Ship.create(hero)
+    Order.create()
+
+    drain()
+
+    assert told == ["before", "paused_by_exception"]

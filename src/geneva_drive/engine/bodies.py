@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import Connection
+
 from geneva_drive import serialization
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
@@ -21,7 +23,7 @@ from geneva_drive.errors import (
     UnknownWorkflowClass,
 )
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, Key
+from geneva_drive.storage.records import ExecutionRecord
 
 
 def call(
@@ -33,7 +35,7 @@ def call(
 ) -> Any:
     """Run a node's body; of an async one, this gives the coroutine."""
     if node.child is not None:
-        return _run_child(environment, execution, node.child, instance, *arguments)
+        return _run_child(environment, execution, node.child, instance)
     if node.job is not None:
         called = JobNode(id=execution.node_id, name=node.name, args=node.job_args)
         return node.job.call(node.job_args, instance, called, *arguments)
@@ -42,23 +44,19 @@ def call(
     return None  # a node of a stored graph where branches meet, and nothing more
 
 
-class ChildStarted(BaseException):
-    """Ends the run of a node whose child has been started; the node waits from then on."""
+class ChildPlanned(BaseException):
+    """Ends the run of a node whose child is to be started; the node waits from then on."""
 
-    def __init__(self, child_id: Key) -> None:
-        self.child_id = child_id
+    def __init__(self, child: NewWorkflow) -> None:
+        self.child = child
 
 
 def _run_child(
-    environment: Environment,
-    execution: ExecutionRecord,
-    child: Child,
-    instance: Workflow[Any],
-    session: Any = None,
+    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any]
 ) -> None:
-    """Start the child, or, once it has ended, say how: to return is to be done."""
+    """Say which child to start, or, once it has ended, how: to return is to be done."""
     if execution.child_id is None:
-        raise ChildStarted(_start(environment, execution, child, instance, session))
+        raise ChildPlanned(_new_workflow(environment, execution, child, instance))
     store = environment.store
     record = store.read(lambda c: store.workflows.get(c, execution.child_id))
     # One that is gone had ended: only what has ended is pruned.
@@ -66,32 +64,26 @@ def _run_child(
         raise ChildCanceled(record.type, record.id)
 
 
-def _start(
-    environment: Environment,
-    execution: ExecutionRecord,
-    child: Child,
-    instance: Workflow[Any],
-    session: Any,
-) -> Key:
+def start_child(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:
     """Create it in the transaction that will say that the node waits: both, or neither."""
-    new = _new_workflow(environment, execution, child, instance, session)
-    store, now = environment.store, environment.clock.now()
-    answer = creating.create(session.connection(), store, new, now)
+    answer = creating.create(connection, environment.store, new, environment.clock.now())
     if isinstance(answer, Refused):
         assert new.hero is not None, "only a hero's second workflow is refused"
         existing = environment.open_handle(answer.workflow)
         raise AlreadyRunning(answer.workflow.type, new.hero.type, new.hero.id, existing)
-    if isinstance(answer, Created):
-        store.database.after_commit(lambda: _tell(environment, answer))
-    return answer.workflow.id
+    assert isinstance(answer, Created), "only a known idempotency key finds an existing one"
+    return answer
+
+
+def tell_of_child(environment: Environment, created: Created) -> None:
+    if environment.events.wanted:
+        environment.events.emit(announcing.created(created.workflow, created.firsts))
+    environment.wakeups.ring()
+    family.greet(environment, created.workflow)
 
 
 def _new_workflow(
-    environment: Environment,
-    execution: ExecutionRecord,
-    child: Child,
-    instance: Workflow[Any],
-    session: Any,
+    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any]
 ) -> NewWorkflow:
     workflow_class = child.workflow_class
     if isinstance(workflow_class, str):
@@ -106,7 +98,7 @@ def _new_workflow(
     limit = environment.settings.max_payload_size
     return NewWorkflow(
         definition=definition_of(workflow_class),
-        hero=heroes.reference_to(hero, session),
+        hero=heroes.reference_to(hero),
         allow_multiple=False,
         context=None
         if context is None
@@ -120,10 +112,3 @@ def _new_workflow(
         parent_execution_id=execution.id,
         is_detached=child.detached,
     )
-
-
-def _tell(environment: Environment, created: Created) -> None:
-    if environment.events.wanted:
-        environment.events.emit(announcing.created(created.workflow, created.firsts))
-    environment.wakeups.ring()
-    family.greet(environment, created.workflow)

@@ -28,7 +28,6 @@ from geneva_drive.engine.decide import ending_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.looping import Breaks, Loop
 from geneva_drive.engine.outcome import (
-    Awaiting,
     Canceled,
     Divided,
     ErrorDetails,
@@ -111,10 +110,7 @@ class Run:
 
     @property
     def needs_transaction(self) -> bool:
-        if self._node is None:
-            return False
-        starts_child = self._node.child is not None and self._claimed.execution.child_id is None
-        return starts_child or self._node.options.transaction
+        return self._node is not None and self._node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
         """Evaluate what may end the execution before its body; None if the body is to run."""
@@ -137,7 +133,10 @@ class Run:
     def run_body(
         self, *arguments: Any, finish: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
-        """Run hooks and body; `finish` is called last, as part of the body."""
+        """Run hooks and body; `finish` is called last, as part of the body.
+
+        Of a node whose child is to be started, this raises `ChildPlanned`.
+        """
         self.has_begun = True
         node = self._require_node()
         result = None  # for an around-hook that swallows what the body raised
@@ -150,9 +149,9 @@ class Run:
             if self._is_late(node):
                 return self._timed_out(node)
             return Returned(self._kept(node, result), self._chosen(node, result))
-        except probes.Crash:
+        except (probes.Crash, bodies.ChildPlanned):
             raise
-        except (Interrupted, DividedLoop, bodies.ChildStarted) as leave:
+        except (Interrupted, DividedLoop) as leave:
             return self._left(leave)
         except FlowControl as signal:
             return of_signal(signal)
@@ -221,15 +220,9 @@ class Run:
     def _execution_now(self) -> ExecutionRecord:
         return self.loop.execution_now() if self.loop else self._claimed.execution
 
-    def _left(self, leave: Interrupted | DividedLoop | bodies.ChildStarted) -> StepOutcome | Failed:
+    def _left(self, leave: Interrupted | DividedLoop) -> StepOutcome | Failed:
         """Say how a body was left that is not over."""
-        match leave:
-            case Interrupted():
-                return self._suspended(leave)
-            case DividedLoop():
-                return self._divided(leave)
-            case bodies.ChildStarted(child_id=child_id):
-                return Awaiting(child_id)
+        return self._suspended(leave) if isinstance(leave, Interrupted) else self._divided(leave)
 
     def _suspended(self, interrupted: Interrupted) -> StepOutcome | Failed:
         assert self.loop is not None, "only a loop is interrupted"

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -13,7 +14,9 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine import commit, limiting, transaction_mark
+from geneva_drive.engine.bodies import ChildPlanned, start_child, tell_of_child
 from geneva_drive.engine.claimed import Claimed, unserved
+from geneva_drive.engine.creating import NewWorkflow
 from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Failed, Run
@@ -35,7 +38,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.engine.position import Position
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
-from geneva_drive.errors import ClaimLost, InvalidInput
+from geneva_drive.errors import AlreadyRunning, ClaimLost, InvalidInput
 from geneva_drive.storage.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
@@ -91,10 +94,21 @@ def perform(
         if run.needs_transaction and run.loop is not None:
             return _loop_in_transactions(run, run.loop, environment, claimed, may_chain)
         if run.needs_transaction:
-            return _perform_in_transaction(run, environment, claimed, may_chain)
-        return _concluded(run, run.run_body())
+            in_one = partial(_run_and_commit, run, environment, claimed, may_chain)
+            return _commit_within(in_one, run, environment, claimed)
+        return _perform_plainly(run, environment, claimed)
     finally:
         run.close()
+
+
+def _perform_plainly(run: Run, environment: Environment, claimed: Claimed) -> Concluded | Committed:
+    try:
+        ended = run.run_body()
+    except ChildPlanned as planned:
+        start = partial(_start_child, environment, claimed, planned.child)
+    else:
+        return _concluded(run, ended)
+    return _commit_within(start, run, environment, claimed)
 
 
 def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Refused | None:
@@ -164,12 +178,13 @@ def ending(
     )
 
 
-def _perform_in_transaction(
-    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
+def _commit_within(
+    transaction: Callable[[], Committed], run: Run, environment: Environment, claimed: Claimed
 ) -> Concluded | Committed:
+    """Go through a transaction, again and again if what stood in its way may pass."""
     for remaining in reversed(range(_MAX_RUNS)):
         try:
-            return _run_and_commit(run, environment, claimed, may_chain)
+            return transaction()
         except _RollBack as rolled_back:
             ended = rolled_back.ended
             if not (remaining and _may_help_to_repeat(ended, environment)):
@@ -209,7 +224,7 @@ def _run_and_commit(
         if isinstance(ended, Failed):
             raise _RollBack(ended)
         outcome = run.conclude(ended)
-        if not isinstance(outcome, Returned | Skipped | Finished | Reattempted | Awaiting):
+        if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
             raise _RollBack(outcome)
         try:
             transaction_mark.find(connection, database)
@@ -224,6 +239,21 @@ def _run_and_commit(
             raise _RollBack(_lost(claimed.execution))
     for tell in joined.to_tell:
         tell()
+    return Committed(applied)
+
+
+def _start_child(environment: Environment, claimed: Claimed, new: NewWorkflow) -> Committed:
+    """Create the child, and let its node wait for it; all user code is over."""
+    with environment.store.database.transaction() as connection:
+        try:
+            created = start_child(connection, environment, new)
+        except AlreadyRunning as refusal:
+            raise _RollBack(Failed(refusal)) from refusal
+        waiting = ending(claimed, Awaiting(created.workflow.id))
+        applied = _apply(connection, environment, waiting, None)
+        if applied is None:
+            raise _RollBack(_lost(claimed.execution))
+    tell_of_child(environment, created)
     return Committed(applied)
 
 
