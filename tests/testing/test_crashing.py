@@ -100,3 +100,61 @@ def test_leases_of_the_default_drive_expire_unless_another_is_named(geneva: gd.D
         expire_leases()
 
         assert [worker.is_alive for worker in geneva.workers] == [False]
+
+
+class Child(gd.Workflow[Any]):
+    type_name = "test_crashing.Child"
+
+    @gd.step(wait=3600)
+    def rest(self) -> None: ...
+
+
+class Parent(gd.Workflow[Any]):
+    type_name = "test_crashing.Parent"
+    child = gd.child(Child)
+
+
+@pytest.mark.parametrize(
+    ("point", "node", "children", "history_after"),
+    [
+        ("claim", ("child", "in_progress", None), 0, 2),
+        ("body", ("child", "in_progress", None), 0, 2),
+        ("commit", ("child", "waiting", None), 1, 1),
+    ],
+    ids=["claim", "body", "commit"],
+)
+def test_a_crash_where_a_child_is_started_leaves_one_child_in_the_end(
+    geneva: gd.Drive, point: Any, node: Any, children: int, history_after: int
+) -> None:
+    parent = Parent.create()
+    with crash_after(point):
+        drain(geneva)
+
+    assert history(parent) == [node]
+    assert Child.ongoing().count() == children
+    drain(geneva)
+    assert len(history(parent)) == history_after
+    assert history(parent)[-1] == ("child", "waiting", None)
+    assert Child.ongoing().count() == 1
+
+
+@pytest.mark.parametrize(("point", "created"), [("body", 2), ("commit", 1)])
+def test_what_a_step_wrote_in_its_transaction_is_lost_with_its_outcome(
+    geneva: gd.Drive, point: Any, created: int
+) -> None:
+    bodies: list[int] = []
+
+    class Careful(gd.Workflow):
+        @gd.step(transaction=True)
+        def write(self, session: Any) -> None:
+            bodies.append(self.attempt)
+            Child.create(session=session)
+
+    workflow = Careful.create()
+    with crash_after(point):
+        drain(geneva)
+    drain(geneva)
+
+    assert workflow.reload().state == "finished"
+    assert len(bodies) == created
+    assert Child.ongoing().count() == 1

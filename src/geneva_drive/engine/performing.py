@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import commit, limiting, transaction_mark
+from geneva_drive.engine import commit, limiting, probes, transaction_mark
 from geneva_drive.engine.bodies import ChildPlanned, start_child, tell_of_child
 from geneva_drive.engine.claimed import Claimed, unserved
 from geneva_drive.engine.creating import NewWorkflow
@@ -342,6 +342,7 @@ def _blamed(ended: StepOutcome | Failed, environment: Environment) -> StepOutcom
 def _apply(
     connection: Connection, environment: Environment, ended: Ending, chaining: Chaining | None
 ) -> Applied | None:
+    probes.reached("body")
     [applied] = commit.apply(
         connection,
         environment.store,

@@ -17,7 +17,9 @@ class Crashed(probes.Crash):
 def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
     """End the thread that runs executions right after `point`: "claim", "body" or "commit".
 
-    `crash_after(items=3)` is after the third item of a resumable step, before its checkpoint.
+    `crash_after(items=3)` is after the third item of a resumable step, before its checkpoint. The
+    body of a node that starts a child is over once hero and context are known and the child is
+    created; what commits with its step, as that child does, is lost with it.
 
     What was committed by then stays, what was not is lost, and the execution is taken back like
     that of any dead worker. The block itself goes on behind the crash.

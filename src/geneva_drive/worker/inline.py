@@ -61,6 +61,8 @@ def _perform(
     if isinstance(performed, Committed):
         if performed.applied is not None:
             announce(environment, [performed.applied])
+        if performed.has_run:
+            probes.reached("commit")
     else:
         _commit(environment, claimed, performed)
     unparking.wake_for(environment, performing.freed_by(run, claimed))
