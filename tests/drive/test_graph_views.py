@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.testing import drain, perform_step_inline, speedrun
+from tests.deploys import former_code
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -293,3 +295,72 @@ def test_progress_counts_what_was_done_beside_the_node_that_ended_the_workflow(
     done = [n["name"] for n in workflow.nodes_with_state() if n["state"] == "completed"]
     assert workflow.has_passed("long")
     assert workflow.progress().done == len(done)
+
+
+def _invoice(*, with_audit: bool) -> type[gd.Workflow[Any]]:
+    class Invoice(gd.Workflow):
+        type_name = "ViewedInvoice"
+
+        @gd.step
+        def write(self) -> None: ...
+
+        if with_audit:
+
+            @gd.step
+            def audit(self) -> None: ...
+
+        @gd.step
+        def send(self) -> None: ...
+
+    return Invoice
+
+
+def test_a_node_that_is_added_when_a_workflow_is_finished_is_promised_to_nobody(
+    geneva: gd.Drive,
+) -> None:
+    with former_code():
+        workflow = _invoice(with_audit=False).create()
+        drain()
+    present = _invoice(with_audit=True)
+
+    nodes = present.find(workflow.id).nodes_with_state()
+
+    listed = [(node["name"], node["state"]) for node in nodes]
+    assert listed == [("write", "completed"), ("send", "completed")]
+
+
+def test_what_a_canceled_workflow_did_not_come_to_is_listed(geneva: gd.Drive) -> None:
+    workflow = _invoice(with_audit=True).create().cancel()
+
+    listed = [(node["name"], node["state"]) for node in workflow.nodes_with_state()]
+
+    assert listed == [("write", "canceled"), ("audit", "pending"), ("send", "pending")]
+
+
+def test_a_finished_workflow_is_done_to_the_last_node_whatever_its_class_has_now(
+    geneva: gd.Drive,
+) -> None:
+    with former_code():
+        workflow = _invoice(with_audit=False).create()
+        drain()
+    present = _invoice(with_audit=True)
+
+    assert present.find(workflow.id).progress().fraction == 1.0
+    view = view_of_workflow(geneva, workflow.id)
+    assert dict(view.graph.parents) == {"write": (), "send": ("write",)}
+
+
+def test_a_stored_graph_is_listed_as_a_whole_when_it_is_finished_early(geneva: gd.Drive) -> None:
+    @gd.job(name="viewed.stop")
+    def stop(*, workflow: Any) -> None:
+        workflow.finish()
+
+    w = gd.DynamicWorkflow()
+    w.node("stop", job=stop)
+    w.node("never")
+    workflow = w.start()
+    drain()
+
+    listed = [(node["name"], node["state"]) for node in workflow.reload().nodes_with_state()]
+
+    assert listed == [("stop", "completed"), ("never", "pending")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import drain, perform_step_inline
+from geneva_drive.testing import drain, perform_step_inline, speedrun
 from tests.looking import history
 
 Handle = gd.WorkflowHandle[Any]
@@ -280,3 +280,88 @@ def test_a_graph_with_arguments_that_are_too_large_is_refused(geneva: gd.Drive) 
     )
     assert workflow.dag_definition != dag
     assert workflow.audit_entries == []
+
+
+def _renamed(workflow: Handle, **changes: Any) -> Handle:
+    """Give the second node another name."""
+    dag = workflow.dag
+    dag["nodes"][_ids(workflow)["second"]] |= {"name": "other", **changes}
+    return workflow.import_dag(dag)
+
+
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        (lambda w: w.resume(), ("other", "completed", "success")),
+        (lambda w: w.reattempt("other"), ("other", "completed", "success")),
+        (lambda w: w.skip("other"), ("other", "skipped", "skipped_by_operator")),
+    ],
+    ids=["resume", "reattempt", "skip"],
+)
+def test_a_node_that_was_renamed_has_its_new_name_in_further_attempts(
+    geneva: gd.Drive, command: Callable[[Handle], object], last: Any
+) -> None:
+    workflow = _renamed(_held(), job=f"{__name__}.note")
+    assert workflow.paused_step_name == "other"
+    assert "'other'" in workflow.why()
+
+    command(workflow)
+    drain()
+
+    assert workflow.reload().state == "finished"
+    assert history(workflow) == [
+        ("first", "completed", "success"),
+        ("second", "failed", "paused_by_exception"),
+        last,
+        ("third", "completed", "success"),
+    ]
+    assert [e.attempt_number for e in workflow.step_executions] == [1, 1, 2, 1]
+    assert workflow.verify_ancestry() == []
+
+
+def test_a_scheduled_node_that_was_renamed_has_its_new_name_once_it_is_tried_again(
+    geneva: gd.Drive,
+) -> None:
+    @gd.job(name="fragile", retry=gd.Retry(max=1))
+    def fragile(*, node: Any) -> None:
+        called.append(node.name)
+        if len(called) == 1:
+            raise ValueError("torn")
+
+    w = gd.DynamicWorkflow()
+    w.node("second", job=fragile)
+    workflow = _renamed(w.start())
+
+    speedrun(workflow)
+
+    assert history(workflow) == [
+        ("second", "failed", "reattempted_by_exception"),
+        ("other", "completed", "success"),
+    ]
+    assert called == ["other", "other"]
+
+
+def test_a_step_of_a_class_is_known_by_its_id_whatever_name_a_graph_gives_it(
+    geneva: gd.Drive,
+) -> None:
+    class Order(gd.Workflow):
+        @gd.step
+        def charge(self) -> None:
+            called.append("charge")
+            if len(called) < 3:
+                raise ValueError("declined")
+
+    workflow = Order.create().freeze_dag()
+    drain()
+    dag = workflow.dag
+    dag["nodes"]["charge"]["name"] = "renamed"
+
+    workflow.reload().import_dag(dag)
+    assert workflow.paused_step_name == "charge"
+    workflow.resume()
+    drain()
+    workflow.reload().resume()
+    drain()
+
+    assert workflow.reload().state == "finished"
+    assert [e.step_name for e in workflow.step_executions] == ["charge"] * 3

@@ -26,7 +26,7 @@ from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.shares import standing
 from geneva_drive.engine.standing import id_in_graph
 from geneva_drive.errors import InvalidInput, NodeNotFound
-from geneva_drive.states import is_done
+from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ class GraphHandle:
         return None if graph is None else graph.template
 
     def nodes_with_state(self) -> list[dict[str, Any]]:
-        """List every node with where it stands; `pending` is one that nothing is scheduled of."""
+        """List every node with where it stands; `pending` is one that nothing is scheduled of.
+
+        Of a finished workflow that follows its class, only what was reached is listed: what else
+        the class has by now will not run.
+        """
         view = view_of_workflow(self._drive, self._record.id)
         return [
             {
@@ -99,14 +103,16 @@ class GraphHandle:
         return self._is_done(self._attempts_by_node().get(self._node_id(step), []))
 
     def progress(self) -> Progress:
-        """Count the nodes that are done, of those there are now."""
+        """Count the nodes that are done, of those that `nodes_with_state` lists."""
         if self._record.type == DYNAMIC_TYPE:
             store, key = self._drive.store, self._record.id
             graph = store.read(lambda connection: store.graphs.get(connection, key))
             if graph is not None:
                 return Progress(done=graph.total - graph.remaining, total=graph.total)
         by_node = self._attempts_by_node()
-        nodes = self.dag["nodes"]
+        nodes = list(self.dag["nodes"])
+        if self._record.state is WorkflowState.FINISHED and not self._record.has_graph:
+            nodes = [node_id for node_id in nodes if node_id in by_node]
         done = sum(self._is_done(by_node.get(node_id, [])) for node_id in nodes)
         return Progress(done=done, total=len(nodes))
 

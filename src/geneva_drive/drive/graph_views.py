@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from geneva_drive.engine import commands
 from geneva_drive.engine.shares import standing
 from geneva_drive.engine.standing import id_in_graph
 from geneva_drive.errors import WorkflowNotFound
-from geneva_drive.states import Outcome, StepState, is_done
+from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.graphs import load_ids
 from geneva_drive.storage.overviews import NodeShape
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
@@ -84,10 +84,20 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in executions:
         by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)
+    if record.state is WorkflowState.FINISHED and not record.has_graph:
+        view = _only(view, by_node)
     return GraphView(
         {key: _standing(node, by_node.get(key, [])) for key, node in view.nodes.items()},
         view.graph,
     )
+
+
+def _only(view: GraphView, tried: Container[str]) -> GraphView:
+    """Leave out what never runs: what the class has beside came later, or behind a `finish()`."""
+    edges = {key: view.graph.parents[key] for key in view.nodes}
+    bridged = Graph.of(edges, removed={key for key in view.nodes if key not in tried})
+    kept = {key: node for key, node in view.nodes.items() if key in tried}
+    return GraphView(kept, Graph.of({key: bridged.parents[key] for key in kept}))
 
 
 @contextmanager

@@ -89,7 +89,13 @@ def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
     by = Outcome.SKIPPED_BY_OPERATOR
     skipped = [ExecutionMove(record=one, state=StepState.SKIPPED, outcome=by) for one in passed]
     recorded = [
-        replace(again(one, subject.now), state=StepState.SKIPPED, outcome=by) for one in failed
+        replace(
+            again(one, subject.now),
+            step_name=nodes.step_name_of(one),
+            state=StepState.SKIPPED,
+            outcome=by,
+        )
+        for one in failed
     ]
     growth = nodes.after({node_id: (*passed, *failed)[0].ancestry_hash})
     has_others = len(failed) < len(undone)

@@ -138,7 +138,7 @@ def _going_on(
         for node in graph.nodes.values()
         if node.id not in latest and all(parent in done for parent in node.depends_on)
     ]
-    moved = as_it_is(workflow)
+    moved = replace(as_it_is(workflow), paused_step_name=_paused_step_name(subject, graph, latest))
     if len(done) == len(graph.nodes):
         moved = WorkflowMove(
             state=WorkflowState.FINISHED,
@@ -161,6 +161,21 @@ def _going_on(
             for node in ready
         ),
     )
+
+
+def _paused_step_name(
+    subject: Subject, graph: StoredGraph, latest: Mapping[str, ExecutionRecord]
+) -> str | None:
+    """Name the node that the workflow is paused at, be it that it was renamed just now."""
+    former = subject.workflow.paused_step_name
+    if subject.workflow.type != DYNAMIC_TYPE:
+        return former  # the nodes of a class are known by their ids
+    names = (
+        graph.nodes[key].name
+        for key, one in latest.items()
+        if one.step_name == former and key in graph.nodes
+    )
+    return next(names, former)
 
 
 def _planned(

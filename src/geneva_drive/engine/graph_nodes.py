@@ -70,6 +70,10 @@ class GraphNodes:
     def name_of(self, node_id: str) -> str:
         return node_id
 
+    def step_name_of(self, record: ExecutionRecord) -> str:
+        """Give the name that a further attempt has."""
+        return record.step_name
+
     def kept(self, node_ids: Collection[str]) -> Collection[str]:
         """Give those that the graph has; what a class has lost is for it to say."""
         if not self._workflow.has_graph:
@@ -149,6 +153,9 @@ class StoredNodes(GraphNodes):
         [node] = self._store.graphs.nodes(self._connection, [(self._id, node_id)]).values()
         return node.name
 
+    def step_name_of(self, record: ExecutionRecord) -> str:
+        return self.name_of(record.node_id)  # which an import may have changed
+
     def kept(self, node_ids: Collection[str]) -> Collection[str]:
         wanted = [(self._id, node_id) for node_id in node_ids]
         return {node_id for _, node_id in self._store.graphs.nodes(self._connection, wanted)}
@@ -159,7 +166,14 @@ class StoredNodes(GraphNodes):
     def again(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
-        return [again(record, self._now, rewind=rewind) for record in records]
+        tried = list(records)
+        wanted = {record.node_id for record in tried}
+        outlines = self._store.graphs.outlines(self._connection, self._id, wanted)
+        names = {node.node_id: node.name for node in outlines}
+        return [
+            replace(again(record, self._now, rewind=rewind), step_name=names[record.node_id])
+            for record in tried
+        ]
 
     def after(self, passed: dict[str, str | None]) -> Growth:
         if not passed:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution, WorkflowMove, as_it_is
 from geneva_drive.engine.change import ending_by_operator as ending
@@ -132,9 +133,18 @@ def _add(found: Tally, end: NodeEnd, now: datetime, shares: Sequence[ExecutionRe
         case WorkflowState.PAUSED:
             found.hold = found.hold or Hold(change.workflow.paused_reason, execution.step_name)
         case _:
-            found.planned += change.schedule
+            found.planned += _named(workflow, change.schedule, end.stored)
             if is_done(move.state, move.outcome) and not change.schedule:
                 _add_done(found, end, move, shares)
+
+
+def _named(
+    workflow: WorkflowRecord, planned: Sequence[NewExecution], stored: GraphNodeRecord | None
+) -> Sequence[NewExecution]:
+    """Give further attempts the name that their node has; an import may have changed it."""
+    if stored is None or workflow.type != DYNAMIC_TYPE:
+        return planned
+    return [replace(new, step_name=stored.name) for new in planned]
 
 
 def _add_done(

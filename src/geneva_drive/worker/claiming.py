@@ -66,7 +66,7 @@ def claim_one(environment: Environment, identity: Identity, execution_id: Key) -
         workflows = store.workflows.get_many(connection, [execution.workflow_id])
         return [_claimed(execution, workflows[execution.workflow_id], token)]
 
-    claimed = _told(environment, store.write(take))
+    claimed = with_stored_nodes(environment, _told(environment, store.write(take)))
     return claimed[0] if claimed else None
 
 
