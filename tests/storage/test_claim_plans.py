@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy import Connection, Engine, event, select, text
 
 import geneva_drive as gd
 from geneva_drive.engine import performing
@@ -24,6 +24,7 @@ TABLE = "geneva_drive_step_executions"
 ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE", "mysql": f"ANALYZE TABLE {TABLE}"}
 # Reading all there is, or sorting it, in the words of each database.
 PASSES_OVER_MANY = re.compile(rf"Seq Scan|Bitmap|SCAN {TABLE}|TEMP B-TREE|BLOOM|filesort")
+READS_ALL = re.compile(rf"Seq Scan|SCAN {TABLE}|'ALL'|'index'")
 QUEUES = pytest.mark.parametrize("queues", [None, ["mail", "print"]], ids=["all", "some"])
 
 
@@ -176,6 +177,24 @@ def test_what_was_claimed_under_a_token_is_found_by_who_holds_it(geneva: gd.Driv
 
     assert not PASSES_OVER_MANY.search(plan(geneva, *statements[-1]))
     assert "step_executions_held" in plan(geneva, *statements[-1])
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.usefixtures("crowd")
+def test_attempts_at_nodes_of_several_workflows_are_found_by_their_keys(
+    geneva: gd.Drive, count: int
+) -> None:
+    store, c = geneva.store, geneva.store.tables.step_executions.c
+    with store.reading() as connection:
+        some = select(c.workflow_id, c.node_id).order_by(c.id.desc()).limit(count)
+        nodes = [(row[0], row[1]) for row in connection.execute(some)]
+
+    with noted(geneva.engine) as statements, store.reading() as connection:
+        found = store.executions.last_attempts(connection, nodes)
+
+    assert found == dict.fromkeys(nodes, 1)
+    looks = [each for each in statements if each[0].startswith("SELECT")]
+    assert not READS_ALL.search(plan(geneva, *looks[-1]))
 
 
 @pytest.mark.usefixtures("crowd", "task")

@@ -82,7 +82,9 @@ def _decide(
     nodes = nodes_of(connection, store, workflow, undone, now)
     if nodes is None:
         above = definition.graph.parents.get(workflow.next_step_name or "", ())
-        hashes = store.executions.ancestry_hashes(connection, workflow.id, above)
+        hashes = store.executions.ancestry_hashes(
+            connection, [(workflow.id, name) for name in above]
+        )
         attempt = attempts.get(workflow.id)
         return decide_adoption(definition, workflow, attempt, now, hashes.values())
     growth = nodes.stranded()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -13,11 +13,11 @@ from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.commit import ChangedUnderLock, write_ended
 from geneva_drive.engine.endings import Applied, Chaining, Ending
-from geneva_drive.engine.growing import DoneNode, count_down
+from geneva_drive.engine.growing import DoneNode, Passed, count_down
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.tallying import Tally, conclude
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.records import Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 
@@ -55,10 +55,8 @@ def complete(
     if not by_workflow:
         return {}
     _complete_executions(connection, store, by_workflow.values(), now)
-    decided = [
-        (_decide(connection, store, workflows[key], ended, now), ended)
-        for key, ended in by_workflow.items()
-    ]
+    changes = _decide(connection, store, workflows, by_workflow, now)
+    decided = list(zip(changes, by_workflow.values(), strict=True))
     shared = write_ended(connection, store, decided, now, chaining)
     return {
         one.execution_id: part
@@ -88,17 +86,31 @@ def _complete_executions(
 def _decide(
     connection: Connection,
     store: Store,
-    workflow: WorkflowRecord,
-    ended: Sequence[Ending],
+    workflows: Mapping[Key, WorkflowRecord],
+    by_workflow: Mapping[Key, Sequence[Ending]],
     now: datetime,
-) -> Change:
-    executions = [one.seen[1] for one in ended if one.seen is not None]
-    done = {
-        execution.node_id: DoneNode(execution.ancestry_hash, one.stored)
-        for one, execution in zip(ended, executions, strict=True)
+) -> list[Change]:
+    passed = [Passed(workflows[key], _done(ended)) for key, ended in by_workflow.items()]
+    growths = count_down(connection, store, passed, now)
+    over = [one.workflow.id for one, growth in zip(passed, growths, strict=True) if growth.is_over]
+    active = store.executions.active_of(connection, over) if over else []
+    return [
+        conclude(
+            Tally(one.workflow, last_step_name=_last_step_name(by_workflow[one.workflow.id])),
+            growth,
+            [beside for beside in active if beside.workflow_id == one.workflow.id],
+        )
+        for one, growth in zip(passed, growths, strict=True)
+    ]
+
+
+def _done(ended: Sequence[Ending]) -> dict[str, DoneNode]:
+    return {
+        one.seen[1].node_id: DoneNode(one.seen[1].ancestry_hash, one.stored)
+        for one in ended
+        if one.seen is not None
     }
-    growth = count_down(connection, store, workflow, done, now)
-    beside: Sequence[ExecutionRecord] = ()
-    if growth.is_over:
-        beside = store.executions.lock_active(connection, workflow.id)
-    return conclude(Tally(workflow, last_step_name=executions[-1].step_name), growth, beside)
+
+
+def _last_step_name(ended: Sequence[Ending]) -> str | None:
+    return ended[-1].seen[1].step_name if ended[-1].seen is not None else None

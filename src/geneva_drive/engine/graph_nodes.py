@@ -167,9 +167,9 @@ class StoredNodes(GraphNodes):
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
         tried = list(records)
-        wanted = {record.node_id for record in tried}
-        outlines = self._store.graphs.outlines(self._connection, self._id, wanted)
-        names = {node.node_id: node.name for node in outlines}
+        wanted = {(self._id, record.node_id) for record in tried}
+        outlines = self._store.graphs.outlines(self._connection, wanted)
+        names = {node.node_id: node.name for node in outlines[self._id]}
         return [
             replace(again(record, self._now, rewind=rewind), step_name=names[record.node_id])
             for record in tried
@@ -179,7 +179,10 @@ class StoredNodes(GraphNodes):
         if not passed:
             return Growth()
         done = {node_id: growing.DoneNode(known) for node_id, known in passed.items()}
-        return growing.count_down(self._connection, self._store, self._workflow, done, self._now)
+        [growth] = growing.count_down(
+            self._connection, self._store, [growing.Passed(self._workflow, done)], self._now
+        )
+        return growth
 
     def stranded(self) -> Growth:
         nodes = self._store.graphs.nodes_of(self._connection, self._id)

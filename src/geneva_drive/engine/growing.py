@@ -24,6 +24,7 @@ from geneva_drive.storage.records import (
     ExecutionRecord,
     GraphNodeRecord,
     Key,
+    NodeKey,
     NodeOutline,
     WorkflowRecord,
 )
@@ -64,7 +65,8 @@ def settle(
     growth = Growth()
     if found.done and found.closing is None:
         if workflow.type == DYNAMIC_TYPE:
-            growth = count_down(connection, store, workflow, _done_nodes(found, ends), now)
+            passed = [Passed(workflow, _done_nodes(found, ends))]
+            [growth] = count_down(connection, store, passed, now)
         else:
             definition = next(end.definition for end in ends if end.definition is not None)
             growth = _look_around(connection, store, found, definition, now)
@@ -162,52 +164,108 @@ def planned_node(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Nodes of a dynamic workflow that are done, by id."""
+
+    workflow: WorkflowRecord
+    nodes: Mapping[str, DoneNode]
+
+
 def count_down(
-    connection: Connection,
-    store: Store,
-    workflow: WorkflowRecord,
-    passed: Mapping[str, DoneNode],
-    now: datetime,
-) -> Growth:
+    connection: Connection, store: Store, passed: Sequence[Passed], now: datetime
+) -> list[Growth]:
     """Count down what the dependants of done nodes wait for: never more than is touched."""
-    hashes = {node_id: node.ancestry_hash for node_id, node in passed.items()}
-    unknown = [(workflow.id, key) for key, node in passed.items() if node.stored is None]
-    done = {key: node.stored for key, node in passed.items() if node.stored is not None}
-    if unknown:
-        found = store.graphs.nodes(connection, unknown)
-        done |= {node_id: node for (_, node_id), node in found.items()}
+    hashes = {
+        (one.workflow.id, node_id): node.ancestry_hash
+        for one in passed
+        for node_id, node in one.nodes.items()
+    }
+    met, parents = _met(connection, store, passed)
+    store.graphs.pass_nodes(connection, {one.workflow.id: len(one.nodes) for one in passed})
+    ready = _ready(connection, store, met)
+    above = _hashes_above(connection, store, ready, parents, hashes)
+    growing = {key for key, _ in met}
+    ended = [one.workflow.id for one in passed if one.workflow.id not in growing]
+    over = store.graphs.finished(connection, ended) if ended else set()
+    return [
+        Growth(
+            schedule=tuple(
+                stored_execution(one.workflow, node, now, above[one.workflow.id, node.node_id])
+                for node in ready.get(one.workflow.id, ())
+            ),
+            is_over=one.workflow.id in over,
+        )
+        for one in passed
+    ]
+
+
+def _met(
+    connection: Connection, store: Store, passed: Sequence[Passed]
+) -> tuple[Counter[NodeKey], dict[NodeKey, str]]:
+    """Count for each dependant how many of its dependencies these are, and name one of them."""
+    unknown = [
+        (one.workflow.id, node_id)
+        for one in passed
+        for node_id, node in one.nodes.items()
+        if node.stored is None
+    ]
+    read = store.graphs.nodes(connection, unknown) if unknown else {}
+    known = (node.stored for one in passed for node in one.nodes.values())
+    done = [*filter(None, known), *read.values()]
     # Those of a fan all say the same.
-    below = {text: load_ids(text) for text in {node.dependants for node in done.values()}}
-    met = Counter(each for node in done.values() for each in below[node.dependants])
-    parents = {each: node.node_id for node in done.values() for each in below[node.dependants]}
-    store.graphs.pass_nodes(connection, {workflow.id: len(hashes)})
+    below = {text: load_ids(text) for text in {node.dependants for node in done}}
+    met: Counter[NodeKey] = Counter()
+    parents = {}
+    for node in done:
+        for each in below[node.dependants]:
+            met[node.workflow_id, each] += 1
+            parents[node.workflow_id, each] = node.node_id
+    return met, parents
+
+
+def _ready(
+    connection: Connection, store: Store, met: Mapping[NodeKey, int]
+) -> dict[Key, list[NodeOutline]]:
+    """Write how many dependencies are met, and give the nodes that wait for no more."""
     if not met:
-        return Growth(is_over=store.graphs.remaining(connection, workflow.id) == 0)
-    unmet = store.graphs.unmet(connection, workflow.id, met)
-    store.graphs.meet(connection, {(workflow.id, join): met[join] for join in unmet})
-    ready = [node for node in met if unmet.get(node, 1) <= met[node]]
-    schedule = []
-    for node in store.graphs.outlines(connection, workflow.id, ready):
-        above: Iterable[str | None] = [hashes[parents[node.node_id]]]
-        if node.dependency_count > 1:
-            above = _hashes_above(connection, store, workflow.id, node.node_id, hashes)
-        schedule.append(stored_execution(workflow, node, now, above))
-    return Growth(schedule=tuple(schedule))
+        return {}
+    unmet = store.graphs.unmet(connection, met)
+    store.graphs.meet(connection, {join: met[join] for join in unmet})
+    return store.graphs.outlines(
+        connection, [node for node in met if unmet.get(node, 1) <= met[node]]
+    )
 
 
 def _hashes_above(
     connection: Connection,
     store: Store,
-    workflow_id: Key,
-    node_id: str,
-    known: Mapping[str, str | None],
-) -> list[str | None]:
-    [join] = store.graphs.nodes(connection, [(workflow_id, node_id)]).values()
-    above = load_ids(join.depends_on)
-    stored = store.executions.ancestry_hashes(
-        connection, workflow_id, [parent for parent in above if parent not in known]
-    )
-    return [known[parent] if parent in known else stored.get(parent) for parent in above]
+    ready: Mapping[Key, Sequence[NodeOutline]],
+    parents: Mapping[NodeKey, str],
+    known: Mapping[NodeKey, str | None],
+) -> dict[NodeKey, list[str | None]]:
+    """Give the ancestry hashes of what each node depends on."""
+    above = {
+        (key, node.node_id): [parents[key, node.node_id]]
+        for key, nodes in ready.items()
+        for node in nodes
+    }
+    joins = [
+        (key, node.node_id)
+        for key, nodes in ready.items()
+        for node in nodes
+        if node.dependency_count > 1
+    ]
+    if joins:
+        found = store.graphs.nodes(connection, joins)
+        above |= {join: load_ids(node.depends_on) for join, node in found.items()}
+    wanted = {(key, parent) for (key, _), parent_ids in above.items() for parent in parent_ids}
+    unknown = wanted - known.keys()
+    hashes = {**known, **store.executions.ancestry_hashes(connection, unknown)}
+    return {
+        (key, node_id): [hashes.get((key, parent)) for parent in parent_ids]
+        for (key, node_id), parent_ids in above.items()
+    }
 
 
 def stored_execution(

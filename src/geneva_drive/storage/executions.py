@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Select, exists, func, literal, select, tuple_, update
+from sqlalchemy import Connection, Select, exists, func, literal, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
@@ -15,8 +15,8 @@ from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.dialects import claiming_by_steps
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.keys import KeyType
-from geneva_drive.storage.portions import PORTION, portions
-from geneva_drive.storage.records import ExecutionRecord, Key
+from geneva_drive.storage.portions import NODES, PORTION, portions
+from geneva_drive.storage.records import ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.tables import Tables
 
 
@@ -105,31 +105,27 @@ class Executions:
         query = select(func.count()).select_from(self._table).where(*wanted)
         return connection.scalar(query) or 0
 
-    def last_attempts(
-        self, connection: Connection, nodes: Sequence[tuple[Key, str]]
-    ) -> dict[tuple[Key, str], int]:
-        """Give the highest attempt number of each (workflow id, node id) that has any."""
+    def last_attempts(self, connection: Connection, nodes: Sequence[NodeKey]) -> dict[NodeKey, int]:
+        """Give the highest attempt number of each node that has any."""
         c = self._table.c
-        found: dict[tuple[Key, str], int] = {}
-        for portion in portions(nodes):
+        found: dict[NodeKey, int] = {}
+        for portion in portions(nodes, NODES):
             query = (
                 select(c.workflow_id, c.node_id, func.max(c.attempt_number))
-                .where(tuple_(c.workflow_id, c.node_id).in_(portion))
+                .where(self._dialect.among_nodes(self._table, portion))
                 .group_by(c.workflow_id, c.node_id)
             )
             found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
         return found
 
-    def latest(
-        self, connection: Connection, nodes: Sequence[tuple[Key, str]]
-    ) -> list[ExecutionRecord]:
-        """Give the latest attempt of each (workflow id, node id)."""
+    def latest(self, connection: Connection, nodes: Sequence[NodeKey]) -> list[ExecutionRecord]:
+        """Give the latest attempt of each node."""
         c = self._table.c
-        found: dict[tuple[Key, str], ExecutionRecord] = {}
-        for portion in portions(nodes):
+        found: dict[NodeKey, ExecutionRecord] = {}
+        for portion in portions(nodes, NODES):
             query = (
                 select(self._table)
-                .where(tuple_(c.workflow_id, c.node_id).in_(portion))
+                .where(self._dialect.among_nodes(self._table, portion))
                 .order_by(c.attempt_number, c.id)
             )
             records = self._by_id(connection, query).values()
@@ -188,23 +184,19 @@ class Executions:
         return found
 
     def ancestry_hashes(
-        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
-    ) -> dict[str, str | None]:
+        self, connection: Connection, nodes: Iterable[NodeKey]
+    ) -> dict[NodeKey, str | None]:
         """Give the hash of the latest done attempt of each node."""
         c = self._table.c
         done = [StepState.COMPLETED, StepState.SKIPPED]
         found = {}
-        for portion in portions(node_ids):
+        for portion in portions(nodes, NODES):
             query = (
-                select(c.node_id, c.ancestry_hash)
-                .where(
-                    c.workflow_id == workflow_id,
-                    self._dialect.among(c.node_id, portion),
-                    c.state.in_(done),
-                )
+                select(c.workflow_id, c.node_id, c.ancestry_hash)
+                .where(self._dialect.among_nodes(self._table, portion), c.state.in_(done))
                 .order_by(c.attempt_number)
             )
-            found.update({row[0]: row[1] for row in connection.execute(query)})
+            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
         return found
 
     def lock_shares(

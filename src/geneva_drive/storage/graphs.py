@@ -10,12 +10,13 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.portions import PORTION, portions
+from geneva_drive.storage.portions import NODES, PORTION, portions
 from geneva_drive.storage.records import (
     GraphNodeRecord,
     GraphRecord,
     JoinRecord,
     Key,
+    NodeKey,
     NodeOutline,
 )
 from geneva_drive.storage.tables import Tables
@@ -85,21 +86,13 @@ class Graphs:
         return [GraphNodeRecord(**row) for row in connection.execute(query).mappings()]
 
     def nodes(
-        self, connection: Connection, wanted: Iterable[tuple[Key, str]]
-    ) -> dict[tuple[Key, str], GraphNodeRecord]:
-        """Read nodes by (workflow id, node id)."""
-        by_workflow: dict[Key, list[str]] = defaultdict(list)
-        for workflow_id, node_id in wanted:
-            by_workflow[workflow_id].append(node_id)
-        c = self._nodes.c
+        self, connection: Connection, wanted: Iterable[NodeKey]
+    ) -> dict[NodeKey, GraphNodeRecord]:
         found = {}
-        for workflow_id, node_ids in by_workflow.items():
-            for portion in portions(node_ids):
-                query = select(self._nodes).where(
-                    c.workflow_id == workflow_id, self._dialect.among(c.node_id, portion)
-                )
-                for row in connection.execute(query).mappings():
-                    found[workflow_id, row["node_id"]] = GraphNodeRecord(**row)
+        for portion in portions(wanted, NODES):
+            query = select(self._nodes).where(self._dialect.among_nodes(self._nodes, portion))
+            for row in connection.execute(query).mappings():
+                found[row["workflow_id"], row["node_id"]] = GraphNodeRecord(**row)
         return found
 
     def scheduling_of_jobs(self, connection: Connection, workflow_id: Key) -> dict[str, str]:
@@ -121,41 +114,40 @@ class Graphs:
         return found
 
     def outlines(
-        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
-    ) -> list[NodeOutline]:
-        """Read what has to be known to let nodes run, in the order in which they were written."""
+        self, connection: Connection, wanted: Iterable[NodeKey]
+    ) -> dict[Key, list[NodeOutline]]:
+        """Read what has to be known to let nodes run, by workflow, in the order of its nodes."""
         c = self._nodes.c
         columns = [c[name] for name in NodeOutline.__dataclass_fields__]
-        found = []
-        for portion in portions(node_ids):
+        found: dict[Key, list[NodeOutline]] = defaultdict(list)
+        for portion in portions(wanted, NODES):
             query = (
-                select(*columns)
-                .where(c.workflow_id == workflow_id, self._dialect.among(c.node_id, portion))
+                select(c.workflow_id, *columns)
+                .where(self._dialect.among_nodes(self._nodes, portion))
                 .order_by(c.position)
             )
-            found += [NodeOutline(**row) for row in connection.execute(query).mappings()]
+            for workflow_id, *values in connection.execute(query):
+                found[workflow_id].append(NodeOutline(*values))
         return found
 
-    def remaining(self, connection: Connection, workflow_id: Key) -> int:
-        """Count the nodes that are not done."""
+    def finished(self, connection: Connection, workflow_ids: Sequence[Key]) -> set[Key]:
+        """Tell of which workflows all nodes are done."""
         c = self._graphs.c
-        query = select(c.remaining).where(c.workflow_id == workflow_id)
-        return connection.scalar(query) or 0
+        query = select(c.workflow_id).where(c.workflow_id.in_(workflow_ids), c.remaining == 0)
+        return set(connection.scalars(query))
 
-    def unmet(
-        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
-    ) -> dict[str, int]:
+    def unmet(self, connection: Connection, wanted: Iterable[NodeKey]) -> dict[NodeKey, int]:
         """Tell how many dependencies of nodes that have several are not done."""
         c = self._joins.c
-        found: dict[str, int] = {}
-        for portion in portions(node_ids):
-            query = select(c.node_id, c.unmet).where(
-                c.workflow_id == workflow_id, self._dialect.among(c.node_id, portion)
+        found: dict[NodeKey, int] = {}
+        for portion in portions(wanted, NODES):
+            query = select(c.workflow_id, c.node_id, c.unmet).where(
+                self._dialect.among_nodes(self._joins, portion)
             )
-            found.update({row[0]: row[1] for row in connection.execute(query)})
+            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
         return found
 
-    def meet(self, connection: Connection, met: Mapping[tuple[Key, str], int]) -> None:
+    def meet(self, connection: Connection, met: Mapping[NodeKey, int]) -> None:
         """Count dependencies as met that were not, of workflows that are locked."""
         rows = [
             {"of_workflow": workflow_id, "node": node_id, "count": count}
@@ -170,12 +162,13 @@ class Graphs:
     def pass_nodes(self, connection: Connection, counts: Mapping[Key, int]) -> None:
         """Count nodes as done, of workflows that are locked."""
         c = self._graphs.c
-        for workflow_id, count in counts.items():
-            connection.execute(
-                update(self._graphs)
-                .where(c.workflow_id == workflow_id)
-                .values(remaining=c.remaining - count)
-            )
+        statement = (
+            update(self._graphs)
+            .where(c.workflow_id == bindparam("of_workflow"))
+            .values(remaining=c.remaining - bindparam("count"))
+        )
+        rows = [{"of_workflow": key, "count": count} for key, count in counts.items()]
+        connection.execute(statement, rows)
 
 
 def dump_ids(ids: Iterable[str]) -> str:

@@ -10,6 +10,8 @@ T = TypeVar("T")
 
 # As many values as every database takes in one statement.
 PORTION = 1000
+# Nodes are known by two values each.
+NODES = PORTION // 2
 
 
 def portions(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:

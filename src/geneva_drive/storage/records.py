@@ -14,6 +14,7 @@ from geneva_drive.limit import Limit
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 
 Key = Any  # an int or a UUID, by the database's key type
+NodeKey = tuple[Key, str]  # a workflow, and a node of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +189,7 @@ class JoinRecord:
     unmet: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NodeOutline:
     """What has to be known of a stored node to let it run, without its edges."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
@@ -15,9 +15,11 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    and_,
     func,
     insert,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -29,7 +31,7 @@ from geneva_drive.storage.completions import Batch, Completed
 from geneva_drive.storage.dialects import claiming_by_steps, starting
 from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.hints import Hints, Notice, Write
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.records import Key, NodeKey
 from geneva_drive.storage.tables import Tables
 
 
@@ -120,6 +122,14 @@ class Dialect:
     def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
         """Put into a condition that a column is one of these, however many there are."""
         return column.in_(list(values))
+
+    def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
+        """Put into a condition that a row is of one of these nodes."""
+        workflow_id, node_id = table.c.workflow_id, table.c.node_id
+        workflows = {key for key, _ in wanted}
+        if len(workflows) > 1:
+            return tuple_(workflow_id, node_id).in_(wanted)
+        return and_(workflow_id.in_(workflows), self.among(node_id, [node for _, node in wanted]))
 
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]

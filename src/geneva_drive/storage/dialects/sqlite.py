@@ -6,12 +6,12 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, event, func
+from sqlalchemy import Connection, Engine, Select, Table, event, func, or_
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -22,7 +22,7 @@ from geneva_drive.storage.dialects import completing_sqlite, starting
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.hints import Counter, Hints, Notice, Write
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.records import Key, NodeKey
 from geneva_drive.storage.tables import Tables
 
 WRITES_OPTION = "geneva_writes"
@@ -98,6 +98,15 @@ class SQLite(Dialect):
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:  # noqa: ARG002 - no row locks here
         return query
+
+    def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
+        c, pairs = table.c, list(wanted)
+        if len({key for key, _ in pairs}) == 1:
+            return super().among_nodes(table, pairs)
+        # With a list of pairs it would compare all rows; alternatives are looked up one by one.
+        # Repeating the last makes few different statements.
+        pairs += pairs[-1:] * ((1 << (len(pairs) - 1).bit_length()) - len(pairs))
+        return or_(*((c.workflow_id == key) & (c.node_id == node) for key, node in pairs))
 
     def now(self) -> ColumnElement[datetime]:
         return func.strftime("%Y-%m-%d %H:%M:%f", "now")
