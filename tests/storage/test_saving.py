@@ -105,12 +105,9 @@ def test_a_connection_that_died_costs_a_checkpoint_nothing(
     own_id = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}
     kill = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}
 
-    def ask(driver: Any) -> Any:
-        cursor = driver.cursor()
+    with store.database.driver as cursor:
         cursor.execute(own_id[server_database])
-        return cursor.fetchone()[0]
-
-    number = store.database.by_driver(ask)
+        [[number]] = cursor.fetchall()
     with geneva.engine.connect() as administrator:
         administrator.execute(text(kill[server_database].format(number)))
 

@@ -315,7 +315,7 @@ def test_what_a_loop_saves_wakes_no_worker_of_its_process(
 ) -> None:
     if database != "sqlite":
         pytest.skip("Elsewhere nothing is sent when a loop saves its position.")
-    drive, by_driver = make_drive(), geneva.store.database.by_driver
+    drive, saving = make_drive(), geneva.store.database.driver
     rings: list[float] = []
     looks: list[str] = []
     watch = geneva.environment.wakeups.hints.watch(lambda: rings.append(time.monotonic()))
@@ -323,9 +323,11 @@ def test_what_a_loop_saves_wakes_no_worker_of_its_process(
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
     wait_until(lambda: len(rings) == 1, "it looks")
-    by_driver(lambda saving: saving.set_trace_callback(looks.append))
+    with saving as cursor:
+        cursor.connection.set_trace_callback(looks.append)
 
-    by_driver(lambda saving: saving.execute("PRAGMA user_version = 7"))
+    with saving as cursor:
+        cursor.execute("PRAGMA user_version = 7")
     seen = len(looks)
     wait_until(lambda: len(looks) >= seen + 2, "it looked again")
     rings_of_own = len(rings)

@@ -88,6 +88,7 @@ class Loop:
         self._iteration = node.options.iteration
         self._breaks = breaks
         self._checkpointer = environment.checkpointer
+        self._open_writes = environment.store.database.open_writes
         self._max_cursor_size = environment.settings.max_cursor_size
         self._skipped: list[SkippedItem] = []
         self._claim_token = execution.claim_token or ""
@@ -152,32 +153,29 @@ class Loop:
         )
 
     def save(self, place: Place) -> Interruption | None:
-        open_writes = self._environment.store.database.open_writes
-        if open_writes:
-            open_writes.roll_back()
+        if self._open_writes:
+            self._open_writes.roll_back()
             self.return_to_saved()
             raise UncommittedWork(self.course.name)
         checkpoint = self.checkpoint_at(place)
-        if not self._is_saved_at_once(checkpoint):
+        try:
+            # The way on which nearly all positions are saved, before any that takes more.
+            is_saved = self._is_plain and self._checkpointer.save(checkpoint)
+        except StorageError:
+            is_saved = False
+        if not is_saved:
             stop = self._save(checkpoint)
             if stop is not None:
                 return stop
         self.note_saved(checkpoint, place)
         return None
 
-    def _is_saved_at_once(self, checkpoint: Checkpoint) -> bool:
-        """Try the way on which nearly all positions are saved, before any that takes more."""
-        try:
-            return self._is_plain and self._checkpointer.save(checkpoint)
-        except StorageError:
-            return False
-
     def checkpoint_at(self, place: Place) -> Checkpoint:
         return Checkpoint(
-            self._execution.id,
-            self._claim_token,
             self._cursor_text(place.cursor) if place.has_cursor else None,
             place.completed,
+            self._execution.id,
+            self._claim_token,
             place.errors,
             self._progress_text() if self.course.stopwatch.is_due() else None,
         )

@@ -122,10 +122,10 @@ class AsyncIterableStep:
         return self._loop(pairs)
 
     async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
-        async for item, after in pairs:
-            self._course.begin_item(item, after)
-            yield item
-            await asyncio.to_thread(self._course.pass_to, after)
+        async for pair in pairs:
+            self._course.begin_item(pair)
+            yield pair[0]
+            await asyncio.to_thread(self._course.pass_to, pair[1])
 
     def __repr__(self) -> str:
         return f"<AsyncIterableStep {self.description}>"

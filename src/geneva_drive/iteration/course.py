@@ -127,10 +127,10 @@ class Course:
         self._is_looping = True
 
     def _through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
-        for item, after in pairs:
-            self.begin_item(item, after)
-            yield item
-            self.pass_to(after)
+        for pair in pairs:
+            self.begin_item(pair)
+            yield pair[0]
+            self.pass_to(pair[1])
 
     def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
         """Give the cursor that this run ends with, None for no end; or divide the step first."""
@@ -147,7 +147,8 @@ class Course:
                 f"records and sequences; {what} cannot be divided. Leave out partitions."
             )
 
-    def begin_item(self, item: Any, after: Any) -> None:
+    def begin_item(self, pair: tuple[Any, Any]) -> None:
+        """Let the body have an item, which comes with the cursor behind it."""
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
         if self._throttles:
@@ -157,7 +158,7 @@ class Course:
             self.is_between_items = False
         self._has_begun = True
         self.ledger.item_begins()
-        self._item = item, after
+        self._item = pair
 
     def pass_to(self, cursor: Any) -> None:
         """Move on: an item is done, and the cursor is behind it."""
@@ -222,13 +223,11 @@ class Course:
         return IterationProgress.read(done, self.stopwatch.read(done))
 
     def _item_done(self) -> None:
-        pace = self.pace
-        pace.item_done()
         self.is_between_items = True
-        reached = pace.reached()
+        reached = self.pace.item_done()
         if reached is not None:
             raise Interrupted(reached)
-        if pace.is_due():
+        if self.pace.is_due():
             self._save()
         self.is_between_items = False
 

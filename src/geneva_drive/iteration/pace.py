@@ -30,12 +30,13 @@ class Pace:
         self._should_stop = should_stop
         self._clock = clock
         self._saved_at = now
-        self._unsaved = 0
+        self._items_saved = 0
         self.items = 0  # of this run
 
-    def item_done(self) -> None:
+    def item_done(self) -> Interruption | None:
+        """Count an item, and say whether the run is to end behind it."""
         self.items += 1
-        self._unsaved += 1
+        return self.reached()
 
     def reached(self) -> Interruption | None:
         """Say what the run has come to, if it is to end here; after at least one item."""
@@ -53,9 +54,9 @@ class Pace:
         """Say whether the position is to be saved now."""
         if self._every_seconds is not None:
             return self._clock() - self._saved_at >= self._every_seconds
-        return self._unsaved >= self._every_items  # type: ignore[operator]  # one of the two is set
+        return self.items - self._items_saved >= self._every_items  # type: ignore[operator]  # one of the two is set
 
     def saved(self) -> None:
-        self._unsaved = 0
+        self._items_saved = self.items
         if self._every_seconds is not None:
             self._saved_at = self._clock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from geneva_drive.errors import InvalidInput
@@ -65,7 +66,7 @@ class Batches(Protocol[B_co]):
 
 def pairs(records: Records[T], cursor: Any, chunk: int) -> Iterator[tuple[T, Any]]:
     """Give the records after `cursor`, of which `chunk` at a time are read and held in memory."""
-    return _one_by_one(records, cursor, _whole("chunk", chunk))
+    return chain.from_iterable(_chunks(records, cursor, _whole("chunk", chunk)))
 
 
 def batch_pairs(batches: Batches[T], cursor: Any, size: int) -> Iterator[tuple[T, Any]]:
@@ -73,9 +74,9 @@ def batch_pairs(batches: Batches[T], cursor: Any, size: int) -> Iterator[tuple[T
     return _batch_by_batch(batches, cursor, _whole("batch_size", size))
 
 
-def _one_by_one(records: Records[T], cursor: Any, chunk: int) -> Iterator[tuple[T, Any]]:
-    while found := records.read(cursor, chunk):
-        yield from found
+def _chunks(records: Records[T], cursor: Any, size: int) -> Iterator[Sequence[tuple[T, Any]]]:
+    while found := records.read(cursor, size):
+        yield found
         cursor = found[-1][1]
 
 

@@ -16,13 +16,13 @@ from geneva_drive.storage.tables import Tables
 class Checkpoint(NamedTuple):
     """A position to be saved, under the claim that its loop runs by.
 
-    A tuple, as millions of them may be made.
+    A tuple, as millions of them may be made. Its first four stand as a statement takes them.
     """
 
-    execution_id: Key
-    claim_token: str
     cursor: str | None
     completed_iterations: int
+    execution_id: Key
+    claim_token: str
     item_errors: int
     progress: str | None  # None leaves what was written last
 

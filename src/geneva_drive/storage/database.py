@@ -68,13 +68,13 @@ class Database:
         self._kept_writing = KeptConnections(
             self._open_writing, 1 if self.owns_engine else 0, self.dialect.renew
         )
-        self._driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
+        self.driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction that a step's body or a caller's session has open on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
 
     def hints(self, channel: str) -> Hints:
         """Give the way in which this process and others tell one another what may be due."""
-        saving = self._driver if self.owns_engine else None
+        saving = self.driver if self.owns_engine else None
         return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
 
     @property
@@ -189,14 +189,6 @@ class Database:
         with self.dialect.writing(), self._kept.one() as connection, connection.begin():
             yield connection
 
-    def by_driver(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Do `work` with the driver's own connection, on which each statement is a transaction.
-
-        What it raises are the driver's own errors.
-        """
-        with self.dialect.writing_alone, self._driver as driver:
-            return work(driver, *arguments)
-
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
@@ -271,7 +263,7 @@ class Database:
     def close(self) -> None:
         self._kept.close()
         self._kept_writing.close()
-        self._driver.close()
+        self.driver.close()
         if self.owns_engine:
             self.engine.dispose()
 

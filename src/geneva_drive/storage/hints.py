@@ -239,15 +239,15 @@ class _Counting:
             self._ask_on(self._saving)
             return
         with self._engine.connect() as connection:
-            self._ask_on(nullcontext(_taken_out(connection)))
+            self._ask_on(nullcontext(_taken_out(connection).cursor()))
 
     def _ask_on(self, asked: AbstractContextManager[Any]) -> None:
         seen = None
         changed_at = time.monotonic()
         while not self._stopping.is_set():
-            with asked as driver:
+            with asked as cursor:
                 # With whom was asked: another connection, opened meanwhile, counts by itself.
-                count = driver, driver.execute("PRAGMA data_version").fetchone()[0]
+                count = cursor, cursor.execute("PRAGMA data_version").fetchall()
             if count != seen:
                 seen, changed_at = count, time.monotonic()
                 self._ring()

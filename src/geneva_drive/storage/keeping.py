@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from geneva_drive.storage import forking
 
 _FRESH_SECONDS = 1.0  # a connection used so shortly ago is not asked whether it lives
+_NEVER = float("-inf")
 _RENEWED_SECONDS = 1.0  # between two times that a busy one forgets how large the tables were
 
 
@@ -91,7 +92,8 @@ class KeptConnections:
 
 
 class KeptDriver:
-    """The driver's own connection beneath one of SQLAlchemy's, used by one thread at a time.
+    """A cursor of the driver's own beneath one of SQLAlchemy's connections, for statements that
+    each are a transaction; used by one thread at a time. What it raises are the driver's errors.
 
     A context manager of its own, as one made from a generator takes longer than the statement.
     """
@@ -102,23 +104,22 @@ class KeptDriver:
         self._lock = threading.Lock()
         self._kept: Connection | None = None
         self._parents: list[Connection | None] = []
-        self._used_at = 0.0
+        self._used_at = _NEVER
         self._generation = forking.generation
-        self._driver: Any = None
+        self._cursor: Any = None
 
     def __enter__(self) -> Any:
         self._lock.acquire()
         now = time.monotonic()
-        is_fresh = now - self._used_at < _FRESH_SECONDS and self._generation == forking.generation
-        if is_fresh and self._kept is not None:
+        if now - self._used_at < _FRESH_SECONDS and self._generation == forking.generation:
             self._used_at = now
-            return self._driver
+            return self._cursor
         try:
             self._open_anew(now)
         except BaseException:
             self._lock.release()
             raise
-        return self._driver
+        return self._cursor
 
     def __exit__(
         self,
@@ -146,10 +147,11 @@ class KeptDriver:
             self._kept, self._generation = None, forking.generation
         self._drop()
         self._kept = self._open()
-        self._driver = self._kept.connection.driver_connection
+        driver: Any = self._kept.connection.driver_connection
+        self._cursor = driver.cursor()
         self._used_at = now
 
     def _drop(self) -> None:
-        kept, self._kept, self._driver = self._kept, None, None
+        kept, self._kept, self._cursor, self._used_at = self._kept, None, None, _NEVER
         if kept is not None:
             kept.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakSet
+from weakref import ref
 
 from sqlalchemy import Connection, Engine, event
 
@@ -30,7 +30,9 @@ class OpenWrites:
 
     def __init__(self, engine: Engine) -> None:
         # Carried along by the context: what an async body awaits runs elsewhere.
-        self._watched: ContextVar[WeakSet[Connection] | None] = ContextVar(
+        # Weakly: a session that nobody closed ends its transaction when it is collected. No
+        # WeakSet, whose truth is asked for after each item, and takes far longer to find out.
+        self._watched: ContextVar[set[ref[Connection]] | None] = ContextVar(
             "geneva_open_writes", default=None
         )
         event.listen(engine, "before_cursor_execute", self._note)
@@ -40,8 +42,7 @@ class OpenWrites:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Look at what is written in this block."""
-        # Weakly: a session that nobody closed ends its transaction when it is collected.
-        token = self._watched.set(WeakSet())
+        token = self._watched.set(set())
         try:
             yield
         finally:
@@ -49,8 +50,10 @@ class OpenWrites:
 
     def roll_back(self) -> None:
         """Undo what is open: its session may be kept alive, and with it a lock, by a traceback."""
-        for connection in list(self._watched.get() or ()):
-            connection.rollback()
+        for reference in list(self._watched.get() or ()):
+            connection = reference()
+            if connection is not None:
+                connection.rollback()
 
     def __bool__(self) -> bool:
         return bool(self._watched.get())
@@ -62,9 +65,9 @@ class OpenWrites:
         options = connection.get_execution_options()
         is_ours = WRITES_OPTION in options or options.get("isolation_level") == "AUTOCOMMIT"
         if not is_ours and _WRITES.match(statement):
-            watched.add(connection)
+            watched.add(ref(connection, watched.discard))
 
     def _forget(self, connection: Connection) -> None:
         watched = self._watched.get()
         if watched is not None:
-            watched.discard(connection)
+            watched.discard(ref(connection))

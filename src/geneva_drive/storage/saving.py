@@ -7,6 +7,7 @@ to the driver, on a connection that is kept open for them and commits by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError
@@ -15,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from geneva_drive.storage.checkpoints import Checkpoint, Checkpoints
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.dialects.sqlite_values import plain
+from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.table_making import MYSQL_NAMES
 from geneva_drive.storage.tables import Tables
 
@@ -24,8 +26,10 @@ _SAVE = (
 )
 _PROGRESS = ", progress = COALESCE({p}, progress)"
 
-# Gives how many rows were matched.
-_Execute = Callable[[Any, str, Sequence[tuple[Any, ...]]], int]
+Row = tuple[Any, ...]
+
+# Does so in one transaction, and leaves to the cursor how many rows were matched.
+_ExecuteMany = Callable[[Any, str, Sequence[Row]], None]
 
 
 class Saving:
@@ -34,11 +38,14 @@ class Saving:
     def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
         self._database = database
         self._checkpoints = checkpoints
+        self._alone, self._driver = database.dialect.writing_alone, database.driver
         dialect = database.engine.dialect
-        self._execute = _WAYS.get(dialect.driver)
+        self._execute_many = _WAYS.get(dialect.driver)
         # Of the driver's own, and of SQLAlchemy when it opens the connection.
         self._refusals = (dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
-        self._is_plain = dialect.name == "postgresql"  # its driver takes every value as it is
+        # The driver of PostgreSQL takes every value as it is.
+        is_plain = dialect.name == "postgresql" or tables.key_type is not KeyType.UUID
+        self._row = _plain_row if is_plain else _row_of_uuid
         place = "?" if dialect.name == "sqlite" else "%s"
         quote = "`" if dialect.name in MYSQL_NAMES else '"'
         self._statement, self._statement_with_progress = (
@@ -56,9 +63,9 @@ class Saving:
 
         For loops that have come further before: what else a first checkpoint changes stays here.
         """
-        if self._execute is not None and not self._database.is_joined:
+        if self._execute_many is not None and not self._database.is_joined:
             try:
-                if self._save_past_sqlalchemy(self._execute, positions):
+                if self._save_past_sqlalchemy(self._execute_many, positions):
                     return [True] * len(positions)
             except self._refusals:
                 # Whatever it was, the general way says it in words that callers know. What was
@@ -68,12 +75,13 @@ class Saving:
 
     def save_one(self, position: Checkpoint) -> bool:
         """Save a position by itself, which is how nearly all are saved."""
-        if self._execute is None or position.progress is not None or self._database.is_joined:
+        if self._execute_many is None or position.progress is not None or self._database.is_joined:
             return self.save([position])[0]
         try:
-            rows = (self._row(position),)
-            if self._database.by_driver(self._execute, self._statement, rows) == 1:
-                return True
+            with self._alone, self._driver as cursor:
+                cursor.execute(self._statement, self._row(position))
+                if cursor.rowcount == 1:
+                    return True
         except self._refusals:
             pass  # as above
         return self._save_by_sqlalchemy(position)
@@ -81,54 +89,44 @@ class Saving:
     def _save_by_sqlalchemy(self, one: Checkpoint) -> bool:
         return self._database.write(lambda connection: self._checkpoints.save(connection, one))
 
-    def _save_past_sqlalchemy(self, execute: _Execute, positions: Sequence[Checkpoint]) -> bool:
+    def _save_past_sqlalchemy(
+        self, execute_many: _ExecuteMany, positions: Sequence[Checkpoint]
+    ) -> bool:
         statement, rows = self._statement, [self._row(one) for one in positions]
         if any(one.progress is not None for one in positions):
             statement = self._statement_with_progress
             rows = [(*r[:2], p.progress, *r[2:]) for r, p in zip(rows, positions, strict=True)]
-        return self._database.by_driver(execute, statement, rows) == len(rows)
-
-    def _row(self, one: Checkpoint) -> tuple[Any, ...]:
-        key = one.execution_id
-        return (
-            one.cursor,
-            one.completed_iterations,
-            key if self._is_plain or type(key) is int else plain(key),
-            one.claim_token,
-        )
+        with self._alone, self._driver as cursor:
+            execute_many(cursor, statement, rows)
+            return bool(cursor.rowcount == len(rows))
 
 
-def _on_postgresql(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    if len(rows) == 1:
-        count: int = driver.execute(statement, rows[0]).rowcount
-        return count
-    with driver.transaction(), driver.cursor() as cursor:
+_plain_row: Callable[[Checkpoint], Row] = itemgetter(slice(4))
+
+
+def _row_of_uuid(one: Checkpoint) -> Row:
+    return one.cursor, one.completed_iterations, plain(one.execution_id), one.claim_token
+
+
+def _on_postgresql(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
+    with cursor.connection.transaction():
         cursor.executemany(statement, rows)
-        return int(cursor.rowcount)
 
 
-def _on_mysql(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    with driver.cursor() as cursor:
-        if len(rows) == 1:
-            return int(cursor.execute(statement, rows[0]))
-        driver.begin()
-        count = int(cursor.executemany(statement, rows))
-        driver.commit()
-        return count
+def _on_mysql(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
+    cursor.connection.begin()
+    cursor.executemany(statement, rows)
+    cursor.connection.commit()
 
 
-def _on_sqlite(driver: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    if len(rows) == 1:
-        count: int = driver.execute(statement, rows[0]).rowcount
-        return count
-    driver.execute("BEGIN IMMEDIATE")
-    count = driver.executemany(statement, rows).rowcount
-    driver.execute("COMMIT")
-    return count
+def _on_sqlite(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
+    cursor.connection.execute("BEGIN IMMEDIATE")
+    cursor.executemany(statement, rows)
+    cursor.connection.execute("COMMIT")
 
 
 # Other drivers, of a user's own engine, are spoken to by SQLAlchemy.
-_WAYS: dict[str, _Execute] = {
+_WAYS: dict[str, _ExecuteMany] = {
     "psycopg": _on_postgresql,
     "pymysql": _on_mysql,
     "pysqlite": _on_sqlite,

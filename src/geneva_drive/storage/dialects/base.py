@@ -39,15 +39,14 @@ class WriterHeld(TimeoutError):
     """A writing transaction could not begin, as another thread holds what it needs."""
 
 
-_NOTHING: AbstractContextManager[None] = contextlib.nullcontext()
-
-
 class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
 
     completes_fast = False  # whether `complete` writes anything
     # Whether claim, completion and start are one statement each, and so a transaction by itself.
     is_at_once = False
+    # What a single statement that commits by itself has to hold, instead of `writing`.
+    writing_alone: AbstractContextManager[Any] = contextlib.nullcontext()
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
         """Set up the connections that the engine will make."""
@@ -58,11 +57,6 @@ class Dialect:
     def writing(self) -> AbstractContextManager[None]:
         """Enter what a writing transaction of this process has to hold."""
         return contextlib.nullcontext()
-
-    @property
-    def writing_alone(self) -> AbstractContextManager[Any]:
-        """The same for a single statement that commits by itself."""
-        return _NOTHING
 
     def join(self, connection: Connection) -> None:
         """Make sure that a caller's connection is inside a transaction."""

@@ -44,6 +44,8 @@ class SQLite(Dialect):
 
     def __init__(self) -> None:
         self._writer = threading.RLock()
+        # SQLite's own patience bounds how long a statement may hold it.
+        self.writing_alone = self._writer
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
         database = engine.url.database or ":memory:"
@@ -83,11 +85,6 @@ class SQLite(Dialect):
             yield
         finally:
             self._writer.release()
-
-    @property
-    def writing_alone(self) -> AbstractContextManager[Any]:
-        # SQLite's own patience bounds how long a statement may hold it.
-        return self._writer
 
     def join(self, connection: Connection) -> None:
         # On an engine that we did not prepare, the driver begins a transaction only with INSERT
