@@ -34,7 +34,7 @@ class Checkpointer:
 
     def save(self, position: Checkpoint) -> bool:
         """Save a position; False if its loop may not simply go on."""
-        if self._turn.acquire(blocking=False):
+        if self._turn.acquire(False):  # by name it takes twice as long
             try:
                 if not self._waiting:
                     return self._saving.save_one(position)

@@ -93,8 +93,9 @@ class Loop:
         self._skipped: list[SkippedItem] = []
         self._claim_token = execution.claim_token or ""
         self._saved: Checkpoint | None = None  # in this run
-        # By its first checkpoint, if there were any.
-        self._forgets_failures = not (execution.failures or execution.recoveries)
+        # Whether a checkpoint has nothing but the position to write; the first one lets earlier
+        # failures be forgotten.
+        self._is_plain = not (execution.failures or execution.recoveries)
         stopwatch = Stopwatch(serialization.load(execution.progress))
         self.course = Course(
             node.name,
@@ -171,8 +172,9 @@ class Loop:
         return None
 
     def checkpoint_at(self, place: Place) -> Checkpoint:
+        limit = self._max_cursor_size
         return Checkpoint(
-            self._cursor_text(place.cursor) if place.has_cursor else None,
+            serialization.dump_cursor(place.cursor, limit) if place.has_cursor else None,
             place.completed,
             self._execution.id,
             self._claim_token,
@@ -182,9 +184,9 @@ class Loop:
 
     def note_saved(self, checkpoint: Checkpoint, place: Place) -> None:
         self._saved = checkpoint
-        self._forgets_failures = True
-        if self._skipped:
+        if not self._is_plain:
             self._skipped.clear()
+            self._is_plain = True
         if checkpoint.progress is not None:
             self._tell(place)
 
@@ -216,6 +218,7 @@ class Loop:
             error.add_note(f"{most} items were skipped before: max_item_errors is reached.")
             return False
         details = ErrorDetails.of(error)
+        self._is_plain = False
         self._skipped.append(
             SkippedItem(
                 cursor=self._cursor_text(item[1]),
@@ -316,11 +319,6 @@ class Loop:
         self._saved = None
         self._skipped.clear()
         self.course.place = _place(execution, self._iteration)
-
-    @property
-    def _is_plain(self) -> bool:
-        """Say whether nothing but the position is to be written."""
-        return not self._skipped and self._forgets_failures
 
     def _save_with_the_rest(self, checkpoint: Checkpoint) -> bool:
         store = self._environment.store
