@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
 import geneva_drive as gd
+from tests.looping import importing, places, through
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
 
 
@@ -155,3 +157,39 @@ def test_a_body_that_ends_while_its_timeout_is_recorded_costs_no_thread(
 
 def _step_threads() -> int:
     return sum(thread.name == "geneva-step" for thread in threading.enumerate())
+
+
+def test_an_item_that_hangs_keeps_the_cursor_before_it(geneva: gd.Drive, watch: Watch) -> None:
+    release, done = threading.Event(), list[str]()
+
+    def hang_at_b(self: Any, letter: str) -> None:
+        if letter == "b" and self.attempt == 1:
+            wait(release)
+
+    workflow = importing(through("abc", done, hang_at_b), timeout=0.5, on_exception="reattempt")
+    with geneva.worker(concurrency=2):
+        watch.wait_for_workflows(1)
+        release.set()
+
+    assert done == ["a", "b", "b", "c"]
+    assert places(workflow) == [("failed", None, 1, 1), ("completed", None, None, 3)]
+    assert rows_of(workflow)[0] == ("rows", "failed", "timed_out")
+
+
+def test_a_body_that_was_left_behind_does_no_further_item(
+    geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    release, done = threading.Event(), list[str]()
+    body = through("abc", done, lambda *_: wait(release))
+
+    workflow = importing(body, timeout=0.05, checkpoint_every=100)
+    with geneva.worker(concurrency=2):
+        watch.wait_for_workflows(1, "paused")
+        release.set()
+        wait_until(
+            lambda: any("The late result of" in message for message in caplog.messages),
+            "the late result is dropped",
+        )
+
+    assert done == ["a"]
+    assert places(workflow) == [("failed", None, None, 0)]

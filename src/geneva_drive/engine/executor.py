@@ -46,7 +46,7 @@ from geneva_drive.engine.run_context import RunContext
 from geneva_drive.engine.wanting import Wanted, wanted_by
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
 from geneva_drive.iteration.interrupted import Divided as DividedLoop
-from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
 from geneva_drive.states import DeadLetterReason, Outcome
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord
 
@@ -155,7 +155,7 @@ class Run:
             return self._left(leave)
         except FlowControl as signal:
             return of_signal(signal)
-        except BodyTimedOut:
+        except (BodyTimedOut, RanTooLong):
             return self._timed_out(node)
         except (KeyboardInterrupt, SystemExit) as interrupt:
             return self._interrupted(interrupt)

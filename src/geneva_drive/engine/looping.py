@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
@@ -101,7 +102,7 @@ class Loop:
             node.name,
             _place(execution, self._iteration),
             self,
-            _pace(self._iteration, breaks),
+            _pace(self._iteration, breaks, node.options.timeout),
             stopwatch,
             self._iteration.iteration_limit,
             _partition(execution, self._iteration),
@@ -371,19 +372,21 @@ def _place(execution: ExecutionRecord, iteration: Iteration) -> Place:
     )
 
 
-def _pace(iteration: Iteration, breaks: Breaks) -> Pace:
+def _pace(iteration: Iteration, breaks: Breaks, timeout: timedelta | None) -> Pace:
     if breaks.are_off:
         return Pace(
             checkpoint_every=iteration.checkpoint_every,
             max_iterations=None,
             max_runtime=None,
             should_stop=bool,
+            timeout=timeout,
         )
     return Pace(
         checkpoint_every=iteration.checkpoint_every,
         max_iterations=breaks.max_iterations or iteration.max_iterations,
         max_runtime=iteration.max_runtime,
         should_stop=breaks.should_stop,
+        timeout=timeout,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
 from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
-from geneva_drive.iteration.interrupted import Divided, Interrupted
+from geneva_drive.iteration.interrupted import Divided, Interrupted, RanTooLong
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.records import Batches, Records
@@ -192,6 +192,8 @@ class Course:
                 f"Leave it out: the loop saves its cursor after each item."
             )
         self._save()
+        if self.pace.is_late():
+            raise RanTooLong
         reached = self.pace.reached()
         if reached is not None:
             raise Interrupted(reached)
@@ -225,6 +227,10 @@ class Course:
     def _item_done(self) -> None:
         self.is_between_items = True
         reached = self.pace.item_done()
+        if self.pace.is_late():
+            # Else a transaction of many items would be rolled back, and never come further.
+            self._save()
+            raise RanTooLong
         if reached is not None:
             raise Interrupted(reached)
         if self.pace.is_due():

@@ -1,4 +1,4 @@
-"""How a loop ends between two items, to go on later."""
+"""How a loop ends between two items."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ class Divided(BaseException):
         self.after = after
         self.borders = tuple(borders)
         super().__init__(f"divided at {self.borders}")
+
+
+class RanTooLong(BaseException):
+    """The step is past its timeout, and fails here; what is done is saved."""
 
 
 class Interrupted(BaseException):

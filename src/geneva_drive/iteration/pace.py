@@ -19,6 +19,7 @@ class Pace:
         max_iterations: int | None,
         max_runtime: timedelta | None,
         should_stop: Callable[[], bool],
+        timeout: timedelta | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         now = clock()
@@ -27,6 +28,7 @@ class Pace:
         self._every_items = None if is_timed else checkpoint_every
         self._max_iterations = max_iterations
         self._ends_at = None if max_runtime is None else now + max_runtime.total_seconds()
+        self._late_from = None if timeout is None else now + timeout.total_seconds()
         self._should_stop = should_stop
         self._clock = clock
         self._saved_at = now
@@ -49,6 +51,10 @@ class Pace:
         if self._ends_at is not None and self._clock() >= self._ends_at:
             return Interruption.MAX_RUNTIME
         return None
+
+    def is_late(self) -> bool:
+        """Say whether the step has been running for longer than it may."""
+        return self._late_from is not None and self._clock() > self._late_from
 
     def is_due(self) -> bool:
         """Say whether the position is to be saved now."""
