@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -192,6 +193,167 @@ def test_what_is_raised_at_no_item_fails_the_step(
     assert error_of(last(workflow)) == ("builtins.ValueError", "no")
     [stands] = places(workflow)
     assert (stands.state, stands.cursor) == ("failed", cursor)
+
+
+@pytest.mark.parametrize("every", [1, 100], ids=["each item", "every 100 items"])
+def test_a_loop_that_is_left_behind_a_skipped_item_is_done(geneva: gd.Drive, every: int) -> None:
+    done: list[str] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        for letter in it.iterate_over(LETTERS):
+            done.append(letter)
+            if letter == "b":
+                raise ValueError("no b")
+            if letter == "d":
+                break
+
+    workflow = importing(body, on_item_error="skip", checkpoint_every=every)
+    perform_next_step(workflow)
+
+    assert done == ["a", "b", "c", "d"]
+    [execution, _] = workflow.reload().step_executions
+    assert skipped(execution) == [(2, "'b'", "builtins.ValueError", "no b")]
+    assert reasons(execution) == [("item_error", 2, 2), ("success", 3, 3)]
+    assert places(workflow) == [("completed", None, None, 3)]
+
+
+def _refuse(letter: str) -> str:
+    if letter == "c":
+        raise ValueError("no c")
+    return letter
+
+
+def _break(it: gd.IterableStep) -> None:
+    for letter in it.iterate_over(LETTERS):
+        if letter == "c":
+            break
+    raise ValueError("no end")
+
+
+def _break_in_a_function(it: gd.IterableStep) -> None:
+    def find() -> None:
+        for letter in it.iterate_over(LETTERS):
+            if letter == "c":
+                break
+
+    find()
+    raise ValueError("no end")
+
+
+def _break_through_a_generator(it: gd.IterableStep) -> None:
+    for letter in (letter.upper() for letter in it.iterate_over(LETTERS)):
+        if letter == "C":
+            break
+    raise ValueError("no end")
+
+
+def _find(it: gd.IterableStep) -> None:
+    if next(letter for letter in it.iterate_over(LETTERS) if letter == "c"):
+        raise ValueError("no end")
+
+
+def _catch(it: gd.IterableStep) -> None:
+    try:
+        for letter in it.iterate_over(LETTERS):
+            _refuse(letter)
+    except ValueError as error:
+        raise ValueError("no end") from error
+
+
+@pytest.mark.parametrize(
+    "leave", [_break, _break_in_a_function, _break_through_a_generator, _find, _catch]
+)
+def test_what_is_raised_after_the_loop_was_left_is_no_error_of_an_item(
+    geneva: gd.Drive, leave: Callable[[gd.IterableStep], None]
+) -> None:
+    calls: list[str] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        calls.append("body")
+        leave(it)
+
+    workflow = importing(body, on_item_error="skip")
+    perform_next_step(workflow)
+
+    assert calls == ["body"]
+    assert error_of(last(workflow)) == ("builtins.ValueError", "no end")
+    assert skipped(last(workflow)) == []
+    assert places(workflow) == [("failed", None, 2, 2)]
+
+
+def _in_a_function(it: gd.IterableStep) -> None:
+    for letter in it.iterate_over(LETTERS):
+        _refuse(letter)
+
+
+def _by_a_name(it: gd.IterableStep) -> None:
+    letters = it.iterate_over(LETTERS)
+    for letter in letters:
+        _refuse(letter)
+
+
+def _through_a_generator(it: gd.IterableStep) -> None:
+    for letter in (letter for letter in it.iterate_over(LETTERS)):
+        _refuse(letter)
+
+
+def _in_a_generator(it: gd.IterableStep) -> None:
+    for _ in (_refuse(letter) for letter in it.iterate_over(LETTERS)):
+        pass
+
+
+def _by_map(it: gd.IterableStep) -> None:
+    list(map(_refuse, it.iterate_over(LETTERS)))
+
+
+def _within_a_block(it: gd.IterableStep) -> None:
+    with nullcontext():
+        try:
+            for letter in it.iterate_over(LETTERS):
+                _refuse(letter)
+        finally:
+            it.progress(6)
+
+
+def _raised_again(it: gd.IterableStep) -> None:
+    try:
+        for letter in it.iterate_over(LETTERS):
+            _refuse(letter)
+    except ValueError as error:
+        error.add_note("seen")
+        raise error  # noqa: TRY201 - as a user may write it
+
+
+def _raised_instead(it: gd.IterableStep) -> None:
+    for letter in it.iterate_over(LETTERS):
+        try:
+            _refuse(letter)
+        except ValueError as error:
+            raise ValueError("no c") from error
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        _in_a_function,
+        _by_a_name,
+        _through_a_generator,
+        _in_a_generator,
+        _by_map,
+        _within_a_block,
+        _raised_again,
+        _raised_instead,
+    ],
+)
+def test_what_is_raised_within_an_item_is_an_error_of_the_item(
+    geneva: gd.Drive, loop: Callable[[gd.IterableStep], None]
+) -> None:
+    workflow = importing(lambda self, it: loop(it), on_item_error="skip")
+    perform_next_step(workflow)
+
+    [execution, _] = workflow.reload().step_executions
+    assert skipped(execution) == [(3, "'c'", "builtins.ValueError", "no c")]
+    assert places(workflow) == [("completed", None, None, 6)]
 
 
 def test_a_verb_is_no_error_of_an_item(geneva: gd.Drive) -> None:

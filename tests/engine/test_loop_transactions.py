@@ -447,3 +447,44 @@ def test_what_is_created_in_a_loop_commits_with_its_item(geneva: gd.Drive, users
     assert [one.context["letter"] for one in Welcome.ready()] == ["a", "b"]
     assert told == ["Import []", *["test_loop_transactions.Welcome ['a', 'b']"] * 2]
     assert names(geneva) == ["a", "b"]
+
+
+@pytest.mark.parametrize("every", [1, 100], ids=["each item", "every 100 items"])
+def test_a_loop_that_is_left_behind_a_skipped_item_commits_what_was_done(
+    geneva: gd.Drive, users: None, every: int
+) -> None:
+    def body(self: Any, it: gd.IterableStep, session: Session) -> None:
+        for letter in it.iterate_over("abcdef"):
+            session.add(User(name=letter))
+            if letter == "b":
+                raise ValueError("no b")
+            if letter == "d":
+                break
+
+    workflow = importing_in_transactions(body, on_item_error="skip", checkpoint_every=every)
+    perform_next_step(workflow)
+
+    assert names(geneva) == ["a", "c", "d"]
+    assert places(workflow) == [("completed", None, None, 3)]
+    assert reasons(workflow.reload().step_executions[0]) == [
+        ("item_error", 2, 2),
+        ("success", 3, 3),
+    ]
+
+
+def test_what_is_raised_after_a_break_rolls_back_to_the_last_checkpoint(
+    geneva: gd.Drive, users: None
+) -> None:
+    def body(self: Any, it: gd.IterableStep, session: Session) -> None:
+        for letter in it.iterate_over("abcdef"):
+            session.add(User(name=letter))
+            if letter == "d":
+                break
+        raise ValueError("no end")
+
+    workflow = importing_in_transactions(body, on_item_error="skip", checkpoint_every=2)
+    perform_next_step(workflow)
+
+    assert names(geneva) == ["a", "b"]
+    assert error_of(last(workflow)) == ("builtins.ValueError", "no end")
+    assert places(workflow) == [("failed", None, 2, 2)]

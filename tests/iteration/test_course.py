@@ -10,7 +10,7 @@ import pytest
 
 from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration.course import Course, Place
-from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
@@ -218,6 +218,35 @@ def test_a_run_ends_when_its_time_is_over(make: MakeCourse, seconds: Seconds) ->
     assert stopped(course, then=take_half)[:2] == (["A", "B"], Interruption.MAX_RUNTIME)
 
 
+def test_a_step_past_its_timeout_ends_behind_the_item_at_hand_and_is_saved(
+    make: MakeCourse, pages: Pages, seconds: Seconds
+) -> None:
+    done: list[str] = []
+    course = make(timeout=SECOND, max_iterations=3, checkpoint_every=100)
+
+    def take_half() -> None:
+        seconds.passed += 0.5
+
+    with pytest.raises(RanTooLong):
+        walk(course, "abcdef", done, take_half)
+
+    # In just a second it is in time.
+    assert done == ["A", "B", "C"]
+    assert pages.saved == [("c", 3)]
+
+
+def test_a_step_past_its_timeout_ends_where_it_saves_by_hand(
+    make: MakeCourse, pages: Pages, seconds: Seconds
+) -> None:
+    course = make(timeout=SECOND)
+    course.checkpoint()
+    seconds.passed = 1.5
+    with pytest.raises(RanTooLong):
+        course.checkpoint()
+
+    assert pages.saved == [(None, 0), (None, 0)]
+
+
 def test_a_run_whose_worker_stops_ends_after_the_item_at_hand(make: MakeCourse) -> None:
     course = make(should_stop=lambda: True, checkpoint_every=100)
 
@@ -290,7 +319,7 @@ def test_a_throttle_that_holds_ends_the_run_before_the_item(make: MakeCourse, pa
     course.throttle(lambda: course.place.completed == 2, SECOND)
 
     assert stopped(course) == (["A", "B"], Interruption.THROTTLED, SECOND)
-    assert course.item is None
+    assert course.item_of(ValueError()) is None
     assert pages.noted == ["begins", "ends", "begins", "ends"]
 
 
@@ -313,7 +342,7 @@ def test_an_item_that_failed_is_left_behind_and_counted(make: MakeCourse, pages:
     loop = course.through(pairs("abc"))
     next(loop)
     next(loop)
-    assert course.item == ("B", "b")
+    assert course.item_of(ValueError()) == ("B", "b")
 
     course.pass_over()
 
@@ -329,7 +358,7 @@ def test_a_body_that_starts_again_may_loop_again(make: MakeCourse) -> None:
 
     course.begin_body()
 
-    assert course.item is None
+    assert course.item_of(ValueError()) is None
     assert list(course.through(pairs("b"))) == ["B"]
     # Its conditions are those that it names this time.
     assert asked == ["now", "now"]

@@ -211,7 +211,7 @@ class Loop:
 
     def passes_over(self, error: Exception) -> bool:
         """Leave an item behind on which the body failed, if that is the step's policy."""
-        item = self.course.item
+        item = self.course.item_of(error)
         if not self._iteration.skips_item_errors or item is None or self._may_pass(error):
             return False
         most, place = self._iteration.max_item_errors, self.course.place

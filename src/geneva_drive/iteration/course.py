@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
 from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
+from geneva_drive.iteration import leaving
 from geneva_drive.iteration.interrupted import Divided, Interrupted, RanTooLong
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
@@ -98,19 +99,20 @@ class Course:
         self._has_begun = False  # an item, since the body was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
+        self._left: leaving.Standing = {}  # where the body stood when its loop was closed
 
     def begin_body(self) -> None:
         """Let the body start, or start again behind an item that it failed on."""
         self._is_looping = False
         self.is_between_items = False
         self._item = None
+        self._left = {}
         self._throttles.clear()
         self._has_begun = False
 
-    @property
-    def item(self) -> tuple[Any, Any] | None:
-        """The item that the body has now, with the cursor behind it; None outside our loops."""
-        return self._item
+    def item_of(self, error: Exception) -> tuple[Any, Any] | None:
+        """Give the item that the body raised on, with the cursor behind it; None outside loops."""
+        return None if leaving.has_gone_on(self._left, error) else self._item
 
     def through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
         """Loop over items; each moves the cursor when the body is through with it."""
@@ -129,7 +131,11 @@ class Course:
     def _through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
         for pair in pairs:
             self.begin_item(pair)
-            yield pair[0]
+            try:
+                yield pair[0]
+            except GeneratorExit:
+                self._left = leaving.standing()
+                raise
             self.pass_to(pair[1])
 
     def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
