@@ -92,10 +92,11 @@ class KeptConnections:
 
 
 class KeptDriver:
-    """A cursor of the driver's own beneath one of SQLAlchemy's connections, for statements that
-    each are a transaction; used by one thread at a time. What it raises are the driver's errors.
+    """A cursor of the driver's own, each of whose statements is a transaction.
 
-    A context manager of its own, as one made from a generator takes longer than the statement.
+    Beneath one of SQLAlchemy's connections, used by one thread at a time. What it raises are the
+    driver's own errors. A context manager by itself, as one made from a generator takes longer
+    than the statement.
     """
 
     def __init__(self, open_connection: Callable[[], Connection], *, keeps: bool) -> None:

@@ -28,7 +28,7 @@ _PROGRESS = ", progress = COALESCE({p}, progress)"
 
 Row = tuple[Any, ...]
 
-# Does so in one transaction, and leaves to the cursor how many rows were matched.
+# Executes in one transaction; the cursor then knows how many rows were matched.
 _ExecuteMany = Callable[[Any, str, Sequence[Row]], None]
 
 
