@@ -5,6 +5,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+# Where it is set, each test process compiles all tests anew, and each process of theirs the package.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests wait on databases more than they compute, so more processes than cores pay off.
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 MANY := -n 8
