@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 import geneva_drive as gd
 from geneva_drive.storage.keys import new_uuid
@@ -65,6 +65,37 @@ def test_orphans_of_another_type_are_not_given(geneva: gd.Drive, rows: Rows) -> 
     rows.workflow(type="Other")
 
     assert orphans(geneva) == ([], None)
+
+
+def test_types_of_which_nothing_is_ready_are_told_from_others_in_one_statement(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    rows.workflow(type="Signup")
+    rows.workflow(type="Order")
+    rows.workflow(type="Refund", state="paused")
+    among = ["Refund", "Order", "order", "Nobody", "Signup"]
+
+    executed: list[str] = []
+
+    with geneva.store.reading() as connection:
+        event.listen(connection, "before_cursor_execute", lambda *seen: executed.append(seen[2]))
+        ready = geneva.store.workflows.ready_types(connection, among)
+
+    assert ready == ["Order", "Signup"]
+    assert len(executed) == 1
+
+
+def test_more_types_than_a_statement_takes_are_asked_for_portion_by_portion(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    among = [f"Type{number}" for number in range(600)]
+    for name in ("Type0", "Type249", "Type250", "Type599"):
+        rows.workflow(type=name)
+
+    with geneva.store.reading() as connection:
+        ready = geneva.store.workflows.ready_types(connection, among)
+
+    assert ready == ["Type0", "Type249", "Type250", "Type599"]
 
 
 def test_a_portion_ends_at_the_last_that_was_looked_at(geneva: gd.Drive, rows: Rows) -> None:

@@ -33,7 +33,7 @@ class Orphans:
 
     def __call__(self, environment: Environment) -> Round:
         if not self._types:
-            self._types = [definition_of(known).type for known in registry.all_classes()]
+            self._types = _ready_types(environment)
         adopted = 0
         while self._types:
             orphans = self._next_portion(environment)
@@ -65,6 +65,13 @@ class Orphans:
         return self._refusals.each(
             environment, wanted, lambda key: adopting.adopt(environment, [key])
         )
+
+
+def _ready_types(environment: Environment) -> list[str]:
+    """List those of this process's types of which any workflow is ready: of most, none may be."""
+    known = [definition_of(one).type for one in registry.all_classes()]
+    with environment.store.reading() as connection:
+        return environment.store.workflows.ready_types(connection, known)
 
 
 def duty(every: timedelta) -> Duty:
