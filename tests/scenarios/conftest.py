@@ -9,7 +9,7 @@ import random
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -76,7 +76,7 @@ def start(geneva: gd.Drive, effects: None, geneva_database_url: str) -> Iterator
     """Start a process of the app on the test's database."""
     started: list[Process] = []
 
-    def start_one(*arguments: str, program: Sequence[str] = APP, **settings: str) -> Process:
+    def start_one(*arguments: str, program: str = APP, **settings: str) -> Process:
         process = Process(geneva_database_url, *arguments, program=program, **settings)
         started.append(process)
         return process

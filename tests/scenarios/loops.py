@@ -1,8 +1,6 @@
 """Two resumable steps over the same records, and the processes that the scenarios kill in them.
 
-`python -m tests.scenarios.loops worker` works until SIGTERM. `... loops nursery` forks a worker at
-each `start` on its input and kills it at `kill`: the imports, which take longest of starting a
-worker, are done once for all of them.
+`python -m tests.scenarios.loops` works until SIGTERM.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -108,50 +105,5 @@ def work() -> None:
     worker.run()
 
 
-def tend() -> None:
-    """Start workers and kill them, as told."""
-    _import_all()
-    lifeline, held = os.pipe()
-    say("ready")
-    for line in sys.stdin:
-        command, _, argument = line.strip().partition(" ")
-        if command == "start":
-            say(f"started {_start_child(lifeline, held)}")
-        else:
-            say(f"killed by {_kill_child(int(argument))}")
-
-
-def _import_all() -> None:
-    drive = gd.configure()
-    with drive.worker(queues=["nobody's"]):
-        pass
-    drive.close()
-
-
-def _start_child(lifeline: int, held: int) -> int:
-    child = os.fork()
-    if child:
-        return child
-    os.close(held)
-    threading.Thread(target=_die_with_nursery, args=[lifeline], daemon=True).start()
-    work()
-    os._exit(0)
-
-
-def _die_with_nursery(lifeline: int) -> None:
-    os.read(lifeline, 1)  # returns when nobody is left to write
-    os._exit(1)
-
-
-def _kill_child(child: int) -> int:
-    """Give the signal that ended it: none, if it had ended by itself."""
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return os.WTERMSIG(status)
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "nursery":
-        tend()
-    else:
-        work()
+    work()

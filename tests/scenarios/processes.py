@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import IO
 
-ROOT = Path(__file__).parents[2]
+from tests.scenarios.nursery import fork
+
 TIME_LIMIT = 60.0
-APP = ("-m", "tests.scenarios.app")
-GENEVA = ("-c", "from geneva_drive.cli.main import main; main()")  # as the console script does
+APP = "tests.scenarios.app"
+GENEVA = "tests.scenarios.geneva"
 # A lease that a loaded machine can keep, and a scenario can wait for.
 SETTINGS = {
     "GENEVA_LEASE": "2s",
@@ -31,33 +29,26 @@ class Process:
     """One running process on the test's database."""
 
     def __init__(
-        self, database_url: str, *arguments: str, program: Sequence[str] = APP, **settings: str
+        self, database_url: str, *arguments: str, program: str = APP, **settings: str
     ) -> None:
         given = {f"GENEVA_{name.upper()}": value for name, value in settings.items()}
-        self._process = subprocess.Popen(
-            [sys.executable, *program, *arguments],
-            cwd=ROOT,
-            env={**os.environ, **SETTINGS, **given, "GENEVA_DATABASE_URL": database_url},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        at = {"GENEVA_DATABASE_URL": database_url}
+        self._forked = fork(program, arguments, {**os.environ, **SETTINGS, **given, **at})
+        self._process = self._forked.process
         self._lines: queue.Queue[str] = queue.Queue()
         self._complaints: list[str] = []
         self._readers = [
-            self._read(self._process.stdout, self._lines.put),
-            self._read(self._process.stderr, self._complaints.append),
+            self._read(self._forked.stdout, self._lines.put),
+            self._read(self._forked.stderr, self._complaints.append),
         ]
 
     @property
     def pid(self) -> int:
+        assert self._process.pid is not None
         return self._process.pid
 
     @staticmethod
-    def _read(stream: IO[str] | None, take: Callable[[str], None]) -> threading.Thread:
-        assert stream is not None
-
+    def _read(stream: IO[str], take: Callable[[str], None]) -> threading.Thread:
         def read() -> None:
             for line in stream:
                 take(line.rstrip("\n"))
@@ -72,9 +63,8 @@ class Process:
         return "\n".join(self._complaints)
 
     def tell(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
+        self._forked.stdin.write(f"{line}\n")
+        self._forked.stdin.flush()
 
     def answer(self) -> str:
         try:
@@ -90,9 +80,10 @@ class Process:
         found = self.answer()
         assert found.startswith(of_line), f"It said {found!r}.\n{self.complaints}"
 
-    def kill(self) -> None:
+    def kill(self) -> int:
+        """Give what ended it: its own exit code, if it had ended before."""
         self._process.kill()
-        self.wait()
+        return self.wait()
 
     def terminate(self) -> int:
         """Ask it to stop, and give its exit code."""
@@ -100,22 +91,24 @@ class Process:
         return self.wait()
 
     def suspend(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def wait(self) -> int:
-        code = self._process.wait(TIME_LIMIT)
+        self._process.join(TIME_LIMIT)
+        code = self._process.exitcode
+        assert code is not None, f"It did not end in time. It said:\n{self.complaints}"
         for reader in self._readers:
             reader.join(TIME_LIMIT)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert stream is not None
+        for stream in (self._forked.stdin, self._forked.stdout, self._forked.stderr):
             stream.close()
+        self._process.close()
         return code
 
     def clean_up(self) -> None:
-        if self._process.stdout is not None and self._process.stdout.closed:
+        if self._forked.stdout.closed:
             return
         self.go_on()
         self.kill()

@@ -15,9 +15,14 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.storage.records import ExecutionRecord
-from tests.scenarios.conftest import StartProcess, effects_of, recovered, wait_until_finished
+from tests.scenarios.conftest import (
+    StartProcess,
+    effects_of,
+    recovered,
+    wait_for_completed,
+    wait_until_finished,
+)
 from tests.scenarios.crew import Crew
-from tests.scenarios.processes import wait_until
 
 pytestmark = pytest.mark.scenario
 
@@ -47,7 +52,7 @@ def test_workers_are_killed_in_a_graph_and_every_node_is_done_once_after_its_par
     crew = Crew(geneva, graphs, start=start, notes=notes, chance=chance)
     workflow = graphs.random_graph(chance, NODES).start()
     for kill in range(1, KILLS + 1):
-        _wait_for_nodes(workflow, kill * NODES // (KILLS + 2))
+        wait_for_completed(geneva, kill * NODES // (KILLS + 2))
         threading.Event().wait(chance.uniform(0, 0.1))
         crew.kill(chance.choice((1, 1, 2)))
         crew.fill_up()
@@ -67,10 +72,6 @@ def test_workers_are_killed_in_a_graph_and_every_node_is_done_once_after_its_par
     booked = [name for name in _names(workflow) if name.startswith("book")]
     assert effects_of(geneva) == {(workflow.id, name): 1 for name in booked}
     assert recovered(geneva) > 0, "no kill hit a running node; the load is too light"
-
-
-def _wait_for_nodes(workflow: Handle, count: int) -> None:
-    wait_until(lambda: workflow.progress().done >= count, f"{count} nodes are done")
 
 
 def _names(workflow: Handle) -> list[str]:

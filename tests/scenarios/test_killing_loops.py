@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import random
+import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +28,7 @@ from tests.scenarios.processes import Process, wait_until
 
 pytestmark = pytest.mark.scenario
 
-LOOPS = ("-m", "tests.scenarios.loops")
+LOOPS = "tests.scenarios.loops"
 KILLS = 50
 RECORDS = 20_000
 MOST_PER_RUN = 560  # records to wait for before a kill: the loops must last for all of them
@@ -58,27 +60,23 @@ def notes(tmp_path: Path) -> Path:
 class Victims:
     """Workers of which one lives at a time, and how often each workflow's loop was hit."""
 
-    def __init__(self, drive: gd.Drive, nursery: Process, chance: random.Random) -> None:
+    def __init__(
+        self, drive: gd.Drive, start: Callable[[], Process], chance: random.Random
+    ) -> None:
         self._drive = drive
-        self._nursery = nursery
+        self._start = start
         self._chance = chance
         self._pause = threading.Event()
         self.hits: Counter[Any] = Counter()
-        nursery.expect("ready")
-
-    def start(self) -> int:
-        self._nursery.tell("start")
-        return int(self._nursery.answer().removeprefix("started "))
 
     def start_and_kill(self) -> None:
         """Kill a worker somewhere in its loops, and note which of them were running."""
         before = self._positions()
-        child = self.start()
+        victim = self._start()
         aim = self._chance.randint(1, MOST_PER_RUN)
         wait_until(lambda: self._have_all_come_further(before, aim), f"{aim} records are done")
         self._pause.wait(self._chance.uniform(0, 0.01))
-        self._nursery.tell(f"kill {child}")
-        self._nursery.expect("killed by 9")
+        assert victim.kill() == -signal.SIGKILL
         self.hits.update(e.workflow_id for e in self._drive.executions(state="in_progress"))
         store = self._drive.store
         store.write(store.workers.expire_all)
@@ -106,11 +104,11 @@ def test_fifty_workers_are_killed_in_their_loops_and_each_record_is_done_as_ofte
 ) -> None:
     _add_records(geneva, loops, RECORDS)
     exact, rough = loops.ExactlyOnce.create(), loops.AtLeastOnce.create()
-    nursery = start("nursery", program=LOOPS, scenario_notes=str(notes), **QUICK)
-    victims = Victims(geneva, nursery, chance)
+    start_worker = partial(start, program=LOOPS, scenario_notes=str(notes), **QUICK)
+    victims = Victims(geneva, start_worker, chance)
     for _ in range(KILLS):
         victims.start_and_kill()
-    victims.start()
+    start_worker()
     wait_until_finished(geneva, 2)
 
     assert victims.hits == {exact.id: KILLS, rough.id: KILLS}
@@ -126,7 +124,7 @@ def test_a_worker_that_is_stopped_in_its_loops_leaves_them_to_another(
     _add_records(geneva, loops, 2_000)
     both = [loops.ExactlyOnce.create(), loops.AtLeastOnce.create()]
     settings = {"scenario_notes": str(notes), "lease": "60s", "poll_interval": "0.1s"}
-    first = start("worker", program=LOOPS, **settings)
+    first = start(program=LOOPS, **settings)
     _wait_until_all_move(both)
 
     assert first.terminate() == 0
@@ -136,7 +134,7 @@ def test_a_worker_that_is_stopped_in_its_loops_leaves_them_to_another(
         ("suspended", "shutdown"),
     ]
 
-    second = start("worker", program=LOOPS, **settings)
+    second = start(program=LOOPS, **settings)
     wait_until_finished(geneva, 2)
 
     assert second.terminate() == 0
@@ -153,11 +151,11 @@ def test_a_worker_that_wakes_up_in_a_loop_that_another_has_taken_over_writes_not
     count = 2_000
     workflow = loops.ExactlyOnceAtIntervals.create(context={"count": count})
     settings = {"lease": "1s", "heartbeat_interval": "0.2s"}
-    sleeper = start("worker", program=LOOPS, **settings)
+    sleeper = start(program=LOOPS, **settings)
     _wait_until_all_move([workflow])
     suspend_between_transactions(sleeper, geneva)
     saved = workflow.step_executions[0].completed_iterations
-    other = start("worker", program=LOOPS, **settings)
+    other = start(program=LOOPS, **settings)
     wait_until(lambda: workflow.step_executions[-1].completed_iterations > saved, "another goes on")
 
     sleeper.go_on()
