@@ -52,6 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[FINDINGS] = _find_servers(config)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Spare `-m scenario` the modules without one: every process would import all of them."""
+    is_alone = config.option.markexpr == "scenario" and collection_path.suffix == ".py"
+    if is_alone and "pytest.mark.scenario" not in collection_path.read_text():
+        return True
+    return None
+
+
 def _find_servers(config: pytest.Config) -> Findings:
     run = os.environ[RUN] = str(os.getpid())
     stack = ExitStack()
