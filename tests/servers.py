@@ -84,10 +84,7 @@ class Server:
         with self._administering() as connection:
             connection.execute(text(self.kind.drop.format(name=database)))
             connection.execute(text(self.kind.create.format(name=database)))
-        # Making what TLS needs takes longer than connecting, and each test connects anew.
-        plain = {"ssl_disabled": "true"} if self.kind.label != "PostgreSQL" else {}
-        url = self.url.set(database=database).update_query_dict(plain)
-        return url.render_as_string(hide_password=False)
+        return self._plain_url.set(database=database).render_as_string(hide_password=False)
 
     def drop(self, databases: Iterable[str]) -> None:
         with self._administering() as connection:
@@ -98,9 +95,15 @@ class Server:
         with self._administering() as connection:
             return list(connection.scalars(text(self.kind.list)))
 
+    @property
+    def _plain_url(self) -> URL:
+        # Making what TLS needs takes longer than connecting, and each test connects anew.
+        plain = {"ssl_disabled": "true"} if self.kind.label != "PostgreSQL" else {}
+        return self.url.update_query_dict(plain)
+
     @contextmanager
     def _administering(self) -> Iterator[Connection]:
-        engine = create_engine(self.url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        engine = create_engine(self._plain_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             yield connection
 
