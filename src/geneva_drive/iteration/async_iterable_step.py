@@ -27,6 +27,7 @@ class AsyncIterableStep:
 
     def __init__(self, course: Course) -> None:
         self._course = course
+        course.is_awaited = True
         self._step = IterableStep(course)
 
     @property

@@ -99,6 +99,8 @@ class Course:
         self._has_begun = False  # an item, since the body was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
+        # Beneath an `async for` a loop is closed elsewhere, and later: that tells nothing.
+        self.is_awaited = False
         self._left: leaving.Standing = {}  # where the body stood when its loop was closed
 
     def begin_body(self) -> None:
@@ -134,7 +136,8 @@ class Course:
             try:
                 yield pair[0]
             except GeneratorExit:
-                self._left = leaving.standing()
+                if not self.is_awaited:
+                    self._left = leaving.standing()
                 raise
             self.pass_to(pair[1])
 
