@@ -185,7 +185,7 @@ def test_a_node_that_times_out_holds_the_workflow_and_is_run_again_by_resume(
     geneva: gd.Drive,
 ) -> None:
     class Order(gd.Workflow):
-        @gd.task(timeout=0.05)
+        @gd.task(timeout=0.5)
         async def slow(self) -> None:
             if self.attempt == 1:
                 await asyncio.Event().wait()

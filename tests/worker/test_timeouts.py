@@ -28,10 +28,7 @@ def test_a_plain_body_past_its_timeout_is_recorded_and_its_late_result_dropped(
     with geneva.worker(concurrency=2):
         watch.wait_for_workflows(1, "paused")
         release.set()
-        wait_until(
-            lambda: any("The late result of" in message for message in caplog.messages),
-            "the late result is dropped",
-        )
+        _wait_until_dropped(caplog)
 
     [execution] = task.reload().step_executions
     assert (execution.state, execution.outcome) == ("failed", "timed_out")
@@ -148,18 +145,28 @@ def test_a_body_that_ends_while_its_timeout_is_recorded_costs_no_thread(
 
     for _ in range(24):
         Late.create()
-    with geneva.worker(concurrency=4) as worker:
+    # More threads than can hang at a time: else a slow machine would have it recycled.
+    with geneva.worker(concurrency=32) as worker:
         watch.wait_for_workflows(24)
-        wait_until(lambda: _step_threads() == 4, "as many threads as the worker was given")
+        wait_until(lambda: _step_threads() == 32, "as many threads as the worker was given")
 
     assert not worker.needs_recycling
+
+
+def _wait_until_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    wait_until(
+        lambda: any("The late result of" in message for message in caplog.messages),
+        "the late result is dropped",
+    )
 
 
 def _step_threads() -> int:
     return sum(thread.name == "geneva-step" for thread in threading.enumerate())
 
 
-def test_an_item_that_hangs_keeps_the_cursor_before_it(geneva: gd.Drive, watch: Watch) -> None:
+def test_an_item_that_hangs_keeps_the_cursor_before_it(
+    geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
     release, done = threading.Event(), list[str]()
 
     def hang_at_b(self: Any, letter: str) -> None:
@@ -170,6 +177,7 @@ def test_an_item_that_hangs_keeps_the_cursor_before_it(geneva: gd.Drive, watch: 
     with geneva.worker(concurrency=2):
         watch.wait_for_workflows(1)
         release.set()
+        _wait_until_dropped(caplog)
 
     assert done == ["a", "b", "b", "c"]
     assert places(workflow) == [("failed", None, 1, 1), ("completed", None, None, 3)]
