@@ -191,12 +191,10 @@ class Executions:
         done = [StepState.COMPLETED, StepState.SKIPPED]
         found = {}
         for portion in portions(nodes, NODES):
-            query = (
-                select(c.workflow_id, c.node_id, c.ancestry_hash)
-                .where(self._dialect.among_nodes(self._table, portion), c.state.in_(done))
-                .order_by(c.attempt_number)
-            )
-            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
+            columns = [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash]
+            query = self._dialect.of_nodes(self._table, portion, columns, c.state.in_(done))
+            rows = sorted(connection.execute(query), key=lambda row: row[0])
+            found.update({(row[1], row[2]): row[3] for row in rows})
         return found
 
     def lock_shares(

@@ -90,7 +90,7 @@ class Graphs:
     ) -> dict[NodeKey, GraphNodeRecord]:
         found = {}
         for portion in portions(wanted, NODES):
-            query = select(self._nodes).where(self._dialect.among_nodes(self._nodes, portion))
+            query = self._dialect.of_nodes(self._nodes, portion, list(self._nodes.c))
             for row in connection.execute(query).mappings():
                 found[row["workflow_id"], row["node_id"]] = GraphNodeRecord(**row)
         return found
@@ -119,15 +119,14 @@ class Graphs:
         """Read what has to be known to let nodes run, by workflow, in the order of its nodes."""
         c = self._nodes.c
         columns = [c[name] for name in NodeOutline.__dataclass_fields__]
-        found: dict[Key, list[NodeOutline]] = defaultdict(list)
+        rows: list[Any] = []
         for portion in portions(wanted, NODES):
-            query = (
-                select(c.workflow_id, *columns)
-                .where(self._dialect.among_nodes(self._nodes, portion))
-                .order_by(c.position)
-            )
-            for workflow_id, *values in connection.execute(query):
-                found[workflow_id].append(NodeOutline(*values))
+            wished = [c.position, c.workflow_id, *columns]
+            rows += connection.execute(self._dialect.of_nodes(self._nodes, portion, wished))
+        rows.sort(key=lambda row: row[0])
+        found: dict[Key, list[NodeOutline]] = defaultdict(list)
+        for _, workflow_id, *values in rows:
+            found[workflow_id].append(NodeOutline(*values))
         return found
 
     def finished(self, connection: Connection, workflow_ids: Sequence[Key]) -> set[Key]:

@@ -125,6 +125,16 @@ class Dialect:
             return tuple_(workflow_id, node_id).in_(wanted)
         return and_(workflow_id.in_(workflows), self.among(node_id, [node for _, node in wanted]))
 
+    def of_nodes(
+        self,
+        table: Table,
+        wanted: Collection[NodeKey],
+        columns: Sequence[Column[Any]],
+        *where: ColumnElement[bool],
+    ) -> Select[Any]:
+        """Select the rows of these nodes, in no order."""
+        return select(*columns).where(self.among_nodes(table, wanted), *where)
+
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,11 +12,17 @@ from sqlalchemy import (
     Connection,
     Engine,
     Integer,
+    Select,
     Table,
     Text,
     Uuid,
     any_,
+    column,
+    func,
     literal,
+    literal_column,
+    select,
+    true,
 )
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
@@ -32,7 +38,7 @@ from geneva_drive.storage.dialects import (
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.hints import Hints, Notice, Notices, Write
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.records import Key, NodeKey
 from geneva_drive.storage.tables import Tables
 
 _TRY_AGAIN = {
@@ -91,6 +97,28 @@ class PostgreSQL(Dialect):
         # and planned anew for each.
         kind = column.type if isinstance(column.type, Integer | Uuid) else Text()
         return column == any_(literal(list(values), ARRAY(kind)))
+
+    def of_nodes(
+        self,
+        table: Table,
+        wanted: Collection[NodeKey],
+        columns: Sequence[Column[Any]],
+        *where: ColumnElement[bool],
+    ) -> Select[Any]:
+        # Each is looked up by itself, which OFFSET keeps the planner from undoing: knowing nothing
+        # of new tables, it would rather compare all nodes of a workflow with all that are wanted.
+        workflow_id, node_id = table.c.workflow_id, table.c.node_id
+        given = (
+            func.unnest(
+                literal([key for key, _ in wanted], ARRAY(workflow_id.type)),
+                literal([node for _, node in wanted], ARRAY(Text())),
+            )
+            .table_valued(column("workflow_id", workflow_id.type), column("node_id", Text()))
+            .render_derived()
+        )
+        at = (workflow_id == given.c.workflow_id) & (node_id == given.c.node_id)
+        one = select(*columns).where(at, *where).offset(literal_column("0")).lateral()
+        return select(*one.c).select_from(given.join(one, true()))
 
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
