@@ -19,6 +19,8 @@ from geneva_drive.storage.portions import NODES, PORTION, portions
 from geneva_drive.storage.records import ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.tables import Tables
 
+_VERY_MANY = 5_000
+
 
 class Executions:
     """The rows of `step_executions`."""
@@ -31,6 +33,8 @@ class Executions:
     def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         for portion in portions(self._tables.keyed(rows), 10 * PORTION):
             self._dialect.insert_many(connection, self._table, portion)
+        if len(rows) >= _VERY_MANY:
+            self._dialect.count_anew(connection, self._table)
 
     def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
         return self._by_id(

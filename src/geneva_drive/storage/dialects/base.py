@@ -141,6 +141,9 @@ class Dialect:
         """Insert rows that all have the same columns."""
         connection.execute(insert(table), list(rows))
 
+    def count_anew(self, connection: Connection, table: Table) -> None:
+        """Let the database find out how much a table holds, where it would not by itself."""
+
     def start(
         self,
         connection: Connection,
