@@ -274,3 +274,24 @@ def scans(connection: Connection) -> int:
         f"SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = '{TABLE}'"
     )
     return int(found.scalar_one())
+
+
+def test_a_table_that_grew_by_thousands_is_counted_without_waiting_for_anybody(
+    geneva: gd.Drive, database: str
+) -> None:
+    if database != "postgresql":
+        pytest.skip("The others count by themselves.")
+    built = gd.DynamicWorkflow()
+    built.fan_out(range(5_000), name="node_{}", job=idle)
+    with geneva.engine.begin() as other:
+        other.execute(text(f"LOCK TABLE {TABLE} IN SHARE UPDATE EXCLUSIVE MODE"))
+        with noted(geneva.engine) as statements:
+            built.start()
+
+    assert [each for each, _ in statements if each.startswith("ANALYZE")] == [
+        f"ANALYZE (SKIP_LOCKED) {TABLE}"
+    ]
+
+
+@gd.job(name="claim_plans.idle")
+def idle() -> None: ...

@@ -131,9 +131,10 @@ class PostgreSQL(Dialect):
 
     def count_anew(self, connection: Connection, table: Table) -> None:
         # Until it has counted, which it does once a minute, it takes what is claimable for a few
-        # rows, and each claim sorts all of them.
+        # rows, and each claim sorts all of them. If somebody counts already, nobody waits for them:
+        # the transaction may be a caller's own, which others wait for in turn.
         name = connection.dialect.identifier_preparer.format_table(table)
-        connection.exec_driver_sql(f"ANALYZE {name}")
+        connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {name}")
 
     def start(
         self,
