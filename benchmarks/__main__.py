@@ -74,7 +74,7 @@ def main(  # noqa: PLR0913, PLR0917 - one for each option
         if far:
             scale = replace(scale, peer_fans=(*scale.peer_fans, 10_000))
         wish = Wish(scale=scale, workloads=only, systems=systems, enqueuers=enqueuers)
-        found = run(wish, rounds or scale.rounds, console)
+        found = run(wish, rounds or scale.rounds, console, RESULTS)
         path = found.write(RESULTS)
         stem = path.with_suffix("")
         console.print(f"Results: {path.relative_to(ROOT)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -14,8 +15,11 @@ from benchmarks.results import Failure, Results, Sample
 from benchmarks.trials import Trial, Wish, plan
 
 
-def run(wish: Wish, rounds: int, console: Console) -> Results:
-    """Do every trial in every round; a system that fails does not end the run."""
+def run(wish: Wish, rounds: int, console: Console, folder: Path) -> Results:
+    """Do every trial in every round; a system that fails does not end the run.
+
+    What was found is written after each trial, so that a run which is cut off leaves it behind.
+    """
     results = Results(scale=wish.scale.name, started_at=datetime.now(UTC).isoformat())
     trials = _possible(plan(wish), results, console)
     results.facts = machine.facts({trial.service for trial in trials})
@@ -33,6 +37,7 @@ def run(wish: Wish, rounds: int, console: Console) -> Results:
                 began = time.monotonic()
                 _try(trial, number, results, console)
                 results.seconds[about] = round(time.monotonic() - began, 1)
+                results.write(folder)
                 progress.advance(task)
     return results
 

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
-from sqlalchemy import URL, Dialect, Engine
+from sqlalchemy import URL, Dialect, Engine, event
 
 from geneva_drive.storage import connecting
 
@@ -41,3 +41,12 @@ def compiling_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patching:
         patching.setattr(connecting, "make_engine", make)
         yield
+
+
+def trace(engine: Engine) -> None:
+    """Have SQLAlchemy execute all statements, also those that would go past it to the driver."""
+    event.listen(engine, "after_cursor_execute", _note)
+
+
+def _note(*_: Any) -> None:
+    """What anybody would do who traces an engine."""

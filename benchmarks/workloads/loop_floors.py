@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import psycopg
 import pymysql
@@ -21,6 +22,7 @@ _UPDATE = (
     "WHERE id = {mark}"
 )
 _WARM_UP = 100
+_SAVED_EVERY = 100
 
 Figures = Iterator[tuple[str, float]]
 Update = Callable[[tuple[str, int, int]], object]
@@ -38,9 +40,11 @@ def measure(database: str, scale: Scale) -> Figures:
                 "W6.checkpoints",
                 _updates_per_second(update, row, scale.checkpoints_on(database)),
             )
-        app.load(drive, scale.loop_records)
-        _read(drive.engine)
-        yield "W6.records", scale.loop_records / _read(drive.engine)
+            app.load(drive, scale.loop_records)
+            _read(drive.engine)
+            yield "W6.records", scale.loop_records / _read(drive.engine)
+            saved = partial(_save_each_hundred, update, row)
+            yield "W6.saved", scale.loop_records / _read(drive.engine, saved)
 
 
 def _updates_per_second(update: Update, row: int, count: int) -> float:
@@ -50,7 +54,12 @@ def _updates_per_second(update: Update, row: int, count: int) -> float:
     return count / (time.perf_counter() - began)
 
 
-def _read(engine: Engine) -> float:
+def _save_each_hundred(update: Update, row: int, record_id: int) -> None:
+    if record_id % _SAVED_EVERY == 0:
+        update((str(record_id), record_id, row))
+
+
+def _read(engine: Engine, pass_by: Callable[[int], None] | None = None) -> float:
     """Read all records in chunks, as one would write it by hand; give seconds."""
     columns = app.RECORDS.c
     ordered = select(app.RECORDS).order_by(columns.id).limit(app.CHUNK)
@@ -63,6 +72,8 @@ def _read(engine: Engine) -> float:
             return time.perf_counter() - began
         for row in rows:
             last = row.id
+            if pass_by is not None:
+                pass_by(last)
 
 
 @contextmanager

@@ -20,9 +20,7 @@ def at(seconds: float) -> datetime:
 
 
 def execution(step_name: str, state: str = "completed", **given: Any) -> gd.StepExecution:
-    values: dict[str, Any] = {
-        name: None for name in ExecutionRecord.__dataclass_fields__ if name not in given
-    }
+    values: dict[str, Any] = {name: None for name in ExecutionRecord._fields if name not in given}
     outcome = given.pop("outcome", "success" if state == "completed" else None)
     values |= {
         "id": 1,

@@ -188,7 +188,7 @@ def test_a_start_on_postgresql_is_one_statement(geneva: gd.Drive, database: str)
     statements: list[str] = []
     Signup.create()
 
-    @event.listens_for(geneva.engine, "before_cursor_execute")
+    @event.listens_for(geneva.engine, "after_cursor_execute")
     def note(_: Any, __: Any, statement: str, *___: Any) -> None:
         statements.append(statement.split(maxsplit=1)[0])
 

@@ -43,7 +43,7 @@ DEFINITION: Definition = definition_of(Signup)
 
 
 def workflow(**changes: Any) -> WorkflowRecord:
-    values: dict[str, Any] = dict.fromkeys(WorkflowRecord.__dataclass_fields__)
+    values: dict[str, Any] = dict.fromkeys(WorkflowRecord._fields)
     values |= {
         "id": 1,
         "type": DEFINITION.type,
@@ -57,7 +57,7 @@ def workflow(**changes: Any) -> WorkflowRecord:
 
 
 def execution(step_name: str = "first", **changes: Any) -> ExecutionRecord:
-    values: dict[str, Any] = dict.fromkeys(ExecutionRecord.__dataclass_fields__)
+    values: dict[str, Any] = dict.fromkeys(ExecutionRecord._fields)
     values |= {
         "id": 11,
         "workflow_id": 1,

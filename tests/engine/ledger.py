@@ -6,7 +6,7 @@ What the database would refuse, and what no run may ever come to, is checked at 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import geneva_drive as gd
@@ -84,7 +84,7 @@ class Ledger:
         self.claims = 0
         growth = growing.grown(self.definition, self.definition.graph, self.workflow, {}, NOW)
         state = WorkflowState.FINISHED if growth.is_over else WorkflowState.READY
-        self.workflow = replace(self.workflow, state=state)
+        self.workflow = self.workflow._replace(state=state)
         self._insert(Change(record=self.workflow, workflow=_NO_DATABASE, schedule=growth.schedule))
 
     def latest_of(self, *_: object) -> list[ExecutionRecord]:
@@ -152,7 +152,7 @@ class Ledger:
             values = execution_values(move, NOW)
             del values["wakes_at"]
             self._replace(before, values)
-        self.workflow = replace(self.workflow, **workflow_values(change, NOW))
+        self.workflow = self.workflow._replace(**workflow_values(change, NOW))
         self._insert(change)
         self._check()
 
@@ -167,7 +167,7 @@ class Ledger:
         return self.rows[key]
 
     def _replace(self, row: ExecutionRecord, values: Mapping[str, Any]) -> None:
-        self.rows[row.id] = replace(row, **values)
+        self.rows[row.id] = row._replace(**values)
 
     def _check_may_run(self, node: str) -> None:
         for parent in self.definition.graph.parents[node]:

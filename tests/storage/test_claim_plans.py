@@ -57,9 +57,9 @@ def noted(engine: Engine) -> Iterator[list[tuple[str, Any]]]:
     def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
         statements.append((statement, parameters))
 
-    event.listen(engine, "before_cursor_execute", note)
+    event.listen(engine, "after_cursor_execute", note)
     yield statements
-    event.remove(engine, "before_cursor_execute", note)
+    event.remove(engine, "after_cursor_execute", note)
 
 
 def plan(drive: gd.Drive, statement: str, parameters: Any) -> str:

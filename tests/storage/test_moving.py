@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +50,7 @@ def test_an_execution_that_changed_meanwhile_is_not_moved(
 ) -> None:
     record = get(geneva, rows.due(**RUNNING))
 
-    assert move(geneva, [replace(record, **seen)], ENDED) == 0
+    assert move(geneva, [record._replace(**seen)], ENDED) == 0
 
     assert get(geneva, record.id) == record
 

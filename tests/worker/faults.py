@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
-from tests.engines import OWN_DIALECTS
+from tests.engines import OWN_DIALECTS, trace
 
 _MOVES = re.compile(r"UPDATE [\"`]?geneva_drive_step_executions\b.*?\bSET\s+(e\.)?state", re.DOTALL)
 _NO_ANSWER: dict[str, tuple[Any, ...]] = {
@@ -50,6 +50,7 @@ def _unreachable(engine: Engine) -> Iterator[None]:
 
     event.listen(engine, "checkout", refuse)
     event.listen(engine, "begin", cut)
+    trace(engine)
     try:
         yield
     finally:
@@ -87,6 +88,7 @@ class CommitFault:
         self._strike = strike
         self._remaining = times
         event.listen(engine, "before_cursor_execute", self._look)
+        trace(engine)
         event.listen(engine, "commit", self._commit)
 
     def _look(
@@ -182,6 +184,7 @@ def turned_away(engine: Engine, *, times: int) -> Iterator[None]:
             raise OperationalError("BEGIN", None, refused)
 
     event.listen(engine, "begin", refuse)
+    trace(engine)
     try:
         yield
     finally:

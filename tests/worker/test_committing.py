@@ -17,6 +17,7 @@ from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer, Stopping
+from tests.engines import trace
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import CommitFault, deadlock, outage
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
@@ -35,6 +36,7 @@ def _held_up(
         wait(release)
 
     event.listen(drive.engine, "commit", hold)
+    trace(drive.engine)
     yield reached, release
     event.remove(drive.engine, "commit", hold)
 

@@ -43,8 +43,7 @@ def fast(
     drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
     assert all(completing.is_plain(one) for one in endings)
-    store, now = drive.store, drive.clock.now()
-    written = store.write(lambda c: completing.complete(c, store, endings, now, chaining))
+    written = completing.complete(drive.store, endings, drive.clock.now(), chaining)
     return [written.get(one.execution_id) for one in endings]
 
 
@@ -244,8 +243,7 @@ def test_groups_of_neighbouring_workflows_do_not_deadlock(
             both_have_ended_theirs.wait()
 
     def write(half: Sequence[Ending]) -> int:
-        with store.transaction() as connection:
-            return len(completing.complete(connection, store, half, now, chaining()))
+        return len(completing.complete(store, half, now, chaining()))
 
     event.listen(geneva.engine, "before_cursor_execute", meet)
     try:

@@ -464,7 +464,7 @@ def what_the_poller_asks(drive: gd.Drive) -> list[str]:
     """Collect the kinds of the statements that a Drive's poller sends from now on."""
     asked: list[str] = []
 
-    @event.listens_for(drive.engine, "before_cursor_execute")
+    @event.listens_for(drive.engine, "after_cursor_execute")
     def collect(
         connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
     ) -> None:

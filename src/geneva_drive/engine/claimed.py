@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
@@ -46,11 +46,10 @@ def unserved(claimed: Claimed, limit: int) -> StepOutcome:
 def continued(claimed: Claimed, workflow: WorkflowRecord, execution: ExecutionRecord) -> Claimed:
     """Step on to an execution that was claimed when its predecessor was committed."""
     assert execution.claim_token is not None, "a chained execution is inserted with its claim"
-    return replace(
-        claimed,
+    return Claimed(
         workflow=workflow,
         execution=execution,
         claim_token=execution.claim_token,
-        stored=None,
         chain_length=claimed.chain_length + 1,
+        chained_since=claimed.chained_since,
     )

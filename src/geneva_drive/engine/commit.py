@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -105,7 +105,7 @@ class _Turn:
         found = store.executions.lock(connection, others) if others else {}
         claims = store.executions.lock_claims(connection, seen) if seen else {}
         for key, (token, stop) in claims.items():
-            found[key] = replace(seen[key], claim_token=token, stop=stop)
+            found[key] = seen[key]._replace(claim_token=token, stop=stop)
         return found
 
     def write(self, chaining: Chaining | None, *, read_back: bool) -> list[Applied | None]:
@@ -262,7 +262,7 @@ def write(
     return [
         Applied(
             change=change,
-            workflow=replace(change.record, **workflow_values(change, now)),
+            workflow=change.record._replace(**workflow_values(change, now)),
             scheduled=[row for row in scheduled if row.workflow_id == change.record.id],
             passed_over=[row for row in passed_over if row.workflow_id == change.record.id],
         )

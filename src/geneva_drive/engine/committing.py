@@ -87,9 +87,7 @@ def _complete(
         return {}
     store, now = environment.store, environment.clock.now()
     try:
-        applied = store.write_at_once(
-            lambda connection: completing.complete(connection, store, plain, now, chaining)
-        )
+        applied = completing.complete(store, plain, now, chaining)
     except Exception as error:
         if _may_pass(environment, error):
             raise

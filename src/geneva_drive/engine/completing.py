@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
-
-from sqlalchemy import Connection
 
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.decide import decide
@@ -34,23 +31,22 @@ def is_plain(ending: Ending) -> bool:
 
 
 def complete(
-    connection: Connection,
-    store: Store,
-    endings: Sequence[Ending],
-    now: datetime,
-    chaining: Chaining | None,
+    store: Store, endings: Sequence[Ending], now: datetime, chaining: Chaining | None
 ) -> dict[Key, Applied]:
     """Write plain endings; give what was written by execution id.
 
     What is missing from the answer was not as it had been seen: lost, or asked to pause or to be
-    canceled. The general path looks at it under the lock.
+    canceled. The general path looks at it under the lock. Nothing is thought about in here while
+    the database is kept from others.
     """
     decided = {ending.execution_id: _decide(ending, now) for ending in endings}
     completions = [
         _completion(ending, decided[ending.execution_id], now, chaining) for ending in endings
     ]
     batch = Batch(completions=completions, claimant=_claimant(chaining), now=now)
-    written = store.database.dialect.complete(connection, store.tables, batch)
+    written = store.write_at_once(
+        lambda connection: store.database.dialect.complete(connection, store.tables, batch)
+    )
     return {
         completion.execution.id: _applied(
             decided[completion.execution.id],
@@ -117,5 +113,5 @@ def _applied(
             columns |= claim_values(chaining.worker_id, chaining.claim_token, now)
         columns.pop("wakes_at", None)
         scheduled = [ExecutionRecord(**columns)]
-    workflow = replace(change.record, **workflow_values(change, now))
+    workflow = change.record._replace(**workflow_values(change, now))
     return Applied(change=change, workflow=workflow, scheduled=scheduled)

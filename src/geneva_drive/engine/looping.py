@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -118,7 +118,7 @@ class Loop:
         """Give the execution with the failures that still count, now that it is here."""
         if not self.has_moved:
             return self._execution
-        return replace(self._execution, failures=None, recoveries=0)
+        return self._execution._replace(failures=None, recoveries=0)
 
     def make_it(self, node: Node) -> IterableStep | AsyncIterableStep:
         """Give what the body is called with, at its start or behind an item that it failed on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive.states import is_done
@@ -46,8 +46,7 @@ class Position:
         One that has come further than what was saved starts to count its failures anew: only
         those in a row, at the same item, are a reason to give up.
         """
-        moved = replace(
-            record,
+        moved = record._replace(
             cursor=self.cursor,
             completed_iterations=self.completed_iterations,
             item_errors=self.item_errors,
@@ -55,7 +54,7 @@ class Position:
         )
         if self.completed_iterations == record.completed_iterations:
             return moved
-        return replace(moved, failures=None, recoveries=0)
+        return moved._replace(failures=None, recoveries=0)
 
 
 AT_THE_START = Position()

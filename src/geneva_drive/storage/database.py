@@ -26,6 +26,7 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage import connecting, dialects
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
+from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
 from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.keeping import KeptConnections, KeptDriver
 from geneva_drive.storage.open_writes import OpenWrites
@@ -186,8 +187,13 @@ class Database:
 
     @contextmanager
     def _short_transaction(self) -> Iterator[Connection]:
-        with self.dialect.writing(), self._kept.one() as connection, connection.begin():
-            yield connection
+        with self.dialect.writing(), self._kept.one() as connection:
+            try:
+                yield connection
+                connection.commit()  # nothing, where it went straight to the driver
+            except BaseException:
+                connection.rollback()
+                raise
 
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -199,6 +205,8 @@ class Database:
         options: dict[str, Any] = {WRITES_OPTION: True}
         if self.dialect.is_at_once:
             options["isolation_level"] = "AUTOCOMMIT"
+            if self.owns_engine and self.engine.dialect.driver == "psycopg":
+                options[STRAIGHT_OPTION] = True
         return self.engine.connect().execution_options(**options)
 
     def _write_own(

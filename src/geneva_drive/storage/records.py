@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import RowMapping
 
@@ -17,9 +17,8 @@ Key = Any  # an int or a UUID, by the database's key type
 NodeKey = tuple[Key, str]  # a workflow, and a node of it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowRecord:
-    """A row of `workflows`."""
+class WorkflowRecord(NamedTuple):
+    """A row of `workflows`; a tuple, as several are made for each step that runs."""
 
     id: Key
     type: str
@@ -50,17 +49,18 @@ class WorkflowRecord:
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
         """Take a row's values in the order of `WORKFLOW_COLUMNS`."""
-        values = dict(zip(WORKFLOW_COLUMNS, row, strict=True))
-        values["state"] = WorkflowState(values["state"])
-        values["requested"] = Request(values["requested"]) if values["requested"] else None
-        return cls(**values)
+        record = cls._make(row)
+        return record._replace(
+            state=WorkflowState(record.state),
+            requested=Request(record.requested) if record.requested else None,
+        )
 
     @classmethod
     def of(cls, row: RowMapping) -> WorkflowRecord:
         return cls.read(row[name] for name in WORKFLOW_COLUMNS)
 
 
-WORKFLOW_COLUMNS = tuple(WorkflowRecord.__dataclass_fields__)
+WORKFLOW_COLUMNS = WorkflowRecord._fields
 # What a row has where nothing was said of a column.
 UNSAID_OF_WORKFLOW: dict[str, Any] = {
     **dict.fromkeys(WORKFLOW_COLUMNS),
@@ -69,9 +69,8 @@ UNSAID_OF_WORKFLOW: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionRecord:
-    """A row of `step_executions`."""
+class ExecutionRecord(NamedTuple):
+    """A row of `step_executions`; a tuple, as several are made for each step that runs."""
 
     id: Key
     workflow_id: Key
@@ -112,11 +111,12 @@ class ExecutionRecord:
     @classmethod
     def read(cls, row: Iterable[Any]) -> ExecutionRecord:
         """Take a row's values in the order of `EXECUTION_COLUMNS`."""
-        values = dict(zip(EXECUTION_COLUMNS, row, strict=True))
-        values["state"] = StepState(values["state"])
-        values["outcome"] = Outcome(values["outcome"]) if values["outcome"] else None
-        values["stop"] = Request(values["stop"]) if values["stop"] else None
-        return cls(**values)
+        record = cls._make(row)
+        return record._replace(
+            state=StepState(record.state),
+            outcome=Outcome(record.outcome) if record.outcome else None,
+            stop=Request(record.stop) if record.stop else None,
+        )
 
     @classmethod
     def of(cls, row: RowMapping) -> ExecutionRecord:
@@ -134,7 +134,7 @@ class ExecutionRecord:
         return counts
 
 
-EXECUTION_COLUMNS = tuple(ExecutionRecord.__dataclass_fields__)
+EXECUTION_COLUMNS = ExecutionRecord._fields
 UNSAID: dict[str, Any] = {
     **dict.fromkeys(EXECUTION_COLUMNS),
     "completed_iterations": 0,

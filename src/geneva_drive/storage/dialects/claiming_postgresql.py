@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.storage.claims import Claim, Taken
+from geneva_drive.storage.dialects import straight
 from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
     WORKFLOW_COLUMNS,
@@ -110,7 +111,7 @@ def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken
         None if wish.queues is None else len(wish.queues),
         1 << (wish.reach - 1).bit_length(),  # the next power of two: few statements in all
     )
-    return _taken(connection.exec_driver_sql(statement, values).all())
+    return _taken(straight.execute(connection, statement, values))
 
 
 def _taken(rows: Sequence[Sequence[Any]]) -> Sequence[Taken]:

@@ -6,11 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+_WITHOUT_ZONE = len("2026-01-31 12:00:00.000000")
+
 
 def moment_text(moment: datetime | None) -> str | None:
     if moment is None:
         return None
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(" ", "microseconds")[:_WITHOUT_ZONE]
 
 
 def plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Dialect, Insert, Table, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import TypeEngine
 
+from geneva_drive.storage.dialects import straight
 from geneva_drive.storage.dialects.sqlite_values import plain
 from geneva_drive.storage.hints import Notice
 from geneva_drive.storage.records import Key
@@ -52,8 +53,8 @@ def in_one_statement(
     values |= {f"e_{name}": value for name, value in second.items()}
     if notice is not None:
         values |= {"channel": notice.channel, "sender": notice.sender}
-    found = connection.exec_driver_sql(statement, values).first()
-    return None if found is None else (found[0], found[1])
+    found = straight.execute(connection, statement, values)
+    return (found[0][0], found[0][1]) if found else None
 
 
 def _given(tables: Tables, row: Row) -> dict[str, Any]:
