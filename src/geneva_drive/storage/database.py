@@ -24,9 +24,9 @@ from geneva_drive.errors import (
 )
 from geneva_drive.settings import Settings
 from geneva_drive.storage import connecting, dialects
+from geneva_drive.storage.dialects import straight
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
-from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
 from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.keeping import KeptConnections, KeptDriver
 from geneva_drive.storage.open_writes import OpenWrites
@@ -188,12 +188,12 @@ class Database:
     @contextmanager
     def _short_transaction(self) -> Iterator[Connection]:
         with self.dialect.writing(), self._kept.one() as connection:
-            try:
-                yield connection
-                connection.commit()  # nothing, where it went straight to the driver
-            except BaseException:
-                connection.rollback()
-                raise
+            if not self.dialect.is_at_once:
+                with connection.begin():
+                    yield connection
+                return
+            yield connection
+            connection.commit()  # for SQLAlchemy alone, if it has executed anything
 
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -205,8 +205,8 @@ class Database:
         options: dict[str, Any] = {WRITES_OPTION: True}
         if self.dialect.is_at_once:
             options["isolation_level"] = "AUTOCOMMIT"
-            if self.owns_engine and self.engine.dialect.driver == "psycopg":
-                options[STRAIGHT_OPTION] = True
+        if self.owns_engine and self.engine.dialect.driver in straight.DRIVERS:
+            options[straight.STRAIGHT_OPTION] = True
         return self.engine.connect().execution_options(**options)
 
     def _write_own(

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.storage import keys
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
-from geneva_drive.storage.dialects import claiming_by_steps
+from geneva_drive.storage.dialects import claiming_by_steps, straight
 from geneva_drive.storage.dialects.sqlite_values import moment_text
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key
@@ -136,7 +136,7 @@ class _Writer:
         if self._is_uuid:
             return [keys.new_uuid() for _ in range(count)]
         # Nobody else writes meanwhile, so that the next numbers are free.
-        last: int = self._execute(_LAST, ()).scalar_one()
+        [(last,)] = self._execute(_LAST, ())
         return list(range(last + 1, last + 1 + count))
 
     def _moved(self, one: Completion) -> tuple[Any, ...]:
@@ -187,18 +187,18 @@ class _Writer:
             [*claimant.types, *(queues or ()), least],
             types=_places(claimant.types),
             on_queue="" if queues is None else f" AND queue IN ({_places(queues)})",
-        ).first()
-        if outranked is None:
+        )
+        if not outranked:
             return None
         return claiming_by_steps.top_priority(
             self._connection, self._tables, claimant.types, queues
         )
 
-    def _execute(self, statement: str, values: Sequence[Any], **parts: str) -> Any:
+    def _execute(self, statement: str, values: Sequence[Any], **parts: str) -> Sequence[Any]:
         written = statement.format(**self._names, **parts)
-        return self._connection.exec_driver_sql(written, tuple(values))
+        return straight.execute(self._connection, written, tuple(values))
 
-    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Any:
+    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
         """Give all rows to one statement.
 
         The driver lets other threads run during each, and has to wait for its turn after it. With

@@ -114,12 +114,13 @@ def _insert_on_sqlite(
     row = _given(tables, values)
     given = {name: plain(value) for name, value in row.items()}
     columns, places = ", ".join(given), ", ".join("?" * len(given))
-    found = connection.exec_driver_sql(
+    found = straight.execute(
+        connection,
         f"INSERT INTO {tables.quoted(table)} ({columns}) VALUES ({places}) "
         f"ON CONFLICT DO NOTHING RETURNING id",
         tuple(given.values()),
-    ).scalar()
-    return None if found is None else row.get("id", found)
+    )
+    return row.get("id", found[0][0]) if found else None
 
 
 def without_returning(

@@ -7,23 +7,25 @@ statement ends, as tracing does, SQLAlchemy executes these as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-# Set on connections of ours that are in no transaction: what runs on them commits by itself.
+# Set on connections of ours, where these statements are all that runs in a transaction.
 STRAIGHT_OPTION = "geneva_straight"
+DRIVERS = {"psycopg", "pysqlite"}
+
+Values = dict[str, Any] | tuple[Any, ...]
 
 
-def execute(
-    connection: Connection, statement: str, values: Mapping[str, Any]
-) -> Sequence[Sequence[Any]]:
-    """Execute a statement in the driver's own words, and give its rows."""
+def execute(connection: Connection, statement: str, values: Values) -> Sequence[Sequence[Any]]:
+    """Execute a statement in the driver's own words, and give its rows, if it has any."""
     is_traced = bool(connection.dispatch.after_cursor_execute)
     if is_traced or STRAIGHT_OPTION not in connection.get_execution_options():
-        return connection.exec_driver_sql(statement, dict(values)).all()
+        found = connection.exec_driver_sql(statement, values)
+        return found.all() if found.returns_rows else []
     driver: Any = connection.connection.driver_connection
     dialect = connection.dialect
     try:

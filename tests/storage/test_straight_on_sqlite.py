@@ -1,0 +1,78 @@
+"""Statements that go straight to SQLite's driver, inside a transaction of SQLAlchemy's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+import geneva_drive as gd
+from geneva_drive.storage.dialects import straight
+from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def connection(geneva: gd.Drive) -> Iterator[Connection]:
+    with geneva.engine.connect().execution_options(**{STRAIGHT_OPTION: True}) as opened:
+        straight.execute(opened, "CREATE TABLE fruits (name TEXT PRIMARY KEY)", ())
+        yield opened
+
+
+def test_a_statement_gives_its_rows_if_it_has_any(connection: Connection) -> None:
+    inserted = straight.execute(connection, "INSERT INTO fruits VALUES (?), (?)", ("fig", "plum"))
+    found = straight.execute(connection, "SELECT name FROM fruits ORDER BY name", ())
+
+    assert inserted == []
+    assert [tuple(row) for row in found] == [("fig",), ("plum",)]
+    assert not connection.in_transaction(), "SQLAlchemy has executed it"
+
+
+def test_errors_are_those_that_sqlalchemy_would_raise(connection: Connection) -> None:
+    straight.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
+
+    with pytest.raises(IntegrityError, match="UNIQUE"):
+        straight.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
+    with pytest.raises(OperationalError, match="no such table"):
+        straight.execute(connection, "SELECT * FROM vegetables", ())
+
+
+def test_who_traces_an_engine_is_told_of_each(geneva: gd.Drive, connection: Connection) -> None:
+    seen: list[str] = []
+
+    @event.listens_for(geneva.engine, "after_cursor_execute")
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        seen.append(statement)
+
+    inserted = straight.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
+    found = straight.execute(connection, "SELECT name FROM fruits", ())
+
+    assert (inserted, [tuple(row) for row in found]) == ([], [("fig",)])
+    assert seen[-2:] == ["INSERT INTO fruits VALUES (?)", "SELECT name FROM fruits"]
+
+
+def test_steps_are_completed_that_way(geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    execute = straight.execute
+
+    def note(connection: Connection, statement: str, values: Any) -> Any:
+        assert STRAIGHT_OPTION in connection.get_execution_options()
+        seen.append(statement.split()[0])
+        return execute(connection, statement, values)
+
+    monkeypatch.setattr(straight, "execute", note)
+
+    class Parcel(gd.Workflow):
+        @gd.step
+        def pack(self) -> None: ...
+
+    workflow = Parcel.create()
+    geneva.worker().run_until_idle()
+
+    assert workflow.reload().state == "finished"
+    # Its two rows, the look whether its step is still held, and what is written of its end.
+    assert seen == ["INSERT", "INSERT", "SELECT", "UPDATE", "UPDATE", "UPDATE"]
