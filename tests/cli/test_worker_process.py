@@ -154,11 +154,12 @@ import gc
 import geneva_drive as gd
 
 {setting}
+frozen_before = gc.get_freeze_count()
 
 class Collected(gd.Workflow):
     @gd.step
     def tell(self):
-        print(gc.get_threshold()[0], gc.get_freeze_count() > 0, flush=True)
+        print(gc.get_threshold()[0], gc.get_freeze_count() > frozen_before, flush=True)
 """
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 import geneva_drive as gd
 from geneva_drive.engine import commit, completing_nodes
@@ -256,3 +258,26 @@ def renewed(claimed: Claimed, token: str) -> Claimed:
         claim_token=token,
         stored=claimed.stored,
     )
+
+
+def test_a_node_of_a_line_takes_a_few_statements_and_reads_no_node_twice(geneva: gd.Drive) -> None:
+    built = gd.DynamicWorkflow(drive=geneva)
+    for number in range(12):
+        built.node(f"node_{number}", job=work)
+    workflow = built.start()
+    statements: list[str] = []
+
+    @event.listens_for(geneva.engine, "after_cursor_execute")
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        if threading.current_thread().name == "geneva-step":
+            statements.append(statement)
+
+    geneva.worker().run_until_idle()
+
+    assert workflow.reload().state == "finished"
+    reads = [one for one in statements if "graph_nodes" in one]
+    # What the last one leaves to be run is nothing; of the first one the claim has read the node.
+    assert len(reads) == 11
+    # Lock, complete, count down, read what follows, look for more urgent work, move, insert, and
+    # read what was inserted; the first and the last node take some more.
+    assert len(statements) <= 8 * 12 + 8

@@ -18,7 +18,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, Key, WorkflowRecord
 
 CHAIN_SLOT = "chain"
 
@@ -66,6 +66,7 @@ class NewExecution:
     ancestry_hash: str | None = None
     attempt: int | None = None  # None if there may have been others
     child_id: Key | None = None  # the workflow that was started for it, and has ended
+    stored: GraphNodeRecord | None = None  # its node, where that was read along
 
     @property
     def node(self) -> str:

@@ -43,13 +43,19 @@ def unserved(claimed: Claimed, limit: int) -> StepOutcome:
     return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
 
 
-def continued(claimed: Claimed, workflow: WorkflowRecord, execution: ExecutionRecord) -> Claimed:
+def continued(
+    claimed: Claimed,
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    stored: GraphNodeRecord | None = None,
+) -> Claimed:
     """Step on to an execution that was claimed when its predecessor was committed."""
     assert execution.claim_token is not None, "a chained execution is inserted with its claim"
     return Claimed(
         workflow=workflow,
         execution=execution,
         claim_token=execution.claim_token,
+        stored=stored,
         chain_length=claimed.chain_length + 1,
         chained_since=claimed.chained_since,
     )

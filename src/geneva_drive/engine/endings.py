@@ -105,3 +105,12 @@ class Applied:
     def chained(self) -> ExecutionRecord | None:
         """The new execution, if it was inserted already claimed."""
         return next((one for one in self.scheduled if one.claim_token is not None), None)
+
+    @property
+    def chained_node(self) -> GraphNodeRecord | None:
+        """The node of that one, where it was read along."""
+        chained = self.chained
+        if chained is None:
+            return None
+        planned = self.change.schedule
+        return next((new.stored for new in planned if new.node == chained.node_id), None)

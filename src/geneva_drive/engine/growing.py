@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,6 +29,8 @@ from geneva_drive.storage.records import (
     WorkflowRecord,
 )
 from geneva_drive.storage.store import Store
+
+StoredNode = GraphNodeRecord | NodeOutline
 
 _UNKNOWN_SIGNATURE = ""
 _DEFAULT_QUEUE = "default"
@@ -226,36 +228,40 @@ def _met(
 
 def _ready(
     connection: Connection, store: Store, met: Mapping[NodeKey, int]
-) -> dict[Key, list[NodeOutline]]:
+) -> dict[Key, list[StoredNode]]:
     """Write how many dependencies are met, and give the nodes that wait for no more."""
+    ready: dict[Key, list[StoredNode]] = defaultdict(list)
     if not met:
-        return {}
-    unmet = store.graphs.unmet(connection, met)
-    store.graphs.meet(connection, {join: met[join] for join in unmet})
-    return store.graphs.outlines(
-        connection, [node for node in met if unmet.get(node, 1) <= met[node]]
-    )
+        return ready
+    joins: dict[NodeKey, int] = {}
+    for found in store.graphs.dependants(connection, met):
+        key = found.workflow_id, found.node.node_id
+        if found.unmet is not None:
+            joins[key] = met[key]
+        if (found.unmet or 1) <= met[key]:
+            ready[found.workflow_id].append(found.node)
+    store.graphs.meet(connection, joins)
+    return ready
 
 
 def _hashes_above(
     connection: Connection,
     store: Store,
-    ready: Mapping[Key, Sequence[NodeOutline]],
+    ready: Mapping[Key, Sequence[StoredNode]],
     parents: Mapping[NodeKey, str],
     known: Mapping[NodeKey, str | None],
 ) -> dict[NodeKey, list[str | None]]:
     """Give the ancestry hashes of what each node depends on."""
-    above = {
-        (key, node.node_id): [parents[key, node.node_id]]
-        for key, nodes in ready.items()
-        for node in nodes
-    }
-    joins = [
-        (key, node.node_id)
-        for key, nodes in ready.items()
-        for node in nodes
-        if node.dependency_count > 1
-    ]
+    above: dict[NodeKey, list[str]] = {}
+    joins = []  # of which it has still to be read what they depend on
+    for key, nodes in ready.items():
+        for node in nodes:
+            if node.dependency_count <= 1:
+                above[key, node.node_id] = [parents[key, node.node_id]]
+            elif isinstance(node, GraphNodeRecord):
+                above[key, node.node_id] = load_ids(node.depends_on)
+            else:
+                joins.append((key, node.node_id))
     if joins:
         found = store.graphs.nodes(connection, joins)
         above |= {join: load_ids(node.depends_on) for join, node in found.items()}
@@ -270,7 +276,7 @@ def _hashes_above(
 
 def stored_execution(
     workflow: WorkflowRecord,
-    node: NodeOutline,
+    node: StoredNode,
     now: datetime,
     parents: Iterable[str | None] = (),
 ) -> NewExecution:
@@ -289,4 +295,5 @@ def stored_execution(
         slot=node.node_id,
         ancestry_hash=ancestry_hash(node.node_id, parents),
         attempt=1,
+        stored=node if isinstance(node, GraphNodeRecord) else None,
     )

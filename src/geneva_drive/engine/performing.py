@@ -137,7 +137,6 @@ def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | N
     definition = claimed.definition
     if definition is None:
         return None
-    [claimed] = with_stored_nodes(environment, [claimed])
     return Run(environment, claimed, definition, breaks)
 
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Select, exists, func, literal, select, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    exists,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
@@ -16,7 +27,7 @@ from geneva_drive.storage.dialects import claiming_by_steps
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.portions import NODES, PORTION, portions
-from geneva_drive.storage.records import ExecutionRecord, Key, NodeKey
+from geneva_drive.storage.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.tables import Tables
 
 _VERY_MANY = 5_000
@@ -191,15 +202,19 @@ class Executions:
         self, connection: Connection, nodes: Iterable[NodeKey]
     ) -> dict[NodeKey, str | None]:
         """Give the hash of the latest done attempt of each node."""
-        c = self._table.c
-        done = [StepState.COMPLETED, StepState.SKIPPED]
-        found = {}
+        columns, is_done = self._hashes_of_done
+        found: dict[NodeKey, str | None] = {}
         for portion in portions(nodes, NODES):
-            columns = [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash]
-            query = self._dialect.of_nodes(self._table, portion, columns, c.state.in_(done))
-            rows = sorted(connection.execute(query), key=lambda row: row[0])
-            found.update({(row[1], row[2]): row[3] for row in rows})
+            rows = self._dialect.read_nodes(connection, self._table, portion, columns, is_done)
+            for _, workflow_id, node_id, ancestry_hash in sorted(rows, key=itemgetter(0)):
+                found[workflow_id, node_id] = ancestry_hash
         return found
+
+    @cached_property
+    def _hashes_of_done(self) -> tuple[Sequence[ColumnElement[Any]], ColumnElement[bool]]:
+        c = self._table.c
+        is_done = c.state.in_([StepState.COMPLETED, StepState.SKIPPED])
+        return [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash], is_done
 
     def lock_shares(
         self, connection: Connection, workflow_ids: Iterable[Key]
@@ -265,13 +280,18 @@ class Executions:
         self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime
     ) -> int:
         """Record plain successes of what is held under one claim, and count them."""
+        values = {"ids": sorted(ids), "under_token": claim_token, "now": now}
+        return connection.execute(self._completing, values).rowcount
+
+    @cached_property
+    def _completing(self) -> Update:
         c = self._table.c
-        statement = (
+        return (
             update(self._table)
             .where(
-                self._among(ids),
+                self._dialect.listed(c.id, "ids"),
                 c.state == StepState.IN_PROGRESS,
-                c.claim_token == claim_token,
+                c.claim_token == bindparam("under_token"),
                 c.stop.is_(None),
             )
             .values(
@@ -279,10 +299,9 @@ class Executions:
                 outcome=Outcome.SUCCESS,
                 claim_token=None,
                 limit_key=None,
-                finished_at=now,
+                finished_at=bindparam("now"),
             )
         )
-        return connection.execute(statement).rowcount
 
     def claim(self, connection: Connection, wish: Claim) -> Sequence[Taken]:
         """Take claimable executions with their workflows, in the order to run them in."""
@@ -356,9 +375,15 @@ class Executions:
         self, connection: Connection, worker_id: str, token: str
     ) -> list[ExecutionRecord]:
         """Give what a worker holds under one claim: found by the worker, who holds few."""
+        rows = connection.execute(self._with_token, {"held_by": worker_id, "under_token": token})
+        return [ExecutionRecord.read(row) for row in rows]
+
+    @cached_property
+    def _with_token(self) -> Select[Any]:
         c = self._table.c
-        query = select(self._table).where(c.worker_id == worker_id, c.claim_token == token)
-        return list(self._by_id(connection, query).values())
+        return select(*(c[name] for name in EXECUTION_COLUMNS)).where(
+            c.worker_id == bindparam("held_by"), c.claim_token == bindparam("under_token")
+        )
 
     def overdue_types(self, connection: Connection) -> dict[str, int]:
         """Count what could be claimed now, by type."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, delete, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.portions import NODES, PORTION, portions
 from geneva_drive.storage.records import (
+    Dependant,
     GraphNodeRecord,
     GraphRecord,
     JoinRecord,
@@ -20,6 +24,8 @@ from geneva_drive.storage.records import (
     NodeOutline,
 )
 from geneva_drive.storage.tables import Tables
+
+_FEW = 32  # nodes, of which all that is stored is read at once
 
 
 class Graphs:
@@ -90,9 +96,9 @@ class Graphs:
     ) -> dict[NodeKey, GraphNodeRecord]:
         found = {}
         for portion in portions(wanted, NODES):
-            query = self._dialect.of_nodes(self._nodes, portion, list(self._nodes.c))
-            for row in connection.execute(query).mappings():
-                found[row["workflow_id"], row["node_id"]] = GraphNodeRecord(**row)
+            columns = self._nodes.c.values()
+            for row in self._dialect.read_nodes(connection, self._nodes, portion, columns):
+                found[row.workflow_id, row.node_id] = GraphNodeRecord(**row._mapping)
         return found
 
     def scheduling_of_jobs(self, connection: Connection, workflow_id: Key) -> dict[str, str]:
@@ -122,7 +128,7 @@ class Graphs:
         rows: list[Any] = []
         for portion in portions(wanted, NODES):
             wished = [c.position, c.workflow_id, *columns]
-            rows += connection.execute(self._dialect.of_nodes(self._nodes, portion, wished))
+            rows += self._dialect.read_nodes(connection, self._nodes, portion, wished)
         rows.sort(key=lambda row: row[0])
         found: dict[Key, list[NodeOutline]] = defaultdict(list)
         for _, workflow_id, *values in rows:
@@ -135,16 +141,40 @@ class Graphs:
         query = select(c.workflow_id).where(c.workflow_id.in_(workflow_ids), c.remaining == 0)
         return set(connection.scalars(query))
 
-    def unmet(self, connection: Connection, wanted: Iterable[NodeKey]) -> dict[NodeKey, int]:
-        """Tell how many dependencies of nodes that have several are not done."""
-        c = self._joins.c
-        found: dict[NodeKey, int] = {}
-        for portion in portions(wanted, NODES):
-            query = select(c.workflow_id, c.node_id, c.unmet).where(
-                self._dialect.among_nodes(self._joins, portion)
-            )
-            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
+    def dependants(self, connection: Connection, wanted: Collection[NodeKey]) -> list[Dependant]:
+        """Read nodes in their order, and how many dependencies of each are not done.
+
+        Where there are few, all of each is read: one of them is likely to run next.
+        """
+        if len(wanted) > _FEW:
+            return self._outlined_dependants(connection, wanted)
+        columns = [*self._nodes.c, self._unmet]
+        rows = self._dialect.read_nodes(connection, self._nodes, wanted, columns)
+        found = []
+        for row in sorted(rows, key=attrgetter("position")):
+            values = dict(row._mapping)
+            unmet = values.pop("unmet")
+            found.append(Dependant(row.workflow_id, GraphNodeRecord(**values), unmet))
         return found
+
+    def _outlined_dependants(
+        self, connection: Connection, wanted: Collection[NodeKey]
+    ) -> list[Dependant]:
+        c = self._nodes.c
+        outline = [c[name] for name in NodeOutline.__dataclass_fields__]
+        rows: list[Any] = []
+        for portion in portions(wanted, NODES):
+            wished = [c.position, c.workflow_id, self._unmet, *outline]
+            rows += self._dialect.read_nodes(connection, self._nodes, portion, wished)
+        rows.sort(key=itemgetter(0))
+        return [Dependant(row[1], NodeOutline(*row[3:]), row[2]) for row in rows]
+
+    @cached_property
+    def _unmet(self) -> ColumnElement[int | None]:
+        """How many dependencies of a node that has several are not done: looked up node by node."""
+        nodes, joins = self._nodes.c, self._joins.c
+        of_node = (joins.workflow_id == nodes.workflow_id) & (joins.node_id == nodes.node_id)
+        return select(joins.unmet).where(of_node).scalar_subquery().label("unmet")
 
     def meet(self, connection: Connection, met: Mapping[NodeKey, int]) -> None:
         """Count dependencies as met that were not, of workflows that are locked."""
@@ -160,14 +190,17 @@ class Graphs:
 
     def pass_nodes(self, connection: Connection, counts: Mapping[Key, int]) -> None:
         """Count nodes as done, of workflows that are locked."""
+        rows = [{"of_workflow": key, "count": count} for key, count in counts.items()]
+        connection.execute(self._passing, rows)
+
+    @cached_property
+    def _passing(self) -> Update:
         c = self._graphs.c
-        statement = (
+        return (
             update(self._graphs)
             .where(c.workflow_id == bindparam("of_workflow"))
             .values(remaining=c.remaining - bindparam("count"))
         )
-        rows = [{"of_workflow": key, "count": count} for key, count in counts.items()]
-        connection.execute(statement, rows)
 
 
 def dump_ids(ids: Iterable[str]) -> str:

@@ -207,6 +207,15 @@ class NodeOutline:
         return cls(node_id=node_id, name=name, job=job, dependency_count=0, scheduling=scheduling)
 
 
+@dataclass(frozen=True, slots=True)
+class Dependant:
+    """A stored node that waited for one that is done."""
+
+    workflow_id: Key
+    node: GraphNodeRecord | NodeOutline  # all of it, where few were asked for
+    unmet: int | None  # of its dependencies; None if it has but one
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRecord:
     """A row of `checkpoints`: where an iteration stood when it was interrupted, or ended."""

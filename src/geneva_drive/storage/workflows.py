@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
     Connection,
     Select,
+    Update,
     and_,
     bindparam,
     delete,
@@ -30,7 +32,7 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.portions import portions
-from geneva_drive.storage.records import Key, WorkflowRecord
+from geneva_drive.storage.records import WORKFLOW_COLUMNS, Key, WorkflowRecord
 from geneva_drive.storage.tables import Tables
 
 _TYPES_AT_ONCE = 250
@@ -43,6 +45,7 @@ class Workflows:
         self._tables = tables
         self._table = tables.workflows
         self._dialect = dialect
+        self._moves: dict[tuple[str, ...], Update] = {}
 
     def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
         [row] = self._tables.keyed([values])
@@ -59,10 +62,16 @@ class Workflows:
 
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
         """Lock and read workflows in the order of their ids: two committers cannot deadlock."""
-        wanted = sorted(set(ids))
-        query = select(self._table).where(self._table.c.id.in_(wanted)).order_by(self._table.c.id)
-        rows = connection.execute(self._dialect.lock(query))
-        return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
+        rows = connection.execute(self._locking, {"ids": sorted(set(ids))})
+        records = map(WorkflowRecord.read, rows)
+        return {record.id: record for record in records}
+
+    @cached_property
+    def _locking(self) -> Select[Any]:
+        c = self._table.c
+        columns = (c[name] for name in WORKFLOW_COLUMNS)
+        query = select(*columns).where(self._dialect.listed(c.id, "ids")).order_by(c.id)
+        return self._dialect.lock(query)
 
     def unlocked(self, connection: Connection, ids: Iterable[Key]) -> set[Key]:
         """Tell which of them nobody has locked right now."""
@@ -77,12 +86,22 @@ class Workflows:
         values: Mapping[str, Any],
     ) -> int:
         """Change workflows that are still in `state`, and count them."""
-        statement = (
-            update(self._table)
-            .where(self._table.c.id.in_(ids), self._table.c.state == state)
-            .values(**values)
-        )
-        return connection.execute(statement).rowcount
+        new = {f"new_{name}": value for name, value in values.items()}
+        statement = self._moving(tuple(values))
+        return connection.execute(statement, {"ids": ids, "former": state, **new}).rowcount
+
+    def _moving(self, names: tuple[str, ...]) -> Update:
+        """Make the statement that sets some columns; there are few sets that occur."""
+        statement = self._moves.get(names)
+        if statement is None:
+            c = self._table.c
+            statement = (
+                update(self._table)
+                .where(self._dialect.listed(c.id, "ids"), c.state == bindparam("former"))
+                .values({name: bindparam(f"new_{name}") for name in names})
+            )
+            self._moves[names] = statement
+        return statement
 
     def with_idempotency_key(
         self, connection: Connection, type_name: str, key: str

@@ -199,4 +199,4 @@ def _next(
         return None
     if applied.chained is None:
         return None
-    return continued(claimed, applied.workflow, applied.chained)
+    return continued(claimed, applied.workflow, applied.chained, applied.chained_node)

@@ -140,15 +140,16 @@ class Performer:
             return None
         if not flight.start():
             return None
-        claimed = flight.claimed
         try:
-            flight.run = performing.start(self._environment, claimed, self._breaks)
+            # What was chained may come without its node. It is kept: the commit needs it too.
+            [flight.claimed] = performing.with_stored_nodes(self._environment, [flight.claimed])
+            flight.run = performing.start(self._environment, flight.claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
             performed = self._run(flight, lambda: None)
         except Exception as error:
             # Without an outcome the flight would hold its slot, and the execution, for ever.
-            logger.exception("Execution %s could not be run", claimed.execution.id)
+            logger.exception("Execution %s could not be run", flight.claimed.execution.id)
             performed = Concluded(self._not_run(error))
         return self._conclude(flight, performed)
 
@@ -244,7 +245,9 @@ class Performer:
         if applied is not None:
             announce(self._environment, [applied])
             if applied.chained is not None:
-                following = continued(flight.claimed, applied.workflow, applied.chained)
+                following = continued(
+                    flight.claimed, applied.workflow, applied.chained, applied.chained_node
+                )
         flights = self._land([(flight, following)])
         return flights[0] if flights else None
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    bindparam,
     func,
     insert,
     select,
@@ -117,6 +118,10 @@ class Dialect:
         """Put into a condition that a column is one of these, however many there are."""
         return column.in_(list(values))
 
+    def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
+        """Put the same into a statement that is kept, and given the values when it is executed."""
+        return column.in_(bindparam(parameter, expanding=True))
+
     def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
         """Put into a condition that a row is of one of these nodes."""
         workflow_id, node_id = table.c.workflow_id, table.c.node_id
@@ -125,15 +130,17 @@ class Dialect:
             return tuple_(workflow_id, node_id).in_(wanted)
         return and_(workflow_id.in_(workflows), self.among(node_id, [node for _, node in wanted]))
 
-    def of_nodes(
+    def read_nodes(
         self,
+        connection: Connection,
         table: Table,
         wanted: Collection[NodeKey],
-        columns: Sequence[Column[Any]],
+        columns: Sequence[ColumnElement[Any]],
         *where: ColumnElement[bool],
-    ) -> Select[Any]:
-        """Select the rows of these nodes, in no order."""
-        return select(*columns).where(self.among_nodes(table, wanted), *where)
+    ) -> Sequence[Any]:
+        """Read the rows of these nodes, in no order."""
+        found = self.among_nodes(table, wanted)
+        return connection.execute(select(*columns).where(found, *where)).all()
 
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Text,
     Uuid,
     any_,
+    bindparam,
     column,
     func,
     literal,
@@ -95,30 +97,22 @@ class PostgreSQL(Dialect):
     def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
         # As one value, so that the statement is the same for any number: it is not written, read
         # and planned anew for each.
-        kind = column.type if isinstance(column.type, Integer | Uuid) else Text()
-        return column == any_(literal(list(values), ARRAY(kind)))
+        return column == any_(literal(list(values), _list_of(column)))
 
-    def of_nodes(
+    def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
+        return column == any_(bindparam(parameter, type_=_list_of(column)))
+
+    def read_nodes(
         self,
+        connection: Connection,
         table: Table,
         wanted: Collection[NodeKey],
-        columns: Sequence[Column[Any]],
+        columns: Sequence[ColumnElement[Any]],
         *where: ColumnElement[bool],
-    ) -> Select[Any]:
-        # Each is looked up by itself, which OFFSET keeps the planner from undoing: knowing nothing
-        # of new tables, it would rather compare all nodes of a workflow with all that are wanted.
-        workflow_id, node_id = table.c.workflow_id, table.c.node_id
-        given = (
-            func.unnest(
-                literal([key for key, _ in wanted], ARRAY(workflow_id.type)),
-                literal([node for _, node in wanted], ARRAY(Text())),
-            )
-            .table_valued(column("workflow_id", workflow_id.type), column("node_id", Text()))
-            .render_derived()
-        )
-        at = (workflow_id == given.c.workflow_id) & (node_id == given.c.node_id)
-        one = select(*columns).where(at, *where).offset(literal_column("0")).lateral()
-        return select(*one.c).select_from(given.join(one, true()))
+    ) -> Sequence[Any]:
+        query = _nodes_query(table, tuple(columns), where)
+        keys, nodes = zip(*wanted, strict=True)
+        return connection.execute(query, {"keys": list(keys), "nodes": list(nodes)}).all()
 
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
@@ -160,6 +154,30 @@ class PostgreSQL(Dialect):
         self, connection: Connection, tables: Tables, batch: Batch
     ) -> dict[Key, Completed]:
         return completing_postgresql.complete(connection, tables, batch)
+
+
+def _list_of(column: Column[Any]) -> ARRAY[Any]:
+    return ARRAY(column.type if isinstance(column.type, Integer | Uuid) else Text())
+
+
+@lru_cache(maxsize=64)
+def _nodes_query(
+    table: Table, columns: Sequence[ColumnElement[Any]], where: Sequence[ColumnElement[bool]]
+) -> Select[Any]:
+    # Each is looked up by itself, which OFFSET keeps the planner from undoing: knowing nothing
+    # of new tables, it would rather compare all nodes of a workflow with all that are wanted.
+    workflow_id, node_id = table.c.workflow_id, table.c.node_id
+    given = (
+        func.unnest(
+            bindparam("keys", type_=ARRAY(workflow_id.type)),
+            bindparam("nodes", type_=ARRAY(Text())),
+        )
+        .table_valued(column("workflow_id", workflow_id.type), column("node_id", Text()))
+        .render_derived()
+    )
+    at = (workflow_id == given.c.workflow_id) & (node_id == given.c.node_id)
+    one = select(*columns).where(at, *where).offset(literal_column("0")).lateral()
+    return select(*one.c).select_from(given.join(one, true()))
 
 
 def _sqlstate(error: DBAPIError) -> str | None:
