@@ -107,7 +107,11 @@ def _look_around(
             ancestry_hash=done.execution.ancestry_hash,
             chosen=done.chosen,
         )
-    return grown(definition, graph, found.workflow, stands, now)
+    growth = grown(definition, graph, found.workflow, stands, now)
+    # All attempts are at hand, under the workflow's lock: nobody has to count them once more.
+    numbers = {one.node_id: one.attempt_number for one in attempts}
+    numbered = (replace(new, attempt=numbers.get(new.node, 0) + 1) for new in growth.schedule)
+    return replace(growth, schedule=tuple(numbered))
 
 
 def graph_of(
