@@ -190,7 +190,7 @@ def test_attempts_at_nodes_of_several_workflows_are_found_by_their_keys(
         nodes = [(row[0], row[1]) for row in connection.execute(some)]
 
     with noted(geneva.engine) as statements, store.reading() as connection:
-        found = store.executions.last_attempts(connection, nodes)
+        found = store.attempts.last_numbers(connection, nodes)
 
     assert found == dict.fromkeys(nodes, 1)
     looks = [each for each in statements if each[0].startswith("SELECT")]

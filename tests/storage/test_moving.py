@@ -113,7 +113,7 @@ def test_the_last_attempt_of_each_node_is_found(geneva: gd.Drive, rows: Rows) ->
     rows.execution(two, node_id="a", state="failed", attempt_number=5)
 
     with geneva.store.reading() as connection:
-        found = geneva.store.executions.last_attempts(
+        found = geneva.store.attempts.last_numbers(
             connection, [(one, "a"), (one, "b"), (two, "a"), (two, "b")]
         )
 

@@ -78,13 +78,11 @@ def _decide(
     attempts: Mapping[Key, ExecutionRecord],
     now: datetime,
 ) -> Change:
-    undone = store.executions.undone(connection, workflow.id)
+    undone = store.attempts.undone(connection, workflow.id)
     nodes = nodes_of(connection, store, workflow, undone, now)
     if nodes is None:
         above = definition.graph.parents.get(workflow.next_step_name or "", ())
-        hashes = store.executions.ancestry_hashes(
-            connection, [(workflow.id, name) for name in above]
-        )
+        hashes = store.attempts.ancestry_hashes(connection, [(workflow.id, name) for name in above])
         attempt = attempts.get(workflow.id)
         return decide_adoption(definition, workflow, attempt, now, hashes.values())
     growth = nodes.stranded()
@@ -107,7 +105,7 @@ def _latest_attempts(
     connection: Connection, store: Store, orphans: Sequence[WorkflowRecord]
 ) -> Mapping[Key, ExecutionRecord]:
     nodes = [(one.id, one.next_step_name) for one in orphans if one.next_step_name is not None]
-    latest = store.executions.latest(connection, nodes) if nodes else []
+    latest = store.attempts.latest(connection, nodes) if nodes else []
     return {attempt.workflow_id: attempt for attempt in latest}
 
 

@@ -65,7 +65,7 @@ def execute(
     active = tuple(store.executions.lock_active(connection, workflow_id))
     # Of a dynamic workflow there may be very many, of which only few matter.
     is_dynamic = workflow.type == DYNAMIC_TYPE
-    find = store.executions.undone if is_dynamic else store.executions.latest_of
+    find = store.attempts.undone if is_dynamic else store.attempts.latest_of
     attempts = tuple(find(connection, workflow_id))
     subject = Subject(
         workflow=workflow,

@@ -283,7 +283,7 @@ def _read_scheduled(
     if read_back:
         active = [
             one
-            for one in store.executions.latest(connection, sorted(planned))
+            for one in store.attempts.latest(connection, sorted(planned))
             if one.state in ACTIVE_STEP_STATES
         ]
     elif claimed_by is not None:
@@ -305,7 +305,7 @@ def _read_passed_over(
         for new in change.schedule
         if new.state is not StepState.SCHEDULED
     ]
-    return store.executions.latest(connection, nodes) if nodes else []
+    return store.attempts.latest(connection, nodes) if nodes else []
 
 
 def _move_executions(
@@ -350,7 +350,7 @@ def _insert_executions(
     if not planned:
         return False
     nodes = [(record.id, new.node) for record, new in planned if new.attempt is None]
-    attempts = store.executions.last_attempts(connection, nodes) if nodes else {}
+    attempts = store.attempts.last_numbers(connection, nodes) if nodes else {}
     rows = []
     any_claimed = False
     for record, new in planned:

@@ -79,7 +79,7 @@ def exchange(
     former = store.graphs.get(connection, workflow.id)
     assert former is not None, "has_graph says so"
     graph = replace(StoredGraph.parse(document).within(limit), frozen_at=former.frozen_at)
-    latest = _latest(subject, store.executions.latest_of(connection, workflow.id))
+    latest = _latest(subject, store.attempts.latest_of(connection, workflow.id))
     done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
     _check(graph, latest, done)
     row = freezing.graph_row(workflow.id, graph, former.template, done=len(done))

@@ -53,7 +53,7 @@ class GraphNodes:
 
     @cached_property
     def _stands(self) -> dict[str, Standing]:
-        attempts = self._store.executions.latest_of(self._connection, self._workflow.id)
+        attempts = self._store.attempts.latest_of(self._connection, self._workflow.id)
         return standings(self._definition, self._graph, attempts)
 
     def find(self, reference: object) -> str:
@@ -186,7 +186,7 @@ class StoredNodes(GraphNodes):
 
     def stranded(self) -> Growth:
         nodes = self._store.graphs.nodes_of(self._connection, self._id)
-        latest = self._store.executions.latest_of(self._connection, self._id)
+        latest = self._store.attempts.latest_of(self._connection, self._id)
         done = {one.node_id for one in latest if is_done(one.state, one.outcome)}
         tried = {one.node_id: one.ancestry_hash for one in latest}
         ready = [
@@ -202,15 +202,15 @@ class StoredNodes(GraphNodes):
         return Growth(schedule=tuple(ready), is_over=len(done) == len(nodes))
 
     def is_done(self, node_id: str) -> bool:
-        return bool(self._store.executions.done_among(self._connection, self._id, [node_id]))
+        return bool(self._store.attempts.done_among(self._connection, self._id, [node_id]))
 
     def state_of(self, node_id: str) -> StepState | None:
-        latest = self._store.executions.latest(self._connection, [(self._id, node_id)])
+        latest = self._store.attempts.latest(self._connection, [(self._id, node_id)])
         return latest[0].state if latest else None
 
     def done_downstream(self, node_id: str) -> str | None:
         behind = self._graph.downstream(node_id)
-        done = self._store.executions.done_among(self._connection, self._id, behind)
+        done = self._store.attempts.done_among(self._connection, self._id, behind)
         return self.name_of(done[0]) if done else None
 
 

@@ -97,7 +97,7 @@ def _look_around(
     now: datetime,
 ) -> Growth:
     """Look at where every node of a class's graph stands, of which there are not many."""
-    attempts = store.executions.latest_of(connection, found.workflow.id)
+    attempts = store.attempts.latest_of(connection, found.workflow.id)
     graph = graph_of(connection, store, found.workflow, definition)
     stands = standings(definition, graph, attempts)
     for done in found.done:
@@ -271,7 +271,7 @@ def _hashes_above(
         above |= {join: load_ids(node.depends_on) for join, node in found.items()}
     wanted = {(key, parent) for (key, _), parent_ids in above.items() for parent in parent_ids}
     unknown = wanted - known.keys()
-    hashes = {**known, **store.executions.ancestry_hashes(connection, unknown)}
+    hashes = {**known, **store.attempts.ancestry_hashes(connection, unknown)}
     return {
         (key, node_id): [hashes.get((key, parent)) for parent in parent_ids]
         for (key, node_id), parent_ids in above.items()

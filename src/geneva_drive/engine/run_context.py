@@ -100,7 +100,7 @@ class RunContext:
         if node is not None and node.options.renamed_from:
             names.append(node.options.renamed_from)
         kept = store.read(
-            lambda connection: store.executions.kept_result(connection, self._workflow.id, names)
+            lambda connection: store.attempts.kept_result(connection, self._workflow.id, names)
         )
         return serialization.load(kept)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -13,7 +12,6 @@ from sqlalchemy import (
     Select,
     Update,
     bindparam,
-    exists,
     func,
     literal,
     select,
@@ -22,12 +20,12 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
+from geneva_drive.storage.attempts import in_turn
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.dialects import claiming_by_steps
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.keys import KeyType
-from geneva_drive.storage.portions import NODES, PORTION, portions
-from geneva_drive.storage.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
+from geneva_drive.storage.portions import PORTION, portions
+from geneva_drive.storage.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.tables import Tables
 
 _VERY_MANY = 5_000
@@ -65,10 +63,14 @@ class Executions:
         self, connection: Connection, ids: Iterable[Key]
     ) -> dict[Key, tuple[str | None, Request | None]]:
         """Lock executions, and read of each its claim token and whether it is asked to stop."""
-        c = self._table.c
-        query = select(c.id, c.claim_token, c.stop).where(self._among(ids)).order_by(c.id)
-        rows = connection.execute(self._dialect.lock(query))
+        rows = connection.execute(self._locking_claims, {"ids": sorted(set(ids))})
         return {row[0]: (row[1], Request(row[2]) if row[2] else None) for row in rows}
+
+    @cached_property
+    def _locking_claims(self) -> Select[Any]:
+        c = self._table.c
+        query = select(c.id, c.claim_token, c.stop).where(self._dialect.listed(c.id, "ids"))
+        return self._dialect.lock(query.order_by(c.id))
 
     def _among(self, ids: Iterable[Key]) -> ColumnElement[bool]:
         return self._dialect.among(self._table.c.id, sorted(set(ids)))
@@ -85,17 +87,10 @@ class Executions:
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         c = self._table.c
-        query = select(self._table).where(c.workflow_id == workflow_id).order_by(*self._in_turn)
+        query = (
+            select(self._table).where(c.workflow_id == workflow_id).order_by(*in_turn(self._tables))
+        )
         return list(self._by_id(connection, query).values())
-
-    @property
-    def _in_turn(self) -> list[ColumnElement[Any]]:
-        """The order in which executions of one workflow were inserted, under its lock."""
-        c = self._table.c
-        if self._tables.key_type is KeyType.UUID:
-            # Made by clients, whose clocks may differ within a millisecond.
-            return [c.created_at, c.id]
-        return [c.id]
 
     def active_of(
         self, connection: Connection, workflow_ids: Sequence[Key]
@@ -120,102 +115,6 @@ class Executions:
         query = select(func.count()).select_from(self._table).where(*wanted)
         return connection.scalar(query) or 0
 
-    def last_attempts(self, connection: Connection, nodes: Sequence[NodeKey]) -> dict[NodeKey, int]:
-        """Give the highest attempt number of each node that has any."""
-        c = self._table.c
-        found: dict[NodeKey, int] = {}
-        for portion in portions(nodes, NODES):
-            query = (
-                select(c.workflow_id, c.node_id, func.max(c.attempt_number))
-                .where(self._dialect.among_nodes(self._table, portion))
-                .group_by(c.workflow_id, c.node_id)
-            )
-            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
-        return found
-
-    def latest(self, connection: Connection, nodes: Sequence[NodeKey]) -> list[ExecutionRecord]:
-        """Give the latest attempt of each node."""
-        c = self._table.c
-        found: dict[NodeKey, ExecutionRecord] = {}
-        for portion in portions(nodes, NODES):
-            query = (
-                select(self._table)
-                .where(self._dialect.among_nodes(self._table, portion))
-                .order_by(c.attempt_number, c.id)
-            )
-            records = self._by_id(connection, query).values()
-            found.update({(one.workflow_id, one.node_id): one for one in records})
-        return sorted(found.values(), key=lambda one: one.id)
-
-    def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
-        """Give the latest attempt at each node of a workflow."""
-        c = self._table.c
-        numbers = (
-            select(c.node_id, func.max(c.attempt_number).label("attempt_number"))
-            .where(c.workflow_id == workflow_id)
-            .group_by(c.node_id)
-            .subquery()
-        )
-        query = (
-            select(self._table)
-            .join(
-                numbers,
-                (c.node_id == numbers.c.node_id) & (c.attempt_number == numbers.c.attempt_number),
-            )
-            .where(c.workflow_id == workflow_id)
-        )
-        return list(self._by_id(connection, query).values())
-
-    def undone(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
-        """Give the latest attempts that ended without their nodes being done."""
-        c, later = self._table.c, self._table.alias()
-        ended = [StepState.FAILED, StepState.CANCELED]
-        is_last = ~exists().where(
-            later.c.workflow_id == c.workflow_id,
-            later.c.node_id == c.node_id,
-            later.c.attempt_number > c.attempt_number,
-        )
-        query = (
-            select(self._table)
-            .where(c.workflow_id == workflow_id, c.state.in_(ended), is_last)
-            .order_by(*self._in_turn)
-        )
-        return list(self._by_id(connection, query).values())
-
-    def done_among(
-        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
-    ) -> list[str]:
-        """Give those of some nodes that are done."""
-        c = self._table.c
-        is_done = (c.state == StepState.SKIPPED) | (
-            (c.state == StepState.COMPLETED) & (c.outcome != Outcome.REATTEMPTED)
-        )
-        found: list[str] = []
-        for portion in portions(node_ids):
-            query = select(c.node_id).where(
-                c.workflow_id == workflow_id, c.node_id.in_(portion), is_done
-            )
-            found += connection.scalars(query)
-        return found
-
-    def ancestry_hashes(
-        self, connection: Connection, nodes: Iterable[NodeKey]
-    ) -> dict[NodeKey, str | None]:
-        """Give the hash of the latest done attempt of each node."""
-        columns, is_done = self._hashes_of_done
-        found: dict[NodeKey, str | None] = {}
-        for portion in portions(nodes, NODES):
-            rows = self._dialect.read_nodes(connection, self._table, portion, columns, is_done)
-            for _, workflow_id, node_id, ancestry_hash in sorted(rows, key=itemgetter(0)):
-                found[workflow_id, node_id] = ancestry_hash
-        return found
-
-    @cached_property
-    def _hashes_of_done(self) -> tuple[Sequence[ColumnElement[Any]], ColumnElement[bool]]:
-        c = self._table.c
-        is_done = c.state.in_([StepState.COMPLETED, StepState.SKIPPED])
-        return [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash], is_done
-
     def lock_shares(
         self, connection: Connection, workflow_ids: Iterable[Key]
     ) -> list[ExecutionRecord]:
@@ -237,19 +136,6 @@ class Executions:
             & (c.attempt_number == latest.c.attempt_number),
         )
         return list(self.lock(connection, connection.scalars(query)).values())
-
-    def kept_result(
-        self, connection: Connection, workflow_id: Key, names: Sequence[str]
-    ) -> str | None:
-        """Give the stored result of the latest attempt of a node that kept one."""
-        c = self._table.c
-        query = (
-            select(c.result)
-            .where(c.workflow_id == workflow_id, c.node_id.in_(names), c.result.is_not(None))
-            .order_by(*(column.desc() for column in self._in_turn))
-            .limit(1)
-        )
-        return connection.scalar(query)
 
     def move(
         self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, column, delete, inspect, select, table
 
 from geneva_drive.errors import NotMigrated, TooNew
 from geneva_drive.storage import keys, revisions
+from geneva_drive.storage.attempts import Attempts
 from geneva_drive.storage.audit import AuditEntries
 from geneva_drive.storage.checkpoints import Checkpoints
 from geneva_drive.storage.database import Database
@@ -33,6 +34,7 @@ class Store:
         self.tables = tables
         self.workflows = Workflows(tables, database.dialect)
         self.executions = Executions(tables, database.dialect)
+        self.attempts = Attempts(tables, database.dialect)
         self.graphs = Graphs(tables, database.dialect)
         self.overviews = Overviews(tables)
         self.obstacles = Obstacles(tables)

@@ -113,9 +113,9 @@ class Observer:
             if record.type == DYNAMIC_TYPE:
                 latest = store.overviews.oldest_active(connection, record.id, _MOST_ACTIVE)
                 if record.state is WorkflowState.PAUSED:
-                    latest += store.executions.undone(connection, record.id)[:_MOST_FAILED]
+                    latest += store.attempts.undone(connection, record.id)[:_MOST_FAILED]
                 return record, latest, store.graphs.get(connection, record.id)
-            latest = store.executions.latest_of(connection, self._id)
+            latest = store.attempts.latest_of(connection, self._id)
         return record, sorted(latest, key=lambda one: (one.created_at, one.id)), None
 
     def _levels(
