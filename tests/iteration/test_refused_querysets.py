@@ -1,0 +1,57 @@
+"""What is no QuerySet that a loop can resume in: it is told before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from geneva_drive.iteration.querysets import QuerySetRecords, is_queryset
+from tests.iteration.library import Author, Book, models, refusal_of
+
+
+def test_a_queryset_is_known_from_other_things() -> None:
+    assert is_queryset(Author.objects.all())
+    assert not is_queryset([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("narrow", "part"),
+    [
+        (lambda authors: authors[:3], "a slice"),
+        (lambda authors: authors.order_by("name"), "an order_by()"),
+        (lambda authors: authors.union(authors), "a union(), intersection() or difference()"),
+        (lambda authors: authors.distinct("name"), "a distinct() of single fields"),
+        (
+            lambda authors: authors.values("rating").annotate(models.Count("id")),
+            "values() with aggregates",
+        ),
+    ],
+    ids=["slice", "order", "union", "distinct", "groups"],
+)
+def test_a_queryset_with_an_order_or_extent_of_its_own_is_refused(
+    narrow: Callable[[Any], Any], part: str
+) -> None:
+    assert refusal_of(lambda: QuerySetRecords(narrow(Author.objects.all()))) == (
+        f"The QuerySet has {part}, but a resumable loop reads records in the order of its cursor. "
+        f"Remove it: narrow with filter(), and name the order as cursor=."
+    )
+
+
+def test_an_unknown_cursor_field_is_refused() -> None:
+    assert refusal_of(lambda: QuerySetRecords(Book.objects.all())) == (
+        "Book has no field 'id' to use as the cursor. Pass one of its fields as cursor=; its "
+        "primary key is isbn."
+    )
+
+
+@pytest.mark.parametrize("saved", [1, (1,), (1, 2, 3), (1, None)], ids=repr)
+def test_a_cursor_of_another_shape_is_refused(saved: Any) -> None:
+    records = QuerySetRecords(Author.objects.all(), "rating")
+
+    assert refusal_of(lambda: records.read(saved, 2)) == (
+        f"The saved cursor {saved!r} does not fit this loop, whose cursor is made of rating, id. "
+        f"It was saved by another loop. Rewind the step with `geneva rewind`, or put that loop "
+        f"back."
+    )
