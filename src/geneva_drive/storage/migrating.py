@@ -37,6 +37,7 @@ class Plan:
 
     connection: Connection | None
     dialect_name: str
+    driver: str
     prefix: str
     key_type: KeyType
     version_table: str
@@ -64,7 +65,7 @@ def migrate(database: Database, prefix: str) -> tuple[str | None, str]:
         if before is None:
             unfinished.clear(connection, prefix, database.url)
         if before != revisions.HEAD:
-            plan = _plan(connection, connection.dialect.name, prefix, before)
+            plan = _plan(connection, prefix, before)
             with _ALEMBIC:
                 command.upgrade(_config(plan, io.StringIO()), "head")
         return before, revisions.HEAD
@@ -78,9 +79,11 @@ def migration_sql(database: Database, prefix: str) -> str:
         # The address may say mysql, and a MariaDB be there.
         is_mariadb = getattr(connection.dialect, "is_mariadb", False)
         dialect_name = "mariadb" if is_mariadb else connection.dialect.name
+        driver = connection.dialect.driver
     plan = Plan(
         connection=None,
         dialect_name=dialect_name,
+        driver=driver,
         prefix=prefix,
         key_type=key_type,
         version_table=revisions.version_table(prefix),
@@ -92,10 +95,11 @@ def migration_sql(database: Database, prefix: str) -> str:
     return written.getvalue()
 
 
-def _plan(connection: Connection, dialect_name: str, prefix: str, before: str | None) -> Plan:
+def _plan(connection: Connection, prefix: str, before: str | None) -> Plan:
     return Plan(
         connection=connection,
-        dialect_name=dialect_name,
+        dialect_name=connection.dialect.name,
+        driver=connection.dialect.driver,
         prefix=prefix,
         key_type=_key_type(connection, prefix, before),
         version_table=revisions.version_table(prefix),

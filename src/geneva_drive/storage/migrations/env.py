@@ -8,7 +8,8 @@ plan = context.config.attributes["plan"]
 
 if plan.connection is None:
     context.configure(
-        dialect_name=plan.dialect_name,
+        # Types are worded by the driver, and SQLAlchemy's usual one is not always that of the Drive.
+        dialect_name=f"{plan.dialect_name}+{plan.driver}",
         dialect_opts={"paramstyle": "named"},
         version_table=plan.version_table,
         literal_binds=True,
