@@ -8,7 +8,7 @@ plan = context.config.attributes["plan"]
 
 if plan.connection is None:
     context.configure(
-        # Types are worded by the driver, and SQLAlchemy's usual one is not always that of the Drive.
+        # The driver words the types, and SQLAlchemy's usual one may be another than the Drive's.
         dialect_name=f"{plan.dialect_name}+{plan.driver}",
         dialect_opts={"paramstyle": "named"},
         version_table=plan.version_table,
