@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -35,6 +35,7 @@ class QuerySetRecords:
                 )
             # A join may repeat a record, which has its place in the order once.
             found |= {cursor_of(item): item for item in items}
+        self._refuse_repetition(after, found)
         return [(item, cursor) for cursor, item in found.items()]
 
     def read_batch(self, after: Any, size: int) -> tuple[QuerySetBatch, Any] | None:
@@ -42,6 +43,7 @@ class QuerySetRecords:
         found = [key for rows in self._next(keys, after, size) for key in rows]
         if not found:
             return None
+        self._refuse_repetition(after, map(_bare, found))
         places = [self.key.index(name) for name in self.primary_key]
         ids = dict.fromkeys(_bare([key[place] for place in places]) for key in found)
         return QuerySetBatch(self, list(ids)), _bare(found[-1])
@@ -105,6 +107,15 @@ class QuerySetRecords:
                     f"another field as cursor=."
                 )
             self._may_be_null.pop()
+
+    def _refuse_repetition(self, after: Any, found: Iterable[Any]) -> None:
+        """Find out that a loop would not come further, as with floats that are read as decimals."""
+        if after is not None and _bare(self._parts(after)) in found:
+            raise InvalidInput(
+                f"The record with the cursor {after!r} comes after itself: the database compares "
+                f"{', '.join(self.key)} more exactly than it gives them. Take another field as "
+                f"cursor=, such as the primary key."
+            )
 
     def _parts(self, after: Any) -> Sequence[Any]:
         parts = tuple(after) if isinstance(after, tuple | list) else (after,)
