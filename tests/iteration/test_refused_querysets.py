@@ -21,6 +21,7 @@ def test_a_queryset_is_known_from_other_things() -> None:
     [
         (lambda authors: authors[:3], "a slice"),
         (lambda authors: authors.order_by("name"), "an order_by()"),
+        (lambda authors: authors.reverse(), "a reverse()"),
         (lambda authors: authors.union(authors), "a union(), intersection() or difference()"),
         (lambda authors: authors.distinct("name"), "a distinct() of single fields"),
         (
@@ -28,7 +29,7 @@ def test_a_queryset_is_known_from_other_things() -> None:
             "values() with aggregates",
         ),
     ],
-    ids=["slice", "order", "union", "distinct", "groups"],
+    ids=["slice", "order", "reverse", "union", "distinct", "groups"],
 )
 def test_a_queryset_with_an_order_or_extent_of_its_own_is_refused(
     narrow: Callable[[Any], Any], part: str
@@ -54,4 +55,13 @@ def test_a_cursor_of_another_shape_is_refused(saved: Any) -> None:
         f"The saved cursor {saved!r} does not fit this loop, whose cursor is made of rating, id. "
         f"It was saved by another loop. Rewind the step with `geneva rewind`, or put that loop "
         f"back."
+    )
+
+
+def test_a_window_function_is_refused_as_the_cursor() -> None:
+    place = models.Window(models.Count("id"), order_by="name")
+
+    assert refusal_of(lambda: QuerySetRecords(Author.objects.annotate(place=place), "place")) == (
+        "'place' is a window function, which has another value where a loop resumes, as it looks "
+        "at the records that are left. Take a field as cursor=."
     )

@@ -164,6 +164,7 @@ def _plain(queryset: Any) -> Any:
     parts = {
         "a slice": query.is_sliced,
         "an order_by()": query.order_by or query.extra_order_by,
+        "a reverse()": not query.standard_ordering,
         "a union(), intersection() or difference()": query.combinator,
         "a distinct() of single fields": query.distinct_fields,
         # True is a count() and the like for each record, which is read as it is.
@@ -202,6 +203,11 @@ def _key(
             raise InvalidInput(
                 f"{queryset.model.__name__} has no field {name!r} to use as the cursor. Pass one "
                 f"of its fields as cursor=; its primary key is {', '.join(primary_key)}."
+            )
+        if getattr(queryset.query.annotations.get(name), "contains_over_clause", False):
+            raise InvalidInput(
+                f"{name!r} is a window function, which has another value where a loop resumes, as "
+                f"it looks at the records that are left. Take a field as cursor=."
             )
     return list(dict.fromkeys([*names, *primary_key]))
 
