@@ -28,6 +28,7 @@ if not conf.settings.configured:
     django.setup()
 models = pytest.importorskip("django.db.models")
 connections = pytest.importorskip("django.db").connections
+routing = pytest.importorskip("django.db").router
 
 ENGINES = {
     "sqlite": "django.db.backends.sqlite3",

@@ -141,8 +141,9 @@ class QuerySetBatch:
     @property
     def where(self) -> Any:
         queryset = self._records.queryset
-        # Not the query's own conditions: the body may change what they look at.
-        return queryset.model._base_manager.using(queryset.db).filter(pk__in=self.ids)
+        # Not the query's own conditions: the body may change what they look at. And not its `db`,
+        # which is a replica where Django's routers send reading to one.
+        return queryset.model._base_manager.using(queryset._db).filter(pk__in=self.ids)
 
     @property
     def rows(self) -> Sequence[Any]:
