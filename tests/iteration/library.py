@@ -29,6 +29,7 @@ if not conf.settings.configured:
 models = pytest.importorskip("django.db.models")
 connections = pytest.importorskip("django.db").connections
 routing = pytest.importorskip("django.db").router
+atomic = pytest.importorskip("django.db.transaction").atomic
 
 ENGINES = {
     "sqlite": "django.db.backends.sqlite3",
