@@ -56,6 +56,18 @@ class Book(models.Model):  # type: ignore[misc, name-defined]  # Django is untyp
         app_label = "iteration"
 
 
+class Stay(models.Model):  # type: ignore[misc, name-defined]  # Django is untyped
+    hotel = models.CharField(max_length=20)
+    night = models.IntegerField()
+    price = models.IntegerField()
+    # Django has keys of several fields since 5.2; before, this model has one of its own.
+    if django.VERSION >= (5, 2):
+        pk = models.CompositePrimaryKey("hotel", "night")
+
+    class Meta:
+        app_label = "iteration"
+
+
 class Parcel(models.Model):  # type: ignore[misc, name-defined]  # Django is untyped
     id = models.UUIDField(primary_key=True)
     code = models.CharField(max_length=20)
@@ -93,14 +105,14 @@ def opened(database: str, address: str) -> Iterator[None]:
     }
     connection = connections["default"] = connections.create_connection("default")
     with connection.schema_editor() as editor:
-        for model in (Author, Book, Parcel):
+        for model in (Author, Book, Stay, Parcel):
             editor.create_model(model)
     yield
     connection.close()
 
 
 def fill() -> None:
-    for model in (Parcel, Book, Author):
+    for model in (Parcel, Stay, Book, Author):
         model.objects.all().delete()
     Author.objects.bulk_create(
         Author(id=key, name=f"Author {9 - key}", rating=rating) for key, rating in RATINGS.items()

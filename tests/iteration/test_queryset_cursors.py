@@ -12,7 +12,17 @@ import pytest
 from geneva_drive.iteration.querysets import QuerySetRecords
 from geneva_drive.iteration.records import batch_pairs
 from geneva_drive.serialization import dump, load
-from tests.iteration.library import Author, Book, Parcel, cursors, ids, models, refusal_of
+from tests.iteration.library import (
+    Author,
+    Book,
+    Parcel,
+    Stay,
+    cursors,
+    django,
+    ids,
+    models,
+    refusal_of,
+)
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -31,6 +41,17 @@ VALUES: dict[str, list[Any]] = {
 }
 # What one database holds equal and another does not: capitals, accents, blanks at the end.
 CODES = ["b", "B", "b ", "ä", "a", "A", "", "é", "e", "%", "\\", "'"]
+
+
+COMPOSITE = pytest.mark.skipif(
+    django.VERSION < (5, 2), reason="Keys of several fields came with Django 5.2."
+)
+STAYS = [("Astor", 1), ("Astor", 2), ("Astor", 9), ("Blick", 1), ("Blick", 2)]
+
+
+@pytest.fixture
+def stays() -> None:
+    Stay.objects.bulk_create(Stay(hotel=hotel, night=night, price=50) for hotel, night in STAYS)
 
 
 @pytest.fixture
@@ -90,6 +111,26 @@ def test_a_foreign_key_is_a_cursor_by_itself_and_not_by_the_order_of_what_it_nam
         (5, "5-1"),
         (5, "5-2"),
     ]
+
+
+@COMPOSITE
+@pytest.mark.parametrize("done", range(6))
+def test_a_key_of_several_fields_finds_its_place_again(done: int, stays: None) -> None:
+    saved = load(dump([None, *STAYS][done]))
+
+    assert cursors(Stay.objects.all(), "pk", saved) == STAYS[done:]
+
+
+@COMPOSITE
+def test_a_batch_of_keys_of_several_fields_updates_exactly_its_records(stays: None) -> None:
+    walk = batch_pairs(QuerySetRecords(Stay.objects.all(), "pk"), None, 3)
+    batch, cursor = next(walk)
+
+    assert (batch.ids, cursor, batch.update(price=9)) == (STAYS[:3], STAYS[2], 3)
+
+    assert [stay.pk for stay in batch.rows] == STAYS[:3]
+    assert sorted(Stay.objects.values_list("price", flat=True)) == [9, 9, 9, 50, 50]
+    assert [following.ids for following, _ in walk] == [STAYS[3:]]
 
 
 def test_nulls_that_the_queryset_leaves_out_do_no_harm() -> None:
