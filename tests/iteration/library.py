@@ -30,11 +30,17 @@ models = pytest.importorskip("django.db.models")
 connections = pytest.importorskip("django.db").connections
 routing = pytest.importorskip("django.db").router
 atomic = pytest.importorskip("django.db.transaction").atomic
+close_old_connections = pytest.importorskip("django.db").close_old_connections
 
 ENGINES = {
     "sqlite": "django.db.backends.sqlite3",
     "postgresql": "django.db.backends.postgresql",
     "mysql": "django.db.backends.mysql",
+}
+# How a connection asks for its own number, and how another one ends it.
+ENDING = {
+    "postgresql": ("SELECT pg_backend_pid()", "SELECT pg_terminate_backend(%s)"),
+    "mysql": ("SELECT CONNECTION_ID()", "KILL %s"),
 }
 
 
@@ -120,6 +126,18 @@ def fill() -> None:
     Book.objects.bulk_create(
         Book(isbn=f"{key}-{n}", author_id=key) for key in (1, 2, 5) for n in (1, 2)
     )
+
+
+def end_connection(database: str) -> None:
+    """Let the server end Django's connection, as when it is restarted."""
+    own_number, end = ENDING[database]
+    with connections["default"].cursor() as cursor:
+        cursor.execute(own_number)
+        [number] = cursor.fetchone()
+    another = connections.create_connection("default")
+    with another.cursor() as cursor:
+        cursor.execute(end, [number])
+    another.close()
 
 
 def ids(queryset: Any, after: Any = None, chunk: int = 2) -> list[Any]:

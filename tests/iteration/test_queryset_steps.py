@@ -7,7 +7,14 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain
-from tests.iteration.library import BY_RATING, Author, atomic, ids
+from tests.iteration.library import (
+    BY_RATING,
+    Author,
+    atomic,
+    close_old_connections,
+    end_connection,
+    ids,
+)
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -92,3 +99,24 @@ def test_a_transaction_of_the_step_rolls_back_the_cursor_and_not_what_django_wro
     drain()
     assert seen == [1, 2, 3, 4, 5, 4, 5, 6, 7]
     assert workflow.reload().state == "finished"
+
+
+@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+def test_a_hook_replaces_a_connection_of_djangos_that_the_server_ended(
+    geneva: gd.Drive, database: str
+) -> None:
+    seen: list[int] = []
+
+    class Royalties(gd.Workflow):
+        def before_step_starts(self, step_name: str) -> None:
+            close_old_connections()
+
+        @gd.resumable_step
+        def pay(self, it: gd.IterableStep) -> None:
+            seen.extend(author.id for author in it.iterate_over_records(Author.objects.all()))
+
+    workflow = Royalties.create()
+    end_connection(database)
+    drain()
+
+    assert (seen, workflow.reload().state) == ([1, 2, 3, 4, 5, 6, 7], "finished")
