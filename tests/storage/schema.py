@@ -60,7 +60,7 @@ def _checks(inspector: Inspector, table: str) -> list[dict[str, Any]]:
 def _closed(words: str) -> str:
     """Leave out what follows the bracket that closes a check.
 
-    SQLAlchemy 2.0.30 reads one of SQLite's to the end of its line, where columns that were added
+    SQLAlchemy 2.0.31 reads one of SQLite's to the end of its line, where columns that were added
     to the table stand as well.
     """
     depth = 0
