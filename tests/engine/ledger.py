@@ -80,7 +80,7 @@ class Ledger:
             type=self.definition.type, has_graph=False, next_step_name=None
         )
         self.rows: list[ExecutionRecord] = []
-        self.executions = self  # as of a store
+        self.executions = self.attempts = self  # as of a store
         self.claims = 0
         growth = growing.grown(self.definition, self.definition.graph, self.workflow, {}, NOW)
         state = WorkflowState.FINISHED if growth.is_over else WorkflowState.READY
