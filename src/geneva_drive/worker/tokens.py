@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import uuid4
 
 
 class Tokens:
@@ -33,4 +33,4 @@ class Tokens:
 
 
 def new_token() -> str:
-    return uuid4().hex
+    return secrets.token_hex(16)
