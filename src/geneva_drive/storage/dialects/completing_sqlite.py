@@ -77,17 +77,13 @@ class _Writer:
         self._connection = connection
         self._tables = tables
         self._is_uuid = tables.key_type is KeyType.UUID
-        self._names = {
-            "executions": tables.quoted(tables.step_executions),
-            "workflows": tables.quoted(tables.workflows),
-        }
         self._claimant = batch.claimant
         self._moment = batch.now
         self._now = moment_text(batch.now)
 
     def still_as_seen(self, completions: Sequence[Completion]) -> list[Completion]:
         ids = [self._key(one.execution.id) for one in completions]
-        rows = self._execute(_SEEN, ids, places=_places(ids))
+        rows = self._execute_among(_SEEN, ids)
         found = {row[0]: (row[1], row[2]) for row in rows}
         return [
             one
@@ -98,11 +94,11 @@ class _Writer:
 
     def end(self, completions: Sequence[Completion]) -> None:
         ids = [self._key(one.execution.id) for one in completions]
-        self._execute(_DONE, [self._now, *ids], places=_places(ids))
+        self._execute_among(_DONE, ids, self._now)
         self._execute_rows(_MOVED, [self._moved(one) for one in completions])
         over = [self._key(one.workflow.id) for one in completions if one.following is None]
         if over:
-            self._execute(_FINISHED, [self._now, *over], places=_places(over))
+            self._execute_among(_FINISHED, over, self._now)
 
     def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
         """Insert what follows; give for each completion what its successor became."""
@@ -185,8 +181,8 @@ class _Writer:
         outranked = self._execute(
             _OUTRANKED,
             [*claimant.types, *(queues or ()), least],
-            types=_places(claimant.types),
-            on_queue="" if queues is None else f" AND queue IN ({_places(queues)})",
+            types=_places(len(claimant.types)),
+            on_queue="" if queues is None else f" AND queue IN ({_places(len(queues))})",
         )
         if not outranked:
             return None
@@ -195,17 +191,19 @@ class _Writer:
         )
 
     def _execute(self, statement: str, values: Sequence[Any], **parts: str) -> Sequence[Any]:
-        written = statement.format(**self._names, **parts)
+        written = _written(statement, self._tables, **parts)
         return straight.execute(self._connection, written, tuple(values))
 
-    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
-        """Give all rows to one statement.
+    # All are given to one statement: the driver lets other threads run during each, and has to wait
+    # for its turn after it. With nothings added there are few sizes, whose statements are known.
 
-        The driver lets other threads run during each, and has to wait for its turn after it. With
-        rows of nothing added, there are few sizes, whose statements it knows already.
-        """
-        width = len(rows[0])
-        count = 1 << (len(rows) - 1).bit_length()
+    def _execute_among(self, statement: str, ids: Sequence[Any], *before: Any) -> Sequence[Any]:
+        count = _power_of_two(len(ids))
+        values = [*before, *ids, *[None] * (count - len(ids))]
+        return self._execute(statement, values, places=_places(count))
+
+    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
+        width, count = len(rows[0]), _power_of_two(len(rows))
         values = [*chain.from_iterable(rows), *[None] * (width * (count - len(rows)))]
         return self._execute(statement, values, rows=_rows_of_places(width, count))
 
@@ -213,10 +211,23 @@ class _Writer:
         return key.hex if self._is_uuid else key
 
 
+def _power_of_two(count: int) -> int:
+    return 1 << (count - 1).bit_length()
+
+
+@lru_cache(maxsize=256)
+def _written(statement: str, tables: Tables, **parts: str) -> str:
+    executions, workflows = tables.step_executions, tables.workflows
+    return statement.format(
+        executions=tables.quoted(executions), workflows=tables.quoted(workflows), **parts
+    )
+
+
 @lru_cache(maxsize=64)
 def _rows_of_places(width: int, count: int) -> str:
-    return ", ".join([f"({', '.join('?' * width)})"] * count)
+    return ", ".join([f"({_places(width)})"] * count)
 
 
-def _places(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
+@lru_cache(maxsize=64)
+def _places(count: int) -> str:
+    return ", ".join("?" * count)
