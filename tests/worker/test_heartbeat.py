@@ -44,6 +44,10 @@ def test_the_lease_is_renewed_while_the_worker_lives(
         wait_until(
             lambda: drive.workers[0].heartbeat_at > first.heartbeat_at, "the lease is renewed"
         )
+        [later] = drive.workers
+
+    assert later.id == first.id
+    assert later.is_alive
 
 
 def test_a_worker_that_stops_signs_off(geneva: gd.Drive) -> None:
