@@ -124,8 +124,8 @@ def test_a_claim_is_planned_once_and_not_each_time(
         ).all()
     )
 
-    # The driver prepares it at its sixth use, and the server looks at five plans before it decides.
-    assert tuple(kept) == (5, 10)
+    # It is prepared at its first use, and the server looks at five plans before it decides.
+    assert tuple(kept) == (5, 15)
 
 
 def complete(drive: gd.Drive, count: int = 1) -> None:

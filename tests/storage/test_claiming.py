@@ -24,6 +24,7 @@ def wish(
     limit: int = 100,
     worker_id: str = "w1",
     token: str = "t1",
+    named: Any = None,
 ) -> Claim:
     return Claim(
         worker_id=worker_id,
@@ -32,6 +33,7 @@ def wish(
         queues=None if queues is None else dict.fromkeys(queues, limit),
         limit=limit,
         now=NOW,
+        named=named,
     )
 
 
@@ -238,3 +240,56 @@ def test_the_most_urgent_priority_is_that_of_what_is_served(
         top = geneva.store.executions.top_priority(connection, types, queues)
 
     assert top == expected
+
+
+@pytest.fixture
+def named_by_key(database: str) -> str:
+    if database != "postgresql":
+        pytest.skip("Elsewhere nobody names what it has started.")
+    return database
+
+
+def test_a_claim_by_name_takes_that_one_alone(
+    named_by_key: str, geneva: gd.Drive, rows: Rows
+) -> None:
+    urgent, named = rows.due(priority=5), rows.due(queue="mail")
+
+    claimed = claim(geneva, wish(named=named, queues=["default", "mail"], token="t7"))
+
+    assert ids(claimed) == [named]
+    assert (claimed[0].state, claimed[0].claim_token) == ("in_progress", "t7")
+    assert rows.read(rows.tables.step_executions, urgent)["claimable"] is True
+    assert claim(geneva, wish(named=named)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"type": "Other"}, {}),
+        ({"queue": "mail"}, {"queues": ["default"]}),
+        ({"claimable": False, "wakes_at": NOW}, {}),
+    ],
+    ids=["another type", "another queue", "not due yet"],
+)
+def test_a_claim_by_name_takes_nothing_that_the_worker_does_not_serve(
+    named_by_key: str,
+    geneva: gd.Drive,
+    rows: Rows,
+    changes: dict[str, Any],
+    wanted: dict[str, Any],
+) -> None:
+    named = rows.due(**changes)
+    rows.due()
+
+    assert claim(geneva, wish(named=named, **wanted)) == []
+
+
+def test_a_claim_by_name_waits_for_nobody(named_by_key: str, geneva: gd.Drive, rows: Rows) -> None:
+    named = rows.due()
+    table = rows.tables.step_executions
+    with geneva.engine.begin() as another:
+        another.execute(select(table.c.id).where(table.c.id == named).with_for_update())
+
+        assert claim(geneva, wish(named=named)) == []
+
+    assert ids(claim(geneva, wish(named=named))) == [named]

@@ -134,17 +134,19 @@ def test_one_that_rested_for_long_is_opened_again(keeper: _Keeper) -> None:
     assert (keeper.opened, keeper.held) == (2, 1)
 
 
-def test_one_that_never_rests_is_renewed_after_each_second(keeper: _Keeper) -> None:
+def test_one_that_never_rests_is_renewed_less_and_less_often(keeper: _Keeper) -> None:
     with keeper.kept.one() as first:
         pass
     renewed = []
-    for _ in range(5):
+    for number in range(1, 64):
         keeper.seconds.now += 0.5
+        before = len(keeper.renewed)
         with keeper.kept.one():
-            renewed.append(len(keeper.renewed))
+            if len(keeper.renewed) > before:
+                renewed.append(number / 2)
 
-    assert renewed == [0, 1, 1, 2, 2]
-    assert keeper.renewed == [first, first]
+    assert renewed == [1, 3, 7, 15, 23, 31]
+    assert set(keeper.renewed) == {first}
 
 
 def test_one_that_died_while_it_rested_is_replaced_without_anybody_noticing(

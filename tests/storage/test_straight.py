@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy.exc import DataError, OperationalError, ProgrammingError
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects import straight
+from geneva_drive.storage.dialects import prepared, straight
 from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
+from tests.storage.conftest import OpenDrive
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
@@ -40,22 +41,26 @@ def connection(geneva: gd.Drive) -> Iterator[Connection]:
 
 
 def test_rows_come_back_past_sqlalchemy(connection: Connection) -> None:
-    found = straight.execute(connection, "SELECT %(one)s::int, %(two)s", {"one": 1, "two": "b"})
+    found = straight.execute(
+        connection, "SELECT %(one)b::int, %(two)b::text", {"one": 1, "two": "b"}
+    )
 
     assert [tuple(row) for row in found] == [(1, "b")]
     assert not connection.in_transaction(), "SQLAlchemy has begun one"
 
 
 def test_who_traces_an_engine_is_told_of_each(connection: Connection, seen: Seen) -> None:
-    found = straight.execute(connection, "SELECT %(one)s::int, %(two)s", {"one": 1, "two": "b"})
+    found = straight.execute(
+        connection, "SELECT %(one)b::int, %(two)b::text", {"one": 1, "two": "b"}
+    )
 
     assert [tuple(row) for row in found] == [(1, "b")]
-    assert seen == ["SELECT %(one)s::int, %(two)s"]
+    assert seen == ["SELECT %(one)b::int, %(two)b::text"]
 
 
 def test_an_error_is_the_one_that_sqlalchemy_would_raise(connection: Connection) -> None:
     with pytest.raises(DataError) as raised:
-        straight.execute(connection, "SELECT 1 / %(by)s::int", {"by": 0})
+        straight.execute(connection, "SELECT 1 / %(by)b::int", {"by": 0})
 
     assert raised.value.orig.sqlstate == "22012"  # type: ignore[union-attr]  # psycopg's
     assert not raised.value.connection_invalidated
@@ -79,7 +84,7 @@ def test_a_connection_that_was_lost_is_known_as_such(
 
 def test_no_value_is_told_in_an_error(connection: Connection) -> None:
     with pytest.raises(DataError) as raised:
-        straight.execute(connection, "SELECT %(text)s::int", {"text": "my secret"})
+        straight.execute(connection, "SELECT %(text)b::text::int", {"text": "my secret"})
 
     # The server's own words may name it; what SQLAlchemy adds does not.
     assert "my secret" not in str(raised.value).replace(str(raised.value.orig), "")
@@ -125,3 +130,65 @@ def test_on_a_users_engine_sqlalchemy_is_told_of_each(geneva: gd.Drive) -> None:
         engine.dispose()
 
     assert [one for one in statements if one.lstrip().startswith("WITH started")]
+
+
+def statements_prepared(connection: Connection) -> list[str]:
+    found = connection.exec_driver_sql("SELECT name FROM pg_prepared_statements ORDER BY name")
+    return [name for [name] in found if name.startswith("geneva_")]
+
+
+def test_a_statement_is_prepared_once_for_each_kind_of_its_values(connection: Connection) -> None:
+    statement = "SELECT %(one)b::bigint, %(two)b::text, %(one)b::bigint"
+    small, large = {"one": 1, "two": "b"}, {"one": 2**40, "two": None}
+
+    found = [straight.execute(connection, statement, each) for each in (small, large, small)]
+
+    assert found == [[(1, "b", 1)], [(2**40, None, 2**40)], [(1, "b", 1)]]
+    assert statements_prepared(connection) == ["geneva_0", "geneva_1"]
+
+
+def test_what_was_prepared_lasts_as_long_as_the_drivers_connection(geneva: gd.Drive) -> None:
+    options = {STRAIGHT_OPTION: True, "isolation_level": "AUTOCOMMIT"}
+    for _ in range(3):
+        with geneva.engine.connect().execution_options(**options) as connection:
+            straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
+            last = statements_prepared(connection)
+
+    assert last == ["geneva_0"]
+
+
+def test_no_more_are_prepared_than_a_server_should_hold(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared, "_MOST", 2)
+
+    found = [
+        straight.execute(connection, f"SELECT %(one)b::int + {number}", {"one": number})
+        for number in (1, 2, 3, 3, 1)
+    ]
+
+    assert found == [[(2,)], [(4,)], [(6,)], [(6,)], [(2,)]]
+    assert statements_prepared(connection) == ["geneva_0", "geneva_1"]
+
+
+def test_nothing_is_prepared_where_that_is_switched_off(
+    geneva_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(f"{geneva_database_url}?prepare_threshold=none")
+    options = {STRAIGHT_OPTION: True, "isolation_level": "AUTOCOMMIT"}
+    with drive.engine.connect().execution_options(**options) as connection:
+        found = straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
+
+        assert [tuple(row) for row in found] == [(1,)]
+        assert statements_prepared(connection) == []
+
+
+def test_a_statement_that_cannot_be_prepared_is_tried_again_the_next_time(
+    connection: Connection,
+) -> None:
+    statement = "SELECT name FROM not_yet_there WHERE name = %(name)b"
+    with pytest.raises(ProgrammingError, match="not_yet_there"):
+        straight.execute(connection, statement, {"name": "fig"})
+    connection.exec_driver_sql("CREATE TEMPORARY TABLE not_yet_there (name text)")
+
+    assert straight.execute(connection, statement, {"name": "fig"}) == []

@@ -12,11 +12,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.storage import hints as hints_module
+from geneva_drive.storage.dialects import straight
 from geneva_drive.storage.hints import COALESCED, Notices
 from geneva_drive.worker.listening import Listening
 from tests.worker.conftest import MakeDrive
@@ -47,6 +48,19 @@ class Stopping(gd.Workflow[Any]):
 
     @gd.step
     def go_on(self) -> None: ...
+
+
+class Held(gd.Workflow[Any]):
+    """Runs until the test lets it end."""
+
+    type_name = "test_hints.Held"
+    entered = threading.Event()
+    may_end = threading.Event()
+
+    @gd.step
+    def hold(self) -> None:
+        Held.entered.set()
+        wait(Held.may_end)
 
 
 @pytest.fixture
@@ -221,7 +235,7 @@ def test_a_listener_that_outlives_its_worker_leaves_no_file_open_either(
     reached, answer = threading.Event(), threading.Event()
     before = len(os.listdir("/dev/fd"))
     drive = make_drive()
-    watch = drive.environment.wakeups.hints.watch(lambda: None)
+    watch = drive.environment.wakeups.hints.watch(lambda _: None)
     assert watch is not None
     listening = Listening(watch)
 
@@ -294,7 +308,7 @@ def test_a_drives_own_notices_wake_its_workers_no_second_time(
     own = Notices(geneva.engine, CHANNEL, geneva.store.write, clock=itertools.count().__next__)
     others = Notices(geneva.engine, CHANNEL, geneva.store.write)
     rings: list[float] = []
-    watch = own.watch(lambda: rings.append(time.monotonic()))
+    watch = own.watch(lambda _: rings.append(time.monotonic()))
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
     wait_until(lambda: len(rings) == 1, "it listens")
@@ -318,7 +332,7 @@ def test_what_a_loop_saves_wakes_no_worker_of_its_process(
     drive, saving = make_drive(), geneva.store.database.driver
     rings: list[float] = []
     looks: list[str] = []
-    watch = geneva.environment.wakeups.hints.watch(lambda: rings.append(time.monotonic()))
+    watch = geneva.environment.wakeups.hints.watch(lambda _: rings.append(time.monotonic()))
     assert watch is not None
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
@@ -498,3 +512,91 @@ def test_an_idle_worker_claims_and_looks_for_the_next_sleeper_in_each_round(
         wait_until(lambda: len(asked) >= 30, "ten idle rounds")
 
     assert asked[:30] == (IDLE_ROUND[database] * 15)[:30]
+
+
+@pytest.fixture
+def claims(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Which execution each claim of this process named, None for those that looked for any."""
+    named: list[Any] = []
+    execute = straight.execute
+
+    def note(connection: Connection, statement: str, values: Any) -> Any:
+        if "SKIP LOCKED" in statement:
+            named.append(values.get("named"))
+        return execute(connection, statement, values)
+
+    monkeypatch.setattr(straight, "execute", note)
+    return named
+
+
+def test_an_idle_worker_takes_what_a_start_has_named_and_then_looks_for_more(
+    postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
+) -> None:
+    watch = Watch(resting)
+    with resting.worker():
+        wait_for_listener(resting)
+        wait_until(
+            lambda: len(claims) >= 2, "it has looked, and looked again as it began to listen"
+        )
+        del claims[:]
+        workflow = Task.using(geneva).create()
+        watch.wait_for_workflows(1)
+        wait_until(lambda: len(claims) >= 2, "it looks for more")
+
+    assert claims[:2] == [workflow.step_executions[0].id, None]
+
+
+def test_a_busy_worker_looks_for_the_most_urgent_and_not_for_what_was_named(
+    postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
+) -> None:
+    watch = Watch(resting)
+    Held.entered.clear()
+    Held.may_end.clear()
+    with resting.worker():
+        wait_for_listener(resting)
+        Held.using(geneva).create()
+        wait(Held.entered)
+        wait_until(lambda: len(claims) >= 4, "it has looked for more")
+        seen = len(claims)
+        Task.using(geneva).create()
+        watch.wait_for_workflows(1)
+        Held.may_end.set()
+        watch.wait_for_workflows(2)
+
+    assert claims[seen:]
+    assert set(claims[seen:]) == {None}
+
+
+def test_what_a_start_names_is_what_it_has_started(
+    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+) -> None:
+    workflow = Task.create()
+
+    [payload] = heard()
+
+    sender, _, named = payload.partition(":")
+    assert len(sender) == 16
+    assert named == str(workflow.step_executions[0].id)
+
+
+def test_of_several_starts_heard_at_once_none_is_named(postgresql: str, geneva: gd.Drive) -> None:
+    notices = Notices(geneva.engine, CHANNEL, geneva.store.write)
+    rings: list[str | None] = []
+    watch = notices.watch(rings.append)
+    with geneva.engine.begin() as connection:
+        for payload in ("one:7", "one:7", "two:8", "two"):
+            connection.execute(
+                text("SELECT pg_notify(:to, :what)"), {"to": CHANNEL, "what": payload}
+            )
+        thread = threading.Thread(target=watch.run, daemon=True)
+        thread.start()
+        wait_until(lambda: len(rings) == 1, "it listens")
+    wait_until(lambda: len(rings) == 2, "they are heard")
+    with geneva.engine.begin() as connection:
+        connection.execute(text("SELECT pg_notify(:to, 'two:8')"), {"to": CHANNEL})
+    wait_until(lambda: len(rings) == 3, "another is heard")
+    watch.stop()
+    thread.join(TIME_LIMIT)
+    watch.close()
+
+    assert rings == [None, None, "8"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
 
 Taken = tuple[ExecutionRecord, WorkflowRecord]
 
@@ -26,6 +26,7 @@ class Claim:
     queues: Mapping[str, int] | None  # each with how many to take from it at most
     limit: int
     now: datetime
+    named: Key | None = None  # take this one or nothing, where the dialect is quicker at that
 
     @property
     def reach(self) -> int:

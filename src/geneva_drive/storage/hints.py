@@ -9,7 +9,7 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,6 +32,7 @@ _LIVELY, _QUIET = 0.005, 0.05  # seconds between two looks at SQLite's counter
 _LIVELY_FOR = 1.0
 
 Write = Callable[[Callable[[Connection], Any]], Any]
+Ring = Callable[[str | None], None]  # with the id of the one execution it is about, if it says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Hints:
     def send_within(self, connection: Connection) -> None:
         """Let a hint go out with the commit of a caller's transaction, of which we are not told."""
 
-    def watch(self, ring: Callable[[], None]) -> Watch | None:  # noqa: ARG002 - nothing rings here
+    def watch(self, ring: Ring) -> Watch | None:  # noqa: ARG002 - nothing rings here
         """Make what rings when another process sends a hint; None where there is no such thing."""
         return None
 
@@ -134,7 +135,7 @@ class Notices(Hints):
         # Without a sender: nobody will tell us of the commit, so that our own workers listen too.
         _notify(connection, self._channel, "")
 
-    def watch(self, ring: Callable[[], None]) -> Watch:
+    def watch(self, ring: Ring) -> Watch:
         return _Listening(self._engine, self._channel, self._sender, ring)
 
 
@@ -143,9 +144,7 @@ def _notify(connection: Connection, channel: str, sender: str) -> None:
 
 
 class _Listening:
-    def __init__(
-        self, engine: Engine, channel: str, own_sender: str, ring: Callable[[], None]
-    ) -> None:
+    def __init__(self, engine: Engine, channel: str, own_sender: str, ring: Ring) -> None:
         self._engine = engine
         self._channel = channel
         self._own_sender = own_sender
@@ -170,16 +169,16 @@ class _Listening:
 
     def _listen(self, driver: Any, selector: selectors.BaseSelector) -> None:
         driver.execute(f'LISTEN "{self._channel}"')
-        self._ring()  # what was sent before is not heard any more
+        self._ring(None)  # what was sent before is not heard any more
         while True:
             heard = _wait(selector, _ALIVE_CHECK)
             if self._hear_stop in heard:
                 return
             if not heard:
                 driver.execute("SELECT 1")  # a dead connection keeps silent until it is asked
-            senders = {notice.payload for notice in driver.notifies(timeout=0)}
-            if senders - {self._own_sender}:  # our own workers were woken when it was sent
-                self._ring()
+            others = [named for sender, named in _heard(driver) if sender != self._own_sender]
+            if others:  # our own workers were woken when it was sent
+                self._ring(others[0] if len(others) == 1 else None)
 
     def _are_passed_on(self, driver: Any, selector: selectors.BaseSelector) -> bool:
         """Find out whether a pooler passes notices on: not if it lends connections by transaction.
@@ -201,6 +200,15 @@ class _Listening:
         return True
 
 
+def _heard(driver: Any) -> Iterator[tuple[str, str | None]]:
+    """Give of each notice that has come who sent it, and the id that it names, if any."""
+    # The driver's own way takes as long as half a claim.
+    driver.pgconn.consume_input()
+    while (notice := driver.pgconn.notifies()) is not None:
+        sender, _, named = notice.extra.decode().partition(":")
+        yield sender, named or None
+
+
 def _wait(selector: selectors.BaseSelector, longest: timedelta) -> list[Any]:
     return [key.fileobj for key, _ in selector.select(longest.total_seconds())]
 
@@ -218,7 +226,7 @@ class Counter(Hints):
         self._engine = engine
         self._saving = saving
 
-    def watch(self, ring: Callable[[], None]) -> Watch:
+    def watch(self, ring: Ring) -> Watch:
         return _Counting(self._engine, self._saving, ring)
 
 
@@ -227,7 +235,7 @@ class _Counting:
         self,
         engine: Engine,
         saving: AbstractContextManager[Any] | None,
-        ring: Callable[[], None],
+        ring: Ring,
     ) -> None:
         self._engine = engine
         self._saving = saving
@@ -250,7 +258,7 @@ class _Counting:
                 count = cursor, cursor.execute("PRAGMA data_version").fetchall()
             if count != seen:
                 seen, changed_at = count, time.monotonic()
-                self._ring()
+                self._ring(None)
             is_lively = time.monotonic() - changed_at < _LIVELY_FOR
             self._stopping.wait(_LIVELY if is_lively else _QUIET)
 

@@ -16,7 +16,9 @@ from geneva_drive.storage import forking
 
 _FRESH_SECONDS = 1.0  # a connection used so shortly ago is not asked whether it lives
 _NEVER = float("-inf")
-_RENEWED_SECONDS = 1.0  # between two times that a busy one forgets how large the tables were
+# Seconds after which a busy one forgets how large the tables were: soon where they may be new, and
+# less and less often, as whoever comes next has to find it out again.
+_FIRST_RENEWAL, _LONGEST_RENEWAL = 1.0, 8.0
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class _Kept:
     connection: Connection
     renewed_at: float
     used_at: float
+    renewed_after: float = _FIRST_RENEWAL
 
 
 class KeptConnections:
@@ -54,9 +57,10 @@ class KeptConnections:
         now = self._clock()
         kept = self._take(now) or _Kept(self._open(), renewed_at=now, used_at=now)
         try:
-            if now - kept.renewed_at >= _RENEWED_SECONDS:
+            if now - kept.renewed_at >= kept.renewed_after:
                 self._renew(kept.connection)
                 kept.renewed_at = now
+                kept.renewed_after = min(kept.renewed_after * 2, _LONGEST_RENEWAL)
             yield kept.connection
         except BaseException:
             kept.connection.close()

@@ -24,10 +24,12 @@ def claim_due(
     token: str | None = None,
     *,
     rooms: Mapping[str, int] | None = None,
+    named: Key | None = None,
 ) -> list[Claimed]:
     """Claim up to `limit` executions of the classes and queues that this worker serves.
 
-    `rooms` says of some of its queues how many to take from each at most.
+    `rooms` says of some of its queues how many to take from each at most; `named` one that is
+    likely to be all there is.
     """
     types, queues = identity.served_types(), _rooms(identity, rooms or {}, limit)
     if not types or limit < 1 or queues == {}:
@@ -40,6 +42,7 @@ def claim_due(
         queues=queues,
         limit=limit,
         now=environment.clock.now(),
+        named=named,
     )
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, wish))
     claimed = [_claimed(*one, wish.claim_token) for one in taken]

@@ -13,6 +13,8 @@ from enum import Enum, auto
 
 from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
+from geneva_drive.storage import keys
+from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
@@ -54,7 +56,13 @@ class Poller:
         self._timers = Timers(environment, identity.served_queues())
         self._claimed_at = self._found_at = -math.inf
         self._is_told = environment.wakeups.hints.are_heard
+        self._named: str | None = None  # an execution that another process has just started
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
+
+    def hear(self, named: str | None) -> None:
+        """Be woken by another process, which may have named what it has for us."""
+        self._named = named
+        self._bell.set()
 
     def start(self) -> None:
         self._thread.start()
@@ -116,6 +124,11 @@ class Poller:
         if free < 1:
             self._timers.look_now_and_then()
             return Found.NOTHING
+        if nothing_runs and self._take_named():
+            # Looking at once would only keep its thread waiting; whatever else there is, and what
+            # was started shortly after it, is claimed together in a moment.
+            self._bell.set()
+            return Found.SOME
         took = self._take(free)
         # Where there is always something to claim, sleepers are to be woken all the same.
         woken = self._timers.look_now_and_then() if took else self._timers.look()
@@ -127,11 +140,23 @@ class Poller:
             self.found_nothing.set()
         return Found.NOTHING
 
-    def _take(self, free: int) -> int:
+    def _take_named(self) -> int:
+        """Take what was started a moment ago, where that is likely to be all there is."""
+        named, self._named = self._named, None
+        if named is None:
+            return 0
+        return self._take(1, named=keys.parse(self._environment.store.tables.key_type, named))
+
+    def _take(self, free: int, named: Key | None = None) -> int:
         self._claimed_at = time.monotonic()
         with self._identity.tokens.expecting() as token:
             claimed = claim_due(
-                self._environment, self._identity, free, token, rooms=self._rooms_of_capped()
+                self._environment,
+                self._identity,
+                free,
+                token,
+                rooms=self._rooms_of_capped(),
+                named=named,
             )
             return self._performer.take_up(claimed)
 

@@ -99,7 +99,7 @@ class Worker:
         self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
         self._performer.start()
-        watch = self._environment.wakeups.hints.watch(self._bell.set)
+        watch = self._environment.wakeups.hints.watch(self._poller.hear)
         if watch is not None:
             self._services.append(Listening(watch))
         for service in self._services:

@@ -1,4 +1,4 @@
-"""The claim on PostgreSQL: one statement, which looks at each lane's head only."""
+"""The claim on PostgreSQL: one statement, which looks at each lane's head only, or at one row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from geneva_drive.storage.tables import Tables
 # A plan is made when the table may be small, and kept as it grows. What is put into IS TRUE, with
 # something of either side, is no reason to go through an index or all of the table for it: it is
 # the keys that find the rows.
-_STATEMENT = """
+_BY_LANES = """
 WITH lanes AS (
     SELECT e.id, e.priority{room},
            row_number() OVER (PARTITION BY {lane} ORDER BY e.priority DESC, e.id) AS turn
@@ -43,7 +43,14 @@ WITH lanes AS (
     WHERE (e.claimable AND head.turn > 0) IS TRUE
     ORDER BY head.priority DESC, head.turn, head.id LIMIT %(limit)b
     FOR UPDATE OF e SKIP LOCKED
-), claimed AS (
+)"""
+_BY_NAME = """
+WITH taken AS (
+    SELECT e.id, 1 AS turn FROM {executions} e
+    WHERE e.id = %(named)b AND (e.claimable AND e.type IN ({types}){on_queue}) IS TRUE
+    FOR UPDATE OF e SKIP LOCKED
+)"""
+_CLAIMED = """, claimed AS (
     UPDATE {executions} e
     SET state = 'in_progress', claimable = false, wakes_at = NULL,
         worker_id = %(worker_id)b, claim_token = %(claim_token)b,
@@ -66,20 +73,36 @@ def _statement_for(tables: Tables, driver: str, types: int, queues: int | None, 
     It tells how many there are, and how far to look, in its text: the server, which cannot know
     them from a list or a parameter, would plan it anew each time.
     """
-    executions, workflows = tables.step_executions, tables.workflows
     lanes = f"(VALUES {_each(types, '%(type_{0})b::text')}) AS t(type)"
     if queues is not None:
         values = _each(queues, "%(queue_{0})b::text, %(room_{0})b::int")
         lanes += f", (VALUES {values}) AS q(queue, room)"
-    written = _STATEMENT.format(
+    taken = _BY_LANES.format(
         lane="lane.type" if queues is None else "lane.type, lane.queue",
         lanes=f"(SELECT * FROM {lanes}) AS lane",
         room="" if queues is None else _PLACE,
         where_room="" if queues is None else " WHERE place <= room",
         on_queue="" if queues is None else " AND queue = lane.queue",
         reach=reach,
-        executions=tables.quoted(executions),
-        workflows=tables.quoted(workflows),
+        executions=tables.quoted(tables.step_executions),
+    )
+    return _written(tables, driver, taken)
+
+
+@lru_cache(maxsize=64)
+def _named_statement_for(tables: Tables, driver: str, types: int, queues: int | None) -> str:
+    taken = _BY_NAME.format(
+        executions=tables.quoted(tables.step_executions),
+        types=_each(types, "%(type_{0})b"),
+        on_queue="" if queues is None else f" AND e.queue IN ({_each(queues, '%(queue_{0})b')})",
+    )
+    return _written(tables, driver, taken)
+
+
+def _written(tables: Tables, driver: str, taken: str) -> str:
+    written = taken + _CLAIMED.format(
+        executions=tables.quoted(tables.step_executions),
+        workflows=tables.quoted(tables.workflows),
         columns=", ".join(
             [f"e.{name}" for name in EXECUTION_COLUMNS] + [f"w.{name}" for name in WORKFLOW_COLUMNS]
         ),
@@ -95,22 +118,23 @@ def _each(count: int, row: str) -> str:
 def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
     if not wish.types or wish.queues == {}:
         return []
-    values = {
-        "limit": wish.limit,
-        "worker_id": wish.worker_id,
-        "claim_token": wish.claim_token,
-        "now": wish.now,
-    }
+    values = {"worker_id": wish.worker_id, "claim_token": wish.claim_token, "now": wish.now}
     values |= {f"type_{number}": name for number, name in enumerate(wish.types)}
-    for number, (name, room) in enumerate((wish.queues or {}).items()):
-        values |= {f"queue_{number}": name, f"room_{number}": room}
-    statement = _statement_for(
+    values |= {f"queue_{number}": name for number, name in enumerate(wish.queues or ())}
+    kind = (
         tables,
         connection.dialect.driver,
         len(wish.types),
         None if wish.queues is None else len(wish.queues),
-        1 << (wish.reach - 1).bit_length(),  # the next power of two: few statements in all
     )
+    if wish.named is not None:
+        statement = _named_statement_for(*kind)
+        values |= {"named": wish.named}
+    else:
+        # To the next power of two: few statements in all.
+        statement = _statement_for(*kind, 1 << (wish.reach - 1).bit_length())
+        rooms = (wish.queues or {}).values()
+        values |= {"limit": wish.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}
     return _taken(straight.execute(connection, statement, values))
 
 

@@ -33,7 +33,8 @@ _ALONE = """
 INSERT INTO {workflows} ({workflow_columns}) VALUES ({workflow_values})
 ON CONFLICT DO NOTHING RETURNING id, NULL
 """
-_NOTICE = ", pg_notify(%(channel)b::text, %(sender)b::text)"
+# Whoever has nothing to do takes just that one: it need not look for what is due.
+_NOTICE = ", pg_notify(%(channel)b::text, %(sender)b::text || ':' || first.id)"
 
 
 def in_one_statement(

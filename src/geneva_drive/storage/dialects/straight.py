@@ -7,17 +7,21 @@ statement ends, as tracing does, SQLAlchemy executes these as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.storage.dialects.prepared import Prepared
 
 # Set on connections of ours, where these statements are all that runs in a transaction.
 STRAIGHT_OPTION = "geneva_straight"
 DRIVERS = {"psycopg", "pysqlite"}
 
 Values = dict[str, Any] | tuple[Any, ...]
+_Way = Callable[[str, Any], Sequence[Sequence[Any]]]
+_WAY = "geneva_way"  # in what SQLAlchemy keeps with a driver's connection
 
 
 def execute(connection: Connection, statement: str, values: Values) -> Sequence[Sequence[Any]]:
@@ -28,8 +32,10 @@ def execute(connection: Connection, statement: str, values: Values) -> Sequence[
         return found.all() if found.returns_rows else []
     driver: Any = connection.connection.driver_connection
     dialect = connection.dialect
+    kept = connection.info
     try:
-        rows: Sequence[Sequence[Any]] = driver.execute(statement, values).fetchall()
+        way: _Way = kept.get(_WAY) or kept.setdefault(_WAY, _way_of(driver, dialect.driver))
+        return way(statement, values)
     except dialect.loaded_dbapi.Error as error:
         is_lost = dialect.is_disconnect(error, driver, None)
         if is_lost:
@@ -44,4 +50,14 @@ def execute(connection: Connection, statement: str, values: Values) -> Sequence[
             connection_invalidated=is_lost,
             dialect=dialect,
         ) from error
-    return rows
+
+
+def _way_of(driver: Any, name: str) -> _Way:
+    if name == "psycopg":
+        return Prepared(driver).execute
+
+    def execute(statement: str, values: Any) -> Sequence[Sequence[Any]]:
+        rows: Sequence[Sequence[Any]] = driver.execute(statement, values).fetchall()
+        return rows
+
+    return execute

@@ -1,0 +1,75 @@
+"""Statements that psycopg prepares once on a connection, and then executes in few steps.
+
+A cursor of its own finds out each time how each value is sent, whether the statement is worth
+preparing, and under which name: a sixth of a claim, on a machine that has rested.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.pq.abc import PGresult
+
+_MOST = 100  # of one connection; what comes later, psycopg executes in its own way
+_PLACEHOLDER = re.compile(r"%\((\w+)\)b")
+
+_Kind = tuple[str, tuple[int, ...] | None]  # a statement, and the types of its values
+
+
+class Prepared:
+    """The statements of one connection; used by one thread at a time."""
+
+    def __init__(self, driver: Connection[Any]) -> None:
+        # Here: who works on another database need not have it.
+        from psycopg import generators
+        from psycopg.adapt import PyFormat, Transformer
+        from psycopg.errors import error_from_result
+        from psycopg.pq import ExecStatus
+
+        self._driver = driver
+        self._transformer = Transformer(driver)
+        self._names: dict[_Kind, bytes] = {}
+        self._exchange = generators.execute
+        self._error_of = error_from_result
+        self._binary = PyFormat.BINARY
+        self._answers = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
+
+    def execute(self, statement: str, values: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
+        text, places = _numbered(statement)
+        transformer, connection = self._transformer, self._driver.pgconn
+        given = transformer.dump_sequence(
+            [values[name] for name in places], [self._binary] * len(places)
+        )
+        kind = statement, transformer.types
+        name = self._names.get(kind)
+        if name is None:
+            if len(self._names) >= _MOST or self._driver.prepare_threshold is None:
+                return self._driver.execute(statement.encode(), values).fetchall()
+            name = f"geneva_{len(self._names)}".encode()
+            connection.send_prepare(name, text, transformer.types)
+            self._answer()
+            self._names[kind] = name
+        connection.send_query_prepared(name, given, transformer.formats)
+        result = self._answer()
+        transformer.set_pgresult(result)
+        return transformer.load_rows(0, result.ntuples, tuple)
+
+    def _answer(self) -> PGresult:
+        result: PGresult
+        [result] = self._driver.wait(self._exchange(self._driver.pgconn))
+        if result.status not in self._answers:
+            raise self._error_of(result)
+        return result
+
+
+@lru_cache(maxsize=256)
+def _numbered(statement: str) -> tuple[bytes, Sequence[str]]:
+    """Put a statement into the server's own words, in which places have numbers."""
+    names = list(dict.fromkeys(_PLACEHOLDER.findall(statement)))
+    text = _PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
+    return text.encode(), names
