@@ -95,7 +95,13 @@ def _loops(database: str) -> list[Target]:
         ),
         _at_least(
             "W6",
-            f"{database}, records / bare keyset reading",
+            f"{database}, records as objects / bare keyset reading",
+            0.5,
+            _ratio(("W6.entities", ours), ("W6.entities", floor)),
+        ),
+        _at_least(
+            "W6",
+            f"{database}, records as bare rows / bare keyset reading",
             0.5,
             _ratio(("W6.records", ours), ("W6.records", floor)),
         ),

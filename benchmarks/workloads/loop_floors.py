@@ -11,6 +11,7 @@ from functools import partial
 import psycopg
 import pymysql
 from sqlalchemy import Engine, make_url, select
+from sqlalchemy.orm import Session
 
 from benchmarks.scale import Scale
 from benchmarks.workloads import loop_app as app
@@ -45,6 +46,8 @@ def measure(database: str, scale: Scale) -> Figures:
             yield "W6.records", scale.loop_records / _read(drive.engine)
             saved = partial(_save_each_hundred, update, row)
             yield "W6.saved", scale.loop_records / _read(drive.engine, saved)
+            _read_entities(drive.engine)
+            yield "W6.entities", scale.loop_records / _read_entities(drive.engine)
 
 
 def _updates_per_second(update: Update, row: int, count: int) -> float:
@@ -74,6 +77,20 @@ def _read(engine: Engine, pass_by: Callable[[int], None] | None = None) -> float
             last = row.id
             if pass_by is not None:
                 pass_by(last)
+
+
+def _read_entities(engine: Engine) -> float:
+    """Read all records as objects, in chunks; give seconds."""
+    ordered = select(app.Record).order_by(app.RECORDS.c.id).limit(app.CHUNK)
+    last = 0
+    began = time.perf_counter()
+    while True:
+        with Session(engine) as session:
+            found = session.scalars(ordered.where(app.RECORDS.c.id > last)).all()
+            for record in found:
+                last = record.id
+        if not found:
+            return time.perf_counter() - began
 
 
 @contextmanager

@@ -30,6 +30,11 @@ def measure(database: str, scale: Scale) -> Figures:
             "W6.records",
             scale.loop_records / app.run(drive, app.EachHundredRecords, items=scale.loop_records),
         )
+        app.run(drive, app.EachHundredEntities, items=_WARM_UP)
+        yield (
+            "W6.entities",
+            scale.loop_records / app.run(drive, app.EachHundredEntities, items=scale.loop_records),
+        )
         late = scale.loop_rows * 9 // 10
         pairs = [
             (app.run(drive, app.Resumed, after=NEAR), app.run(drive, app.Resumed, after=late))
