@@ -124,8 +124,8 @@ def test_a_claim_is_planned_once_and_not_each_time(
         ).all()
     )
 
-    # It is prepared at its first use, and the server looks at five plans before it decides.
-    assert tuple(kept) == (5, 15)
+    # It is prepared at its sixth use, and the server looks at five plans before it decides.
+    assert tuple(kept) == (5, 10)
 
 
 def complete(drive: gd.Drive, count: int = 1) -> None:
@@ -218,7 +218,7 @@ def emptied(geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch) ->
     """Tables that the server knows to be empty; one connection is kept, and renewed at each use."""
     if database != "postgresql":
         pytest.skip("Only PostgreSQL keeps a plan that it made when the tables were smaller.")
-    monkeypatch.setattr(f"{KEEPING}._RENEWED_SECONDS", 0.0)
+    monkeypatch.setattr(f"{KEEPING}._FIRST_RENEWAL", 0.0)
     monkeypatch.setattr(f"{KEEPING}._FRESH_SECONDS", 600.0)
     with geneva.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE"))

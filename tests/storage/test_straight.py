@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy.exc import DataError, OperationalError, ProgrammingError
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects import prepared, straight
+from geneva_drive.storage.dialects.prepared import Prepared
 from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
 from tests.storage.conftest import OpenDrive
 
@@ -137,58 +139,120 @@ def statements_prepared(connection: Connection) -> list[str]:
     return [name for [name] in found if name.startswith("geneva_")]
 
 
-def test_a_statement_is_prepared_once_for_each_kind_of_its_values(connection: Connection) -> None:
+@pytest.fixture
+def preparing(geneva_database_url: str, open_drive: OpenDrive) -> gd.Drive:
+    """A Drive whose statements are prepared at their first use."""
+    return open_drive(f"{geneva_database_url}?prepare_threshold=0")
+
+
+@contextmanager
+def opened(drive: gd.Drive) -> Iterator[Connection]:
+    options = {STRAIGHT_OPTION: True, "isolation_level": "AUTOCOMMIT"}
+    with drive.engine.connect().execution_options(**options) as connection:
+        yield connection
+
+
+def test_a_statement_is_prepared_once_for_each_kind_of_its_values(preparing: gd.Drive) -> None:
     statement = "SELECT %(one)b::bigint, %(two)b::text, %(one)b::bigint"
     small, large = {"one": 1, "two": "b"}, {"one": 2**40, "two": None}
 
-    found = [straight.execute(connection, statement, each) for each in (small, large, small)]
+    with opened(preparing) as connection:
+        found = [straight.execute(connection, statement, each) for each in (small, large, small)]
+        kept = statements_prepared(connection)
 
     assert found == [[(1, "b", 1)], [(2**40, None, 2**40)], [(1, "b", 1)]]
-    assert statements_prepared(connection) == ["geneva_0", "geneva_1"]
+    assert kept == ["geneva_1", "geneva_2"]
 
 
-def test_what_was_prepared_lasts_as_long_as_the_drivers_connection(geneva: gd.Drive) -> None:
-    options = {STRAIGHT_OPTION: True, "isolation_level": "AUTOCOMMIT"}
+def test_a_statement_is_prepared_after_so_many_uses_as_the_driver_asks_for(
+    connection: Connection,
+) -> None:
+    kept = []
+    for number in range(1, 9):
+        found = straight.execute(connection, "SELECT %(one)b::int", {"one": number})
+        kept.append(len(statements_prepared(connection)))
+        assert [tuple(row) for row in found] == [(number,)]
+
+    assert kept == [0, 0, 0, 0, 0, 1, 1, 1]
+
+
+def test_what_was_prepared_lasts_as_long_as_the_drivers_connection(preparing: gd.Drive) -> None:
     for _ in range(3):
-        with geneva.engine.connect().execution_options(**options) as connection:
+        with opened(preparing) as connection:
             straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
             last = statements_prepared(connection)
 
-    assert last == ["geneva_0"]
+    assert last == ["geneva_1"]
 
 
 def test_no_more_are_prepared_than_a_server_should_hold(
-    connection: Connection, monkeypatch: pytest.MonkeyPatch
+    preparing: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prepared, "_MOST", 2)
 
-    found = [
-        straight.execute(connection, f"SELECT %(one)b::int + {number}", {"one": number})
-        for number in (1, 2, 3, 3, 1)
-    ]
+    with opened(preparing) as connection:
+        found = [
+            straight.execute(connection, f"SELECT %(one)b::int + {number}", {"one": number})
+            for number in (1, 2, 3, 3, 1)
+        ]
+        kept = statements_prepared(connection)
 
     assert found == [[(2,)], [(4,)], [(6,)], [(6,)], [(2,)]]
-    assert statements_prepared(connection) == ["geneva_0", "geneva_1"]
+    assert kept == ["geneva_1", "geneva_2"]
 
 
 def test_nothing_is_prepared_where_that_is_switched_off(
     geneva_database_url: str, open_drive: OpenDrive
 ) -> None:
     drive = open_drive(f"{geneva_database_url}?prepare_threshold=none")
-    options = {STRAIGHT_OPTION: True, "isolation_level": "AUTOCOMMIT"}
-    with drive.engine.connect().execution_options(**options) as connection:
-        found = straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
+    with opened(drive) as connection:
+        found = [straight.execute(connection, "SELECT %(one)b::int", {"one": 1}) for _ in range(9)]
 
-        assert [tuple(row) for row in found] == [(1,)]
+        assert found == [[(1,)]] * 9
         assert statements_prepared(connection) == []
 
 
 def test_a_statement_that_cannot_be_prepared_is_tried_again_the_next_time(
-    connection: Connection,
+    preparing: gd.Drive,
 ) -> None:
     statement = "SELECT name FROM not_yet_there WHERE name = %(name)b"
-    with pytest.raises(ProgrammingError, match="not_yet_there"):
-        straight.execute(connection, statement, {"name": "fig"})
-    connection.exec_driver_sql("CREATE TEMPORARY TABLE not_yet_there (name text)")
+    with opened(preparing) as connection:
+        with pytest.raises(ProgrammingError, match="not_yet_there"):
+            straight.execute(connection, statement, {"name": "fig"})
+        connection.exec_driver_sql("CREATE TEMPORARY TABLE not_yet_there (name text)")
 
-    assert straight.execute(connection, statement, {"name": "fig"}) == []
+        assert straight.execute(connection, statement, {"name": "fig"}) == []
+
+
+def test_an_interruption_while_one_is_prepared_leaves_the_connection_usable(
+    preparing: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Prepared._answer
+
+    def interrupt(self: Prepared) -> Any:
+        answer(self)
+        raise KeyboardInterrupt
+
+    with opened(preparing) as connection:
+        with monkeypatch.context() as patch:
+            patch.setattr(Prepared, "_answer", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
+
+        assert straight.execute(connection, "SELECT %(one)b::int", {"one": 1}) == [(1,)]
+        assert straight.execute(connection, "SELECT %(one)b::text", {"one": "a"}) == [("a",)]
+
+
+def test_names_and_errors_are_in_the_encoding_of_the_connection(
+    geneva_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(f"{geneva_database_url}?client_encoding=latin1&prepare_threshold=0")
+    with opened(drive) as connection:
+        connection.exec_driver_sql('CREATE TEMPORARY TABLE "träd" (name text)')
+        inserted = straight.execute(
+            connection, 'INSERT INTO "träd" VALUES (%(name)b) RETURNING name', {"name": "päron"}
+        )
+        with pytest.raises(ProgrammingError, match="blåbär"):
+            straight.execute(connection, 'SELECT "blåbär" FROM "träd"', {})
+
+    assert inserted == [("päron",)]

@@ -533,38 +533,75 @@ def test_an_idle_worker_takes_what_a_start_has_named_and_then_looks_for_more(
     postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
 ) -> None:
     watch = Watch(resting)
-    with resting.worker():
+    with resting.worker() as worker:
         wait_for_listener(resting)
-        wait_until(
-            lambda: len(claims) >= 2, "it has looked, and looked again as it began to listen"
-        )
-        del claims[:]
-        workflow = Task.using(geneva).create()
-        watch.wait_for_workflows(1)
-        wait_until(lambda: len(claims) >= 2, "it looks for more")
+        for number in (1, 2, 3):  # the first may come while it begins to listen
+            wait_until(lambda: worker._poller._had_nothing, "it rests")
+            del claims[:]
+            workflow = Task.using(geneva).create()
+            watch.wait_for_workflows(number)
+            wait_until(lambda: len(claims) >= 2, "it looks for more")
 
     assert claims[:2] == [workflow.step_executions[0].id, None]
 
 
-def test_a_busy_worker_looks_for_the_most_urgent_and_not_for_what_was_named(
+def test_a_worker_that_was_busy_takes_the_most_urgent_and_not_what_was_named_last(
     postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
 ) -> None:
     watch = Watch(resting)
     Held.entered.clear()
     Held.may_end.clear()
-    with resting.worker():
+    with resting.worker(concurrency=1):
         wait_for_listener(resting)
         Held.using(geneva).create()
         wait(Held.entered)
-        wait_until(lambda: len(claims) >= 4, "it has looked for more")
         seen = len(claims)
-        Task.using(geneva).create()
-        watch.wait_for_workflows(1)
+        ordinary = Task.using(geneva).create(priority=1)
+        urgent = Task.using(geneva).create(priority=9)
+        last = Task.using(geneva).create()
         Held.may_end.set()
-        watch.wait_for_workflows(2)
+        watch.wait_for_workflows(4)
 
-    assert claims[seen:]
-    assert set(claims[seen:]) == {None}
+    assert set(claims[seen:]) <= {None}
+    finished = [one.reload().finished_at for one in (urgent, ordinary, last)]
+    assert None not in finished
+    assert finished == sorted(finished)  # type: ignore[type-var]  # none of them is None
+
+
+def test_a_name_that_nobody_understands_is_a_hint_like_any_other(
+    postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
+) -> None:
+    watch = Watch(resting)
+    with resting.worker():
+        wait_for_listener(resting)
+        wait_until(lambda: len(claims) >= 2, "it has looked")
+        for number, payload in enumerate(("of another program: none", "x:1:2", ":"), start=1):
+            seen = len(claims)
+            with geneva.engine.begin() as connection:
+                connection.execute(
+                    text("SELECT pg_notify(:to, :what)"), {"to": CHANNEL, "what": payload}
+                )
+            wait_until(lambda seen=seen: len(claims) > seen, "it looks")  # type: ignore[misc]
+            Task.using(geneva).create()
+            watch.wait_for_workflows(number)
+
+    assert Task.finished().count() == 3
+
+
+def test_a_worker_looks_after_it_was_asked_whether_its_connection_lives(
+    postgresql: str, geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hints_module, "_ALIVE_CHECK", timedelta(milliseconds=20))
+    rings: list[str | None] = []
+    watch = Notices(geneva.engine, CHANNEL, geneva.store.write).watch(rings.append)
+    thread = threading.Thread(target=watch.run, daemon=True)
+    thread.start()
+    wait_until(lambda: len(rings) >= 3, "it rings although nothing was sent")
+    watch.stop()
+    thread.join(TIME_LIMIT)
+    watch.close()
+
+    assert set(rings) == {None}
 
 
 def test_what_a_start_names_is_what_it_has_started(

@@ -176,6 +176,7 @@ class _Listening:
                 return
             if not heard:
                 driver.execute("SELECT 1")  # a dead connection keeps silent until it is asked
+                self._ring(None)  # with the answer, notices may have come of which we are not told
             others = [named for sender, named in _heard(driver) if sender != self._own_sender]
             if others:  # our own workers were woken when it was sent
                 self._ring(others[0] if len(others) == 1 else None)
@@ -205,7 +206,7 @@ def _heard(driver: Any) -> Iterator[tuple[str, str | None]]:
     # The driver's own way takes as long as half a claim.
     driver.pgconn.consume_input()
     while (notice := driver.pgconn.notifies()) is not None:
-        sender, _, named = notice.extra.decode().partition(":")
+        sender, _, named = notice.extra.decode(errors="replace").partition(":")
         yield sender, named or None
 
 

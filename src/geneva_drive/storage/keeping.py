@@ -26,7 +26,7 @@ class _Kept:
     connection: Connection
     renewed_at: float
     used_at: float
-    renewed_after: float = _FIRST_RENEWAL
+    renewed_after: float
 
 
 class KeptConnections:
@@ -55,7 +55,9 @@ class KeptConnections:
     @contextmanager
     def one(self) -> Iterator[Connection]:
         now = self._clock()
-        kept = self._take(now) or _Kept(self._open(), renewed_at=now, used_at=now)
+        kept = self._take(now) or _Kept(
+            self._open(), renewed_at=now, used_at=now, renewed_after=_FIRST_RENEWAL
+        )
         try:
             if now - kept.renewed_at >= kept.renewed_after:
                 self._renew(kept.connection)

@@ -13,6 +13,7 @@ from enum import Enum, auto
 
 from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
+from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import keys
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due
@@ -56,12 +57,13 @@ class Poller:
         self._timers = Timers(environment, identity.served_queues())
         self._claimed_at = self._found_at = -math.inf
         self._is_told = environment.wakeups.hints.are_heard
-        self._named: str | None = None  # an execution that another process has just started
+        self._heard: list[str | None] = []  # what other processes have just started, if they say so
+        self._had_nothing = False  # to do, and found nothing to claim, at the last look
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def hear(self, named: str | None) -> None:
         """Be woken by another process, which may have named what it has for us."""
-        self._named = named
+        self._heard.append(named)
         self._bell.set()
 
     def start(self) -> None:
@@ -119,12 +121,14 @@ class Poller:
     def _claim(self) -> Found:
         # Before anything else: what lands while it looks around may leave something due behind.
         nothing_runs = not self._performer.flights
+        named = self._named()
+        self._had_nothing = False
         self._wake_parked()
         free = self._performer.free
         if free < 1:
             self._timers.look_now_and_then()
             return Found.NOTHING
-        if nothing_runs and self._take_named():
+        if named is not None and self._take(1, named):
             # Looking at once would only keep its thread waiting; whatever else there is, and what
             # was started shortly after it, is claimed together in a moment.
             self._bell.set()
@@ -137,15 +141,22 @@ class Poller:
         if took:
             return Found.SOME
         if nothing_runs:
+            self._had_nothing = True
             self.found_nothing.set()
         return Found.NOTHING
 
-    def _take_named(self) -> int:
-        """Take what was started a moment ago, where that is likely to be all there is."""
-        named, self._named = self._named, None
-        if named is None:
-            return 0
-        return self._take(1, named=keys.parse(self._environment.store.tables.key_type, named))
+    def _named(self) -> Key | None:
+        """Say what was started a moment ago, where that is likely to be all there is.
+
+        Otherwise whoever started last would be served first.
+        """
+        heard, self._heard = self._heard, []
+        if not self._had_nothing or len(heard) != 1 or heard[0] is None:
+            return None
+        # Another program on the same channel may say anything.
+        with contextlib.suppress(InvalidInput):
+            return keys.parse(self._environment.store.tables.key_type, heard[0])
+        return None
 
     def _take(self, free: int, named: Key | None = None) -> int:
         self._claimed_at = time.monotonic()
