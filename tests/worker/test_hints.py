@@ -572,9 +572,9 @@ def test_a_name_that_nobody_understands_is_a_hint_like_any_other(
     postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
 ) -> None:
     watch = Watch(resting)
-    with resting.worker():
+    with resting.worker() as worker:
         wait_for_listener(resting)
-        wait_until(lambda: len(claims) >= 2, "it has looked")
+        wait_until(lambda: worker._poller._had_nothing, "it rests")
         for number, payload in enumerate(("of another program: none", "x:1:2", ":"), start=1):
             seen = len(claims)
             with geneva.engine.begin() as connection:
