@@ -256,3 +256,18 @@ def test_names_and_errors_are_in_the_encoding_of_the_connection(
             straight.execute(connection, 'SELECT "blåbär" FROM "träd"', {})
 
     assert inserted == [("päron",)]
+
+
+def test_what_a_rollback_has_the_server_forget_is_prepared_anew(preparing: gd.Drive) -> None:
+    statement = "SELECT %(one)b::int"
+    found: list[Any] = []
+    for number in (1, 2, 3):
+        with opened(preparing) as connection:
+            found += straight.execute(connection, statement, {"one": number})
+        # The same connection, from a pool of one. The driver says DEALLOCATE ALL by itself.
+        with preparing.engine.connect() as another:
+            another.exec_driver_sql("SELECT 1")
+            another.rollback()
+            assert statements_prepared(another) == []
+
+    assert found == [(1,), (2,), (3,)]

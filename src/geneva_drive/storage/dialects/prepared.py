@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ class Prepared:
         # Here: who works on another database need not have it.
         from psycopg import generators
         from psycopg.adapt import PyFormat, Transformer
-        from psycopg.errors import error_from_result
+        from psycopg.errors import InvalidSqlStatementName, error_from_result
         from psycopg.pq import ExecStatus
 
         self._driver = driver
@@ -39,34 +40,48 @@ class Prepared:
         self._named = 0
         self._exchange = generators.execute
         self._error_of = error_from_result
+        self._forgotten = InvalidSqlStatementName
         self._binary = PyFormat.BINARY
         self._answers = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
         text, places = _numbered(statement)
-        transformer, connection = self._transformer, self._driver.pgconn
+        transformer = self._transformer
         given = transformer.dump_sequence(
             [values[name] for name in places], [self._binary] * len(places)
         )
         kind = statement, transformer.types
         name = self._names.get(kind)
-        if name is None:
-            if not self._is_worth_preparing(kind):
-                return self._driver.execute(statement.encode(self._encoding), values).fetchall()
-            # Never twice the same: whether one was prepared is not known after an interruption.
-            self._named += 1
-            name = f"geneva_{self._named}".encode()
-            connection.send_prepare(name, text.encode(self._encoding), transformer.types)
-            self._answer()
-            self._names[kind] = name
-        connection.send_query_prepared(name, given, transformer.formats)
+        if name is not None:
+            with suppress(self._forgotten):
+                return self._rows(name, given)
+            # The driver itself has all of them forgotten where it sees a ROLLBACK.
+            self._names.clear()
+        elif not self._is_worth_preparing(kind):
+            return self._driver.execute(statement.encode(self._encoding), values).fetchall()
+        name = self._prepare(text)
+        self._names[kind] = name
+        return self._rows(name, given)
+
+    def _prepare(self, text: str) -> bytes:
+        # Never twice the same name: whether one was prepared is not known after an interruption.
+        self._named += 1
+        name = f"geneva_{self._named}".encode()
+        types = self._transformer.types
+        self._driver.pgconn.send_prepare(name, text.encode(self._encoding), types)
+        self._answer()
+        return name
+
+    def _rows(self, name: bytes, given: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        transformer = self._transformer
+        self._driver.pgconn.send_query_prepared(name, given, transformer.formats)
         result = self._answer()
         transformer.set_pgresult(result)
         return transformer.load_rows(0, result.ntuples, tuple)
 
     def _is_worth_preparing(self, kind: _Kind) -> bool:
         threshold = self._driver.prepare_threshold
-        if threshold is None or self._named >= _MOST:
+        if threshold is None or len(self._names) >= _MOST:
             return False
         uses = self._uses.get(kind, 0)
         if uses >= threshold:
