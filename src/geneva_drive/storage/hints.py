@@ -203,7 +203,7 @@ class _Listening:
 
 def _heard(driver: Any) -> Iterator[tuple[str, str | None]]:
     """Give of each notice that has come who sent it, and the id that it names, if any."""
-    # The driver's own way takes as long as half a claim.
+    # What has come is read past the driver's own way, which begins and ends a wait each time.
     driver.pgconn.consume_input()
     while (notice := driver.pgconn.notifies()) is not None:
         sender, _, named = notice.extra.decode(errors="replace").partition(":")
