@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
+
+# What a trial gives, one by one: a measure's id, and its value.
+Figures = Generator[tuple[str, float], None, None]
 
 
 @dataclass(frozen=True, slots=True)

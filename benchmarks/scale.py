@@ -12,6 +12,7 @@ class Scale:
     name: str
     rounds: int
     workflows: int
+    loads: int  # of ours, which take turns
     chains: int
     latencies: int
     backlog_workflows: int
@@ -22,6 +23,7 @@ class Scale:
     idles_peers: bool
     imports: int
     commits: int
+    turns: int  # of loops and their floors
     checkpoints: int
     loop_items: int
     loop_records: int
@@ -33,7 +35,7 @@ class Scale:
     small_fans: int  # how often the smallest fan is run
 
     def checkpoints_on(self, database: str) -> int:
-        """On a file, a commit takes so little that ten times as many are needed to measure it."""
+        """Say how many there are in a turn; a file takes so little for one that it gets more."""
         return self.checkpoints * 10 if database == "sqlite" else self.checkpoints
 
 
@@ -41,7 +43,8 @@ FULL = Scale(
     name="full",
     rounds=3,
     workflows=1_000,
-    chains=10,
+    loads=3,
+    chains=20,
     latencies=200,
     backlog_workflows=300,
     backlog_loads=9,
@@ -51,7 +54,8 @@ FULL = Scale(
     idles_peers=True,
     imports=10,
     commits=2_000,
-    checkpoints=5_000,
+    turns=5,
+    checkpoints=2_000,
     loop_items=200_000,
     loop_records=200_000,
     loop_rows=1_000_000,
@@ -66,6 +70,7 @@ QUICK = Scale(
     name="quick",
     rounds=1,
     workflows=100,
+    loads=1,
     chains=2,
     latencies=20,
     backlog_workflows=60,
@@ -76,6 +81,7 @@ QUICK = Scale(
     idles_peers=False,
     imports=3,
     commits=200,
+    turns=1,
     checkpoints=500,
     loop_items=20_000,
     loop_records=20_000,

@@ -1,14 +1,15 @@
-"""The trials of a round: which system does which workloads, in turn."""
+"""The trials of a round: which system does which workloads, and which take turns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from benchmarks import systems
+from benchmarks.measures import Figures
 from benchmarks.scale import Scale
-from benchmarks.session import at_work
+from benchmarks.session import Session, at_work
 from benchmarks.systems import System
 from benchmarks.workloads import (
     backlog,
@@ -21,8 +22,6 @@ from benchmarks.workloads import (
     start,
     throughput,
 )
-
-Figures = Iterator[tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +48,73 @@ class Trial:
     run: Callable[[], Figures]
 
 
-def plan(wish: Wish) -> list[Trial]:
+# Trials that take turns, figure by figure: what a ratio has a target for is measured within the
+# same seconds, as the machine is another one some minutes later.
+Turns = tuple[Trial, ...]
+_IN_TURN = {"W1": ("geneva-postgresql", "geneva-sqlite"), "W2": ("geneva-postgresql",)}
+
+
+def plan(wish: Wish) -> list[Turns]:
     """List the trials of one round, systems in turn within each kind of trial."""
     trials = [
-        *_floors(wish),
+        *_one_by_one(_floors(wish)),
         *_loops(wish),
-        *_one_process(wish),
-        *_two_processes(wish),
-        *_backlogs(wish),
-        *_fans(wish),
+        *_in_turn(wish),
+        *_one_by_one(_one_process(wish)),
+        *_one_by_one(_two_processes(wish)),
+        *_one_by_one(_backlogs(wish)),
+        *_one_by_one(_fans(wish)),
+        *_one_by_one(_imports(wish)),
     ]
-    if wish.wants("W5"):
-        trials += _imports(wish)
-    return [
-        trial
-        for trial in trials
-        if systems.is_selected(trial.system, wish.systems)
-        and any(wish.wants(workload) for workload in trial.workloads)
-    ]
+    wanted = [tuple(trial for trial in turns if _is_wanted(trial, wish)) for turns in trials]
+    return [turns for turns in wanted if turns]
+
+
+def _is_wanted(trial: Trial, wish: Wish) -> bool:
+    return systems.is_selected(trial.system, wish.systems) and any(
+        wish.wants(workload) for workload in trial.workloads
+    )
+
+
+def _one_by_one(trials: list[Trial]) -> list[Turns]:
+    return [(trial,) for trial in trials]
+
+
+def _in_turn(wish: Wish) -> list[Turns]:
+    """W2 with its floor, and W1 on the two databases of which one may not fall behind."""
+    bare = partial(floors.fused_steps, wish.scale.chains)
+    floor = Trial("floor-postgresql", "postgresql", "chains", ("W2",), bare)
+    chains, loads = (
+        [
+            Trial(system.name, system.service, title, (workload,), partial(run, system, wish))
+            for system in systems.ALL
+            if system.name in _IN_TURN[workload]
+        ]
+        for workload, title, run in (("W2", "chains", _run_chains), ("W1", "loads", _run_loads))
+    )
+    return [(floor, *chains), tuple(loads)]
+
+
+def _run_chains(system: System, wish: Wish) -> Figures:
+    with at_work(system) as session:
+        yield from _chains(session, wish)
+
+
+def _run_loads(system: System, wish: Wish) -> Figures:
+    with at_work(system) as session:
+        for _ in range(wish.scale.loads):
+            yield from _load(session, wish)
+
+
+def _chains(session: Session, wish: Wish) -> Figures:
+    for _ in range(wish.scale.chains):
+        yield "W2.step", chain.per_step(session)
+
+
+def _load(session: Session, wish: Wish) -> Figures:
+    rates = throughput.measure(session, wish.scale.workflows, wish.enqueuers)
+    yield "W1.one", rates["steps"]
+    yield "W1.enqueue", rates["enqueue"]
 
 
 def _one_process(wish: Wish) -> list[Trial]:
@@ -75,31 +123,38 @@ def _one_process(wish: Wish) -> list[Trial]:
             system.name,
             system.service,
             "one worker process",
-            ("W1", "W2", "W3", "W5"),
+            _of_one_process(system),
             partial(_run_one_process, system, wish),
         )
         for system in systems.ALL
     ]
 
 
+def _of_one_process(system: System) -> tuple[str, ...]:
+    return tuple(
+        workload
+        for workload in ("W1", "W2", "W3", "W5")
+        if system.name not in _IN_TURN.get(workload, ())
+    )
+
+
 def _run_one_process(system: System, wish: Wish) -> Figures:
     scale = wish.scale
+    wanted = {workload for workload in _of_one_process(system) if wish.wants(workload)}
     # From the least rows to the most, so that no workload meets what another has left.
     with at_work(system) as session:
-        if wish.wants("W5") and (system.is_ours or scale.idles_peers):
+        if "W5" in wanted and (system.is_ours or scale.idles_peers):
             idle = footprint.idle(session, scale.idle_seconds)
             yield "W5.memory", idle["memory"]
             yield "W5.cpu", idle["cpu"]
-        if wish.wants("W3"):
+        if "W3" in wanted:
             latency = start.measure(session, scale.latencies)
             yield "W3.p50", latency["p50"]
             yield "W3.p99", latency["p99"]
-        if wish.wants("W2"):
-            yield "W2.step", chain.measure(session, scale.chains)
-        if wish.wants("W1"):
-            rates = throughput.measure(session, scale.workflows, wish.enqueuers)
-            yield "W1.one", rates["steps"]
-            yield "W1.enqueue", rates["enqueue"]
+        if "W2" in wanted:
+            yield from _chains(session, wish)
+        if "W1" in wanted:
+            yield from _load(session, wish)
 
 
 def _two_processes(wish: Wish) -> list[Trial]:
@@ -165,7 +220,7 @@ def _floors(wish: Wish) -> list[Trial]:
             "floor-postgresql",
             "postgresql",
             "bare driver",
-            ("W2", "W3", "F"),
+            ("W3", "F"),
             partial(_run_floors, wish),
         )
     ]
@@ -174,22 +229,17 @@ def _floors(wish: Wish) -> list[Trial]:
 def _run_floors(wish: Wish) -> Figures:
     if wish.wants("F"):
         yield from floors.rows_per_second(wish.scale.commits).items()
-    if wish.wants("W2"):
-        yield "W2.step", floors.fused_step(wish.scale.chains)
     if wish.wants("W3"):
         yield from floors.notified(wish.scale.latencies).items()
 
 
-def _loops(wish: Wish) -> list[Trial]:
-    # Ours right after its floor: what else the machine does meanwhile is then much the same.
-    pairs = [
-        trial
-        for database in ("postgresql", "mariadb", "sqlite")
-        for trial in (
+def _loops(wish: Wish) -> list[Turns]:
+    pairs: list[Turns] = [
+        (
             Trial(
                 f"floor-{database}",
                 database,
-                "bare commits and reads",
+                "loops",
                 ("W6",),
                 partial(loop_floors.measure, database, wish.scale),
             ),
@@ -201,11 +251,12 @@ def _loops(wish: Wish) -> list[Trial]:
                 partial(loops.measure, database, wish.scale),
             ),
         )
+        for database in ("postgresql", "mariadb", "sqlite")
     ]
-    return [
-        *pairs,
-        Trial("geneva-sqlite", "sqlite", "long loop", ("W6",), partial(_run_long_loop, wish.scale)),
-    ]
+    long_loop = Trial(
+        "geneva-sqlite", "sqlite", "long loop", ("W6",), partial(_run_long_loop, wish.scale)
+    )
+    return [*pairs, (long_loop,)]
 
 
 def _run_long_loop(scale: Scale) -> Figures:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, TextClause, create_engine, inspect, t
 import geneva_drive as gd
 from benchmarks.drivers.geneva import with_driver
 from benchmarks.drivers.geneva_app import Sleeping
+from benchmarks.measures import Figures
 from benchmarks.session import Session, prepared, working
 from benchmarks.systems import System
 from benchmarks.workloads import throughput
@@ -20,8 +21,6 @@ WORKFLOWS = "geneva_drive_workflows"
 EXECUTIONS = "geneva_drive_step_executions"
 CHUNK = 50_000
 LATER = timedelta(days=30)
-
-Figures = Iterator[tuple[str, float]]
 
 
 class ServedByNobody(gd.Workflow):

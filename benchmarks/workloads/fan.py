@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import median
 
+from benchmarks.measures import Figures
 from benchmarks.session import Session
 from benchmarks.workloads import footprint
 
 MEASURES = {1_000: "W7.thousand", 10_000: "W7.ten_thousand", 100_000: "W7.hundred_thousand"}
 LARGEST = max(MEASURES)
 _WARM_UP = 10
-
-Figures = Iterator[tuple[str, float]]
 
 
 def measure(session: Session, sizes: Sequence[int], small_fans: int) -> Figures:

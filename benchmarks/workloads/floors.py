@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from statistics import median
 
 import psycopg
 
 import geneva_drive as gd
 from benchmarks import places
+from benchmarks.measures import Figures
 from benchmarks.percentiles import percentile
 
 STEPS = 100
@@ -95,12 +95,13 @@ def _rate(rows: int, commits: int, commit: Callable[[], object]) -> float:
     return rows * commits / (time.perf_counter() - began)
 
 
-def fused_step(chains: int) -> float:
-    """Give milliseconds per step of a chain, where one statement completes and inserts."""
+def fused_steps(chains: int) -> Figures:
+    """Give milliseconds per step of chains, where one statement completes and inserts."""
     with _database() as (url, connection):
         gd.Drive(url).migrate()
         _chain(connection)
-        return median(_chain(connection) for _ in range(chains))
+        for _ in range(chains):
+            yield "W2.step", _chain(connection)
 
 
 def _chain(connection: psycopg.Connection) -> float:

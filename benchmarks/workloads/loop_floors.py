@@ -13,6 +13,7 @@ import pymysql
 from sqlalchemy import Engine, make_url, select
 from sqlalchemy.orm import Session
 
+from benchmarks.measures import Figures
 from benchmarks.scale import Scale
 from benchmarks.workloads import loop_app as app
 
@@ -25,7 +26,6 @@ _UPDATE = (
 _WARM_UP = 100
 _SAVED_EVERY = 100
 
-Figures = Iterator[tuple[str, float]]
 Update = Callable[[tuple[str, int, int]], object]
 
 
@@ -35,19 +35,17 @@ def measure(database: str, scale: Scale) -> Figures:
         workflow = app.EachItem.using(drive).create(context={"items": 1})
         url = drive.engine.url.render_as_string(hide_password=False)
         with _OPEN[database](url) as update:
-            row = workflow.step_executions[0].id
+            row, checkpoints = workflow.step_executions[0].id, scale.checkpoints_on(database)
             _updates_per_second(update, row, _WARM_UP)
-            yield (
-                "W6.checkpoints",
-                _updates_per_second(update, row, scale.checkpoints_on(database)),
-            )
+            for _ in range(scale.turns):
+                yield "W6.checkpoints", _updates_per_second(update, row, checkpoints)
             app.load(drive, scale.loop_records)
-            _read(drive.engine)
-            yield "W6.records", scale.loop_records / _read(drive.engine)
+            for name, read in (("W6.records", _read), ("W6.entities", _read_entities)):
+                read(drive.engine)
+                for _ in range(scale.turns):
+                    yield name, scale.loop_records / read(drive.engine)
             saved = partial(_save_each_hundred, update, row)
             yield "W6.saved", scale.loop_records / _read(drive.engine, saved)
-            _read_entities(drive.engine)
-            yield "W6.entities", scale.loop_records / _read_entities(drive.engine)
 
 
 def _updates_per_second(update: Update, row: int, count: int) -> float:

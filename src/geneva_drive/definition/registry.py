@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Weak: a class that nobody can reach any more (a test function's, say) does not block its name.
 _classes: WeakValueDictionary[str, type[Workflow[Any]]] = WeakValueDictionary()
+
+_types: Sequence[str] = ()  # sorted, as of when they were asked for
 
 # A worker lists the classes while another thread may be defining one.
 _lock = threading.Lock()
@@ -37,6 +39,7 @@ def add(type_name: str, workflow_class: type[Workflow[Any]], where: str) -> None
         )
     with _lock:
         _classes[type_name] = workflow_class
+        _forget_types()
 
 
 def _conflicting(type_name: str, workflow_class: type[Workflow[Any]]) -> type[Workflow[Any]] | None:
@@ -54,9 +57,19 @@ def get(type_name: str) -> type[Workflow[Any]] | None:
     return _classes.get(type_name)
 
 
-def types() -> list[str]:
+def types() -> Sequence[str]:
+    """Name all types; asked with each step that ends."""
+    global _types
     with _lock:
-        return sorted(_classes.keys())
+        # Others may have gone since, but none can have come.
+        if len(_types) != len(_classes):
+            _types = sorted(_classes.keys())
+        return _types
+
+
+def _forget_types() -> None:
+    global _types
+    _types = ()
 
 
 def all_classes() -> list[type[Workflow[Any]]]:
@@ -74,3 +87,4 @@ def isolated() -> Iterator[None]:
     finally:
         _classes.clear()
         _classes.update(before)
+        _forget_types()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from geneva_drive.definition.definition import Definition, Node
@@ -19,11 +19,12 @@ from geneva_drive.states import (
     WorkflowState,
 )
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, Key, WorkflowRecord
+from geneva_drive.values import value
 
 CHAIN_SLOT = "chain"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ExecutionMove:
     """A new state for an execution as it was read under the lock."""
 
@@ -44,7 +45,7 @@ class ExecutionMove:
     child_id: Key | None = None  # the workflow that it waits for from now on
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NewExecution:
     """An execution to be inserted; its attempt number is found when it is written."""
 
@@ -73,7 +74,7 @@ class NewExecution:
         return self.node_id or self.step_name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WorkflowMove:
     """The workflow's row afterwards; a field of None is written as NULL."""
 
@@ -86,14 +87,14 @@ class WorkflowMove:
     paused_step_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AuditEntry:
     command: str
     actor: str | None
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Change:
     """All that one decision writes about one workflow."""
 

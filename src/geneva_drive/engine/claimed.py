@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
@@ -11,9 +11,10 @@ from geneva_drive.definition.dynamic_run import DYNAMIC, stored_node
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.outcome import Lost, StepOutcome
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
+from geneva_drive.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Claimed:
     """An execution under this process's claim, with its workflow as it was then."""
 

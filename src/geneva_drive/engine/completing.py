@@ -13,7 +13,7 @@ from geneva_drive.engine.growing import is_in_graph
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.rows import claim_values, new_execution_values, workflow_values
 from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
-from geneva_drive.storage.records import UNSAID, ExecutionRecord, Key
+from geneva_drive.storage.records import EXECUTION_COLUMNS, UNSAID, ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 
@@ -111,7 +111,6 @@ def _applied(
         }
         if completed.is_claimed and chaining is not None:
             columns |= claim_values(chaining.worker_id, chaining.claim_token, now)
-        columns.pop("wakes_at", None)
-        scheduled = [ExecutionRecord(**columns)]
+        scheduled = [ExecutionRecord._make(map(columns.__getitem__, EXECUTION_COLUMNS))]
     workflow = change.record._replace(**workflow_values(change, now))
     return Applied(change=change, workflow=workflow, scheduled=scheduled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from geneva_drive.definition.definition import Definition
@@ -12,9 +12,10 @@ from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.engine.position import Position
 from geneva_drive.states import StepState
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, Key, WorkflowRecord
+from geneva_drive.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ending:
     """An execution that was run under a claim, and what came of it."""
 
@@ -41,7 +42,7 @@ class Ending:
         return self.position is not None or not is_plain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Chaining:
     """Who may take the next step in the same breath, and under which token."""
 
@@ -64,7 +65,7 @@ class Chaining:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Applied:
     """A change that was written, and the next execution if it was claimed with it."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Completion:
     """A step that succeeded under its claim, and the columns of what follows it, if anything.
 
@@ -24,7 +24,7 @@ class Completion:
     may_claim: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Claimant:
     """Who may take what follows in the same breath, unless something more urgent waits."""
 
@@ -34,7 +34,7 @@ class Claimant:
     queues: Sequence[str] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Completed:
     """A completion that was written, and what the database made of its successor."""
 
@@ -43,7 +43,7 @@ class Completed:
     is_claimed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Batch:
     """Completions for one transaction."""
 

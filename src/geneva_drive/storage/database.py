@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import TracebackType
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -185,15 +186,14 @@ class Database:
         with self.dialect.writing(), self._kept_writing.one() as connection, connection.begin():
             yield connection
 
+    def _short_transaction(self) -> AbstractContextManager[Connection]:
+        # Single statements commit by themselves.
+        return self._kept.one() if self.dialect.is_at_once else self._begun()
+
     @contextmanager
-    def _short_transaction(self) -> Iterator[Connection]:
-        with self.dialect.writing(), self._kept.one() as connection:
-            if not self.dialect.is_at_once:
-                with connection.begin():
-                    yield connection
-                return
+    def _begun(self) -> Iterator[Connection]:
+        with self.dialect.writing(), self._kept.one() as connection, connection.begin():
             yield connection
-            connection.commit()  # for SQLAlchemy alone, if it has executed anything
 
     def _open_autocommitting(self) -> Connection:
         return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -246,20 +246,15 @@ class Database:
     def is_unreachable(self, error: DBAPIError) -> bool:
         return self.dialect.is_unreachable(error)
 
-    @contextmanager
-    def translating(self) -> Iterator[None]:
+    def translating(self) -> AbstractContextManager[None]:
         """Turn the driver's complaints that a person can do something about into ours."""
-        try:
-            yield
-        except (WriterHeld, NoFreeConnection) as error:
-            raise DatabaseBusy(self.url, f"{error.args[0]}.") from error
-        except DBAPIError as error:
-            translated = self._translated(error)
-            if translated is None:
-                raise
-            raise translated from error
+        return _Translating(self)
 
-    def _translated(self, error: DBAPIError) -> StorageError | None:
+    def translated(self, error: BaseException) -> StorageError | None:
+        if isinstance(error, WriterHeld | NoFreeConnection):
+            return DatabaseBusy(self.url, f"{error.args[0]}.")
+        if not isinstance(error, DBAPIError):
+            return None
         if self.dialect.is_read_only(error):
             return DatabaseReadOnly(self.url)
         if self.dialect.is_busy(error):
@@ -274,6 +269,26 @@ class Database:
         self.driver.close()
         if self.owns_engine:
             self.engine.dispose()
+
+
+class _Translating:
+    """Made from a generator, it would take several times as long, and every step passes by."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and (translated := self._database.translated(error)) is not None:
+            raise translated from error
 
 
 def _one_line(error: DBAPIError) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -52,21 +52,25 @@ class KeptConnections:
         self._parents: list[_Kept] = []
         self._generation = forking.generation
 
-    @contextmanager
-    def one(self) -> Iterator[Connection]:
+    def one(self) -> AbstractContextManager[Connection]:
+        return _Taken(self)
+
+    def take(self) -> _Kept:
         now = self._clock()
         kept = self._take(now) or _Kept(
             self._open(), renewed_at=now, used_at=now, renewed_after=_FIRST_RENEWAL
         )
-        try:
-            if now - kept.renewed_at >= kept.renewed_after:
+        if now - kept.renewed_at >= kept.renewed_after:
+            try:
                 self._renew(kept.connection)
-                kept.renewed_at = now
-                kept.renewed_after = min(kept.renewed_after * 2, _LONGEST_RENEWAL)
-            yield kept.connection
-        except BaseException:
-            kept.connection.close()
-            raise
+            except BaseException:
+                kept.connection.close()
+                raise
+            kept.renewed_at = now
+            kept.renewed_after = min(kept.renewed_after * 2, _LONGEST_RENEWAL)
+        return kept
+
+    def give_back(self, kept: _Kept) -> None:
         with self._lock:
             if len(self._kept) < self._most:
                 kept.used_at = self._clock()
@@ -95,6 +99,37 @@ class KeptConnections:
         # Rested for long: the engine asks a connection whether it lives when it hands it out.
         kept.connection.close()
         return None
+
+
+class _Taken:
+    """A connection in somebody's hands; made from a generator, it would take far longer."""
+
+    __slots__ = ("_among", "_kept")
+
+    def __init__(self, among: KeptConnections) -> None:
+        self._among = among
+
+    def __enter__(self) -> Connection:
+        self._kept = self._among.take()
+        return self._kept.connection
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        connection, is_sound = self._kept.connection, False
+        try:
+            if error_type is None:
+                if connection.in_transaction():
+                    connection.commit()  # for SQLAlchemy alone: what it executed is committed
+                is_sound = True
+        finally:
+            if is_sound:
+                self._among.give_back(self._kept)
+            else:
+                connection.close()
 
 
 class KeptDriver:

@@ -40,7 +40,7 @@ class Identity:
     def served_types(self) -> Sequence[str]:
         types = registry.types()
         # Of dynamic workflows alone it could run nothing that matters, without a single job.
-        return types if types != [DYNAMIC_TYPE] or jobs.names() else []
+        return types if list(types) != [DYNAMIC_TYPE] or jobs.names() else []
 
     def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
         """Say who takes the next step along, under which token.

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 _FIRST_REST = 0.01
 _GATHERED = 0.01
 _LIVELY_FOR = 0.5
+_GROWTH, _TOLD_GROWTH = 2, 10  # of the rest, while nothing is found
 # What was claimed ahead and found no free thread for so long was claimed too early.
 _LONGEST_WAIT = timedelta(seconds=1)
 
@@ -56,13 +57,14 @@ class Poller:
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         self._timers = Timers(environment, identity.served_queues())
         self._claimed_at = self._found_at = -math.inf
-        self._is_told = environment.wakeups.hints.are_heard
+        self._is_told = False  # by other processes, of what they leave for us
         self._heard: list[str | None] = []  # what other processes have just started, if they say so
         self._had_nothing = False  # to do, and found nothing to claim, at the last look
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def hear(self, named: str | None) -> None:
         """Be woken by another process, which may have named what it has for us."""
+        self._is_told = True
         self._heard.append(named)
         self._bell.set()
 
@@ -97,10 +99,13 @@ class Poller:
         if found is not Found.NOTHING:
             self._found_at = time.monotonic()
             return _FIRST_REST
+        if self._is_told:
+            # Only what came right after a hint, which stood for it, is still to be found.
+            return min(rest * _TOLD_GROWTH, longest)
         # Where nobody tells of it, what comes next after something is likely to come soon.
-        if not self._is_told and time.monotonic() - self._found_at < _LIVELY_FOR:
+        if time.monotonic() - self._found_at < _LIVELY_FOR:
             return _FIRST_REST
-        return min(rest * 2, longest)
+        return min(rest * _GROWTH, longest)
 
     def _gather(self) -> None:
         """While steps are under way, claim what becomes due within a moment at once."""

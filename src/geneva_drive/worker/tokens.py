@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 
 class Tokens:
     """The tokens in hand, so that no row which carries one is taken for forgotten."""
 
     def __init__(self) -> None:
+        # Without a lock: of a set of text, each of these is a single step of the interpreter.
         self._in_hand: set[str] = set()
-        self._lock = threading.Lock()
 
-    @contextmanager
-    def expecting(self) -> Iterator[str]:
+    def expecting(self) -> AbstractContextManager[str]:
         """Make a token that is in hand until what was claimed under it is in the flights."""
-        token = new_token()
-        with self._lock:
-            self._in_hand.add(token)
-        try:
-            yield token
-        finally:
-            with self._lock:
-                self._in_hand.discard(token)
+        return _Expected(self._in_hand)
 
     def __contains__(self, token: object) -> bool:
-        with self._lock:
-            return token in self._in_hand
+        return token in self._in_hand
+
+
+class _Expected:
+    """A token in hand; made from a generator, it would take far longer."""
+
+    __slots__ = ("_in_hand", "_token")
+
+    def __init__(self, in_hand: set[str]) -> None:
+        self._in_hand = in_hand
+        self._token = new_token()
+
+    def __enter__(self) -> str:
+        self._in_hand.add(self._token)
+        return self._token
+
+    def __exit__(self, *_: object) -> None:
+        self._in_hand.discard(self._token)
 
 
 def new_token() -> str:

@@ -33,6 +33,8 @@ _GIVEN = (
     ("ancestry_hash", "text"),
 )
 
+_NAMES = tuple(name for name, _ in _GIVEN)
+
 # Workflows are locked in the order given, then looked at: a request made at the same moment is
 # seen, and nobody deadlocks. A row ends before its successor is inserted, as each part takes its
 # rows from the one before: the index of "one active per workflow" is never violated.
@@ -110,16 +112,18 @@ _Lanes = tuple[int, int | None]  # how many types a worker serves, and queues un
 
 def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
     """Write the batch; give what was written, by the id of the execution that it completed."""
-    # Everybody who locks many workflows does so in the order of their ids.
-    completions = sorted(batch.completions, key=lambda one: one.workflow.id)
+    completions = batch.completions
+    # A group of one is written with plain values: the server then keeps one plan for it.
+    is_one = len(completions) == 1
+    if not is_one:
+        # Everybody who locks many workflows does so in the order of their ids.
+        completions = sorted(completions, key=lambda one: one.workflow.id)
     values: dict[str, Any] = {"now": batch.now, "worker_id": None, "claim_token": None}
     if batch.claimant is not None:
         values |= _claimant_values(batch.claimant, completions)
     rows = [_row(one, is_uuid=tables.key_type is KeyType.UUID) for one in completions]
-    # A group of one is written with plain values: the server then keeps one plan for it.
-    is_one = len(rows) == 1
     columns = rows[0] if is_one else [list(column) for column in zip(*rows, strict=True)]
-    values |= zip((name for name, _ in _GIVEN), columns, strict=True)
+    values |= zip(_NAMES, columns, strict=True)
     statement = _statement_for(tables, connection.dialect.driver, is_one, _lanes(batch.claimant))
     executions = {one.workflow.id: one.execution.id for one in completions}
     return {
