@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -42,6 +43,31 @@ def test_defining_a_class_again_replaces_it() -> None:
 
     assert (steps(first), steps(second)) == (["a"], ["b"])
     assert registry.get("Signup") is second
+
+
+def test_types_are_named_as_classes_come_and_go() -> None:
+    class Signup(gd.Workflow): ...
+
+    first = list(registry.types())
+    kept = run_file("class Refund(gd.Workflow): ...", module="billing")
+    second = list(registry.types())
+    del kept["Refund"]
+    gc.collect()
+
+    assert "Signup" in first
+    assert second == sorted({*first, "Refund"})
+    assert registry.types() == first
+
+
+def test_a_class_that_took_the_place_of_another_is_named() -> None:
+    kept = run_file("class Signup(gd.Workflow): ...", module="signup")
+    assert "Signup" in registry.types()
+    del kept["Signup"]
+    gc.collect()
+    kept = run_file("class Refund(gd.Workflow): ...", module="billing")
+
+    assert "Refund" in registry.types()
+    assert "Signup" not in registry.types()
 
 
 def test_a_class_that_was_refused_leaves_the_former_one_in_place() -> None:

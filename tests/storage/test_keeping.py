@@ -74,6 +74,16 @@ def keeper(geneva: gd.Drive, open_drive: OpenDrive) -> Iterator[_Keeper]:
     made.kept.close()
 
 
+def test_what_sqlalchemy_began_by_itself_is_over_for_the_next_one(keeper: _Keeper) -> None:
+    with keeper.kept.one() as connection:
+        connection.execute(text("SELECT 1"))
+        assert connection.in_transaction()
+
+    with keeper.kept.one() as again:
+        assert again is connection
+        assert not again.in_transaction()
+
+
 def test_a_connection_that_was_used_a_moment_ago_is_used_again_as_it_is(keeper: _Keeper) -> None:
     with keeper.kept.one() as first:
         pass

@@ -20,6 +20,7 @@ from geneva_drive.storage import hints as hints_module
 from geneva_drive.storage.dialects import straight
 from geneva_drive.storage.hints import COALESCED, Notices
 from geneva_drive.worker.listening import Listening
+from geneva_drive.worker.poller import Found
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until
 
@@ -512,6 +513,20 @@ def test_an_idle_worker_claims_and_looks_for_the_next_sleeper_in_each_round(
         wait_until(lambda: len(asked) >= 30, "ten idle rounds")
 
     assert asked[:30] == (IDLE_ROUND[database] * 15)[:30]
+
+
+def test_a_worker_that_is_told_of_what_comes_rests_sooner(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    poller = make_drive().worker()._poller  # which is not started
+    untold = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+
+    poller.hear(None)
+
+    told = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+    assert (untold, told) == (0.04, 0.2)
+    assert poller._next_rest(Found.NOTHING, told, 1.0) == 1.0
+    assert poller._next_rest(Found.SOME, 1.0, 1.0) == 0.01
 
 
 @pytest.fixture

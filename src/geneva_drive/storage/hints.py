@@ -46,8 +46,6 @@ class Notice:
 class Hints:
     """What a database has to offer: here nothing, as on MySQL."""
 
-    are_heard = False  # by workers of other processes
-
     def send(self) -> None:
         """Tell the workers of other processes that something may be due."""
 
@@ -90,8 +88,6 @@ def _taken_out(connection: Connection) -> Any:
 
 class Notices(Hints):
     """PostgreSQL's NOTIFY and LISTEN."""
-
-    are_heard = True
 
     def __init__(
         self,
@@ -220,8 +216,6 @@ class Counter(Hints):
     Asked on the connection that saves the positions of loops, if one is kept for that: nobody is to
     be woken after each item of a loop.
     """
-
-    are_heard = True
 
     def __init__(self, engine: Engine, saving: AbstractContextManager[Any] | None) -> None:
         self._engine = engine
