@@ -521,12 +521,23 @@ def test_a_worker_that_is_told_of_what_comes_rests_sooner(
     poller = make_drive().worker()._poller  # which is not started
     untold = poller._next_rest(Found.NOTHING, 0.02, 1.0)
 
-    poller.hear(None)
-
+    poller._told_at = time.monotonic() - 1
     told = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+
     assert (untold, told) == (0.04, 0.2)
     assert poller._next_rest(Found.NOTHING, told, 1.0) == 1.0
     assert poller._next_rest(Found.SOME, 1.0, 1.0) == 0.01
+
+
+def test_a_worker_looks_soon_for_what_a_hint_stood_for(
+    geneva: gd.Drive, make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geneva_drive.worker.poller._GATHERED", 600.0)  # however slow the machine
+    poller = make_drive().worker()._poller  # which is not started
+
+    poller.hear(None)
+
+    assert poller._next_rest(Found.NOTHING, 0.5, 1.0) == 0.01
 
 
 @pytest.fixture

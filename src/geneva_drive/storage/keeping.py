@@ -71,6 +71,12 @@ class KeptConnections:
         return kept
 
     def give_back(self, kept: _Kept) -> None:
+        try:
+            if kept.connection.in_transaction():
+                kept.connection.commit()  # for SQLAlchemy alone: what it executed is committed
+        except BaseException:
+            kept.connection.close()
+            raise
         with self._lock:
             if len(self._kept) < self._most:
                 kept.used_at = self._clock()
@@ -119,17 +125,10 @@ class _Taken:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        connection, is_sound = self._kept.connection, False
-        try:
-            if error_type is None:
-                if connection.in_transaction():
-                    connection.commit()  # for SQLAlchemy alone: what it executed is committed
-                is_sound = True
-        finally:
-            if is_sound:
-                self._among.give_back(self._kept)
-            else:
-                connection.close()
+        if error_type is None:
+            self._among.give_back(self._kept)
+        else:
+            self._kept.connection.close()
 
 
 class KeptDriver:

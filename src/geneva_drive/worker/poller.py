@@ -57,14 +57,14 @@ class Poller:
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         self._timers = Timers(environment, identity.served_queues())
         self._claimed_at = self._found_at = -math.inf
-        self._is_told = False  # by other processes, of what they leave for us
+        self._told_at: float | None = None  # by another process, of what it leaves for us
         self._heard: list[str | None] = []  # what other processes have just started, if they say so
         self._had_nothing = False  # to do, and found nothing to claim, at the last look
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
     def hear(self, named: str | None) -> None:
         """Be woken by another process, which may have named what it has for us."""
-        self._is_told = True
+        self._told_at = time.monotonic()
         self._heard.append(named)
         self._bell.set()
 
@@ -99,9 +99,10 @@ class Poller:
         if found is not Found.NOTHING:
             self._found_at = time.monotonic()
             return _FIRST_REST
-        if self._is_told:
+        if self._told_at is not None:
             # Only what came right after a hint, which stood for it, is still to be found.
-            return min(rest * _TOLD_GROWTH, longest)
+            was_just_told = time.monotonic() - self._told_at < _GATHERED
+            return _FIRST_REST if was_just_told else min(rest * _TOLD_GROWTH, longest)
         # Where nobody tells of it, what comes next after something is likely to come soon.
         if time.monotonic() - self._found_at < _LIVELY_FOR:
             return _FIRST_REST
