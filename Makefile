@@ -23,7 +23,7 @@ test: .venv/.dev  ## Run every test on SQLite, PostgreSQL and MySQL
 	@$(PYTEST) $(MANY) -m "not scenario"
 	@$(PYTEST) $(FEW) -m scenario
 
-quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in under a minute
+quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in two minutes
 	@GENEVA_TEST_DATABASES=sqlite $(PYTEST) $(MANY) -m "not scenario"
 
 check: .venv/.dev  ## Check format, lint, types and the order of the rooms

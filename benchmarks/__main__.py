@@ -91,7 +91,7 @@ def _draw(found: results.Results, stems: list[Path], console: Console) -> None:
         return
     for stem in stems:
         for path in plot.draw(found, stem):
-            console.print(f"Picture: {path.relative_to(ROOT)}")
+            console.print(f"Picture: {path.resolve().relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

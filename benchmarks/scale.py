@@ -43,7 +43,7 @@ FULL = Scale(
     name="full",
     rounds=3,
     workflows=1_000,
-    loads=3,
+    loads=7,
     chains=20,
     latencies=200,
     backlog_workflows=300,
@@ -89,6 +89,6 @@ QUICK = Scale(
     resumptions=5,
     long_loop=200_000,
     fans=(1_000,),
-    peer_fans=(1_000,),
+    peer_fans=(),  # some need as long for it as for all the rest
     small_fans=1,
 )

@@ -205,6 +205,7 @@ def _fans(wish: Wish) -> list[Trial]:
             partial(_run_fans, system, wish.scale),
         )
         for system in systems.FANNING
+        if system.is_ours or wish.scale.peer_fans
     ]
 
 

@@ -163,5 +163,6 @@ def empty_database_url(
 ) -> str:
     """A database without any table, of this test alone."""
     if database == "sqlite":
+        (tmp_path / "empty.db").touch()
         return f"sqlite:///{tmp_path / 'empty.db'}"
     return create_database(database, "empty")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.errors import InvalidInput
+
 
 class Clock(Protocol):
     """Tells the moment that schedules are measured by."""
@@ -29,5 +32,16 @@ class ShiftedClock:
     def now(self) -> datetime:
         return self._clock.now() + self._shift
 
-    def advance(self, span: timedelta) -> None:
-        self._shift += span
+    def advance(self, span: Duration | str) -> None:
+        """Move it on by a timedelta, seconds, or text such as '1d'; a negative timedelta, back."""
+        self._shift += shift_of("advance", span)
+
+
+def shift_of(caller: str, span: Duration | str) -> timedelta:
+    """Read how far a clock is to be moved."""
+    if isinstance(span, timedelta):  # tests may go back in time as well
+        return span
+    try:
+        return parse_duration(span)
+    except ValueError as error:
+        raise InvalidInput(f"{caller}(): {error}.") from None

@@ -4,18 +4,22 @@ GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
 ├── InvalidInput             fix what was passed (also a ValueError)
 │   ├── NoSuchBranch         choose a node that depends on the decision
+│   ├── NullCursor           leave such rows out, or take another column
+│   ├── CsvChanged           put the file back, or rewind the step
 │   ├── CursorTooLarge       pass less
 │   └── PayloadTooLarge      pass less
 ├── NotFound                 look elsewhere
 │   └── StepNotDefined
 ├── AlreadyRunning           reload and decide
 ├── InvalidStateError        reload and decide
+│   └── UncommittedWork      commit before the loop goes on
 ├── MissingJob               bring the job back, or let the workflow go
 ├── ChildCanceled            the node's exception policy says what comes of it
 ├── IterationLimitExceeded   look whether the step loops for ever
 ├── ClaimLost                another worker has it; nothing was written
 └── StorageError             the database needs attention
-    └── NotMigrated
+    └── NotMigrated          run `geneva migrate`
+        └── NotCreated
 
 `PermanentError` and `RetryableError` are for users' steps to raise, and stand apart.
 """
@@ -95,6 +99,31 @@ class CursorTooLarge(InvalidInput):
         super().__init__(
             f"The cursor is {size:,} bytes as JSON; the limit is {limit:,} bytes. Keep a key in "
             f"it, not the data, or raise the setting max_cursor_size."
+        )
+
+
+class NullCursor(InvalidInput):
+    """A cursor column is NULL somewhere, and a row without a cursor has no place in the loop."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        super().__init__(
+            f"There are rows with NULL in the cursor column {column}, which would be left out "
+            f"silently. Leave them out with where({column} IS NOT NULL), or take another column "
+            f"as cursor=."
+        )
+
+
+class CsvChanged(InvalidInput):
+    """A CSV that changed under the cursor."""
+
+    def __init__(self, path: str, offset: int) -> None:
+        self.path = path
+        self.offset = offset
+        super().__init__(
+            f"The file {path!r} is a CSV that changed under the cursor: what stands before "
+            f"byte {offset} is not what was read. Put the file back as it was, or rewind the step "
+            f"with `geneva rewind` to read it from its first row."
         )
 
 
@@ -215,6 +244,19 @@ class IllegalMove(InvalidStateError):
         super().__init__(f"{thing} {thing_id} is {state} and cannot become {target}.")
 
 
+class UncommittedWork(InvalidStateError):
+    """A loop was to go on while a transaction of its body was open."""
+
+    def __init__(self, step_name: str) -> None:
+        self.step_name = step_name
+        super().__init__(
+            f"Step {step_name!r} was to save its cursor while a session of its own had written "
+            f"something and not committed it: a crash would lose that, and the cursor would stand "
+            f"behind it. Commit before the loop goes on, or let the step's session do so with "
+            f"@gd.resumable_step(transaction=True)."
+        )
+
+
 class MissingJob(GenevaDriveError):
     """A frozen graph names a job that this process does not know."""
 
@@ -286,6 +328,18 @@ class NotMigrated(StorageError):
         super().__init__(
             f"The database at {url} has no GenevaDrive tables yet, or older ones. "
             f"Run `geneva migrate`, or call drive.migrate()."
+        )
+
+
+class NotCreated(NotMigrated):
+    """A file that is not there: looking for it must not make one."""
+
+    def __init__(self, url: str) -> None:
+        StorageError.__init__(
+            self,
+            f"There is no database at {url} yet. Create it with `geneva migrate` or "
+            f"drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
+            f"GENEVA_DATABASE_URL.",
         )
 
 

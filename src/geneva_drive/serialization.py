@@ -133,9 +133,9 @@ def _write_other(value: object) -> str:
     if serializer is not None:
         return _write_encoded(serializer, value)
     raise Unstorable(
-        f"is a {kind.__qualname__}, which cannot be stored as JSON. Use text, numbers, booleans, "
-        f"None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum "
-        f"members; of a record, store its key; for other types, call gd.register_serializer."
+        f"is of type {kind.__qualname__}, which cannot be stored as JSON. Use text, numbers, "
+        f"booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or "
+        f"Enum members; of a record, store its key; for other types, call gd.register_serializer."
     )
 
 

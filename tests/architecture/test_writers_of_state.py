@@ -70,6 +70,7 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
 def test_only_the_hot_statements_are_written_as_text() -> None:
     assert [path for path, text in modules() if RAW.search(text)] == [
         "storage/dialects/claiming_postgresql.py",
+        "storage/dialects/claiming_sqlite.py",
         "storage/dialects/completing_mysql.py",
         "storage/dialects/completing_postgresql.py",
         "storage/dialects/completing_sqlite.py",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from benchmarks.scale import FULL, QUICK
+from benchmarks.scale import FULL, QUICK, Scale
 from benchmarks.trials import Wish, plan
 
 
@@ -10,8 +10,8 @@ def turns(*systems: str, workload: str = "W6") -> list[list[str]]:
     return [[trial.system for trial in taken] for taken in plan(wish)]
 
 
-def planned(*systems: str, workload: str) -> list[tuple[str, str]]:
-    wish = Wish(scale=QUICK, workloads=(workload,), systems=systems, enqueuers=1)
+def planned(*systems: str, workload: str, scale: Scale = QUICK) -> list[tuple[str, str]]:
+    wish = Wish(scale=scale, workloads=(workload,), systems=systems, enqueuers=1)
     return [(trial.system, trial.title) for taken in plan(wish) for trial in taken]
 
 
@@ -48,7 +48,7 @@ def test_a_file_gets_ten_times_as_many_checkpoints_as_a_server() -> None:
 
 
 def test_every_system_fans_out_and_dbos_in_two_ways() -> None:
-    assert [system for system, _ in planned(workload="W7")] == [
+    assert [system for system, _ in planned(workload="W7", scale=FULL)] == [
         "geneva-postgresql",
         "dbos",
         "absurd",
@@ -61,8 +61,16 @@ def test_every_system_fans_out_and_dbos_in_two_ways() -> None:
     ]
 
 
+def test_peers_do_not_fan_out_in_a_quick_run() -> None:
+    assert [system for system, _ in planned(workload="W7")] == [
+        "geneva-postgresql",
+        "geneva-mariadb",
+        "geneva-sqlite",
+    ]
+
+
 def test_both_ways_of_dbos_are_selected_by_its_name() -> None:
-    assert planned("dbos", workload="W7") == [
+    assert planned("dbos", workload="W7", scale=FULL) == [
         ("dbos", "fan-out and fan-in"),
         ("dbos-steps", "fan-out and fan-in"),
     ]

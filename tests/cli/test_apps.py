@@ -138,6 +138,11 @@ def test_database_is_taken_from_the_environment(
             id="not-a-drive",
         ),
         pytest.param(
+            "parcels_g.py",
+            "geneva: --app 'parcels_g.py': write it without .py: --app parcels_g.\n",
+            id="a-file-name",
+        ),
+        pytest.param(
             "shop/parcels.py",
             "geneva: --app 'shop/parcels.py': write it as package.module or "
             "package.module:drive.\n",
@@ -188,6 +193,35 @@ def test_an_app_that_cannot_be_imported_says_why_and_where(
         f"geneva: --app {name!r}: module {name!r} cannot be imported. {cause}"
     )
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_wrong_variable_is_not_blamed_on_the_app_that_meets_it(
+    run: Run, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GENEVA_LEASE", "abc")
+
+    source = "import geneva_drive\ngeneva_drive.configure()"
+
+    result = run("list", "--app", write_app("unlucky", source))
+
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "geneva: Setting GENEVA_LEASE: 'abc' is not a duration (a timedelta, seconds, or text such "
+        "as '30s').\n",
+    )
+
+
+def test_a_setting_that_the_app_itself_gets_wrong_is_blamed_on_it(
+    run: Run, write_app: WriteApp
+) -> None:
+    source = "import geneva_drive\ngeneva_drive.configure(lease='abc')"
+
+    result = run("list", "--app", write_app("careless", source))
+
+    assert result.stderr.startswith(
+        "geneva: --app 'careless': module 'careless' cannot be imported. InvalidInput: Setting "
+        "lease: 'abc' is not a duration "
+    )
 
 
 def test_a_wrong_workflow_class_in_the_app_is_told_in_one_line(

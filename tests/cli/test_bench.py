@@ -72,6 +72,22 @@ def test_the_figures_are_those_of_the_work_that_was_wanted_and_nothing_of_it_is_
     assert (workflow.reload().state, workflow.step_executions[0].state) == ("ready", "scheduled")
 
 
+def test_a_database_that_is_not_there_is_not_made_for_the_bench(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    result = run("bench", *SMALL)
+
+    assert (result.exit_code, result.stderr) == (
+        5,
+        "geneva: There is no database at sqlite:///geneva.db yet. Create it with `geneva migrate` "
+        "or drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
+        "GENEVA_DATABASE_URL.\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_kept_tables_hold_what_was_measured_and_are_dropped_by_force_only(
     geneva: gd.Drive, run: Run
 ) -> None:

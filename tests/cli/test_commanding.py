@@ -253,6 +253,26 @@ def test_rewind_without_a_cursor_lets_the_step_start_over(counting: Handle, run:
     assert _audit(counting) == [("rewind", "eve", None)]
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param([], "Step 'count' will go on from the start.", id="start"),
+        pytest.param(["--to", "9"], "Step 'count' will go on from cursor 9.", id="cursor"),
+        pytest.param(
+            ["--to", '{"$type": "date", "value": "2024-01-31"}'],
+            "Step 'count' will go on from cursor \"2024-01-31\".",
+            id="typed",
+        ),
+    ],
+)
+def test_rewind_says_where_the_loop_will_go_on(
+    counting: Handle, run: Run, options: list[str], told: str
+) -> None:
+    result = run("rewind", "1", "count", *options)
+
+    assert screen(result).splitlines()[:2] == ["Counting 1 is paused", told]
+
+
 def test_rewind_takes_types_that_the_app_has_registered(
     geneva: gd.Drive, run: Run, write_app: WriteApp
 ) -> None:

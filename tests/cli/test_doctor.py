@@ -175,6 +175,53 @@ def test_a_living_worker_is_named_and_its_classes_are_served(geneva: gd.Drive, l
     }
 
 
+def test_due_work_on_a_queue_that_no_worker_serves_is_a_problem(
+    geneva: gd.Drive, look: Look
+) -> None:
+    class Mail(gd.Workflow):
+        @gd.step(queue="mial")
+        def send(self) -> None: ...
+
+    Mail.create()
+
+    with geneva.worker(queues=["mail", "default"]):
+        checks = look()
+
+    assert "classes" not in checks
+    assert checks["queues"] == {
+        "name": "queues",
+        "finding": "problem",
+        "found": "No worker serves Mail on queue 'mial' (1 due).",
+        "way_out": "Start a worker that does: `geneva worker --queues mial`.",
+    }
+
+
+def test_a_class_that_no_worker_knows_is_told_beside_a_queue_that_none_serves(
+    geneva: gd.Drive, look: Look
+) -> None:
+    class Mail(gd.Workflow):
+        @gd.step(queue="mial")
+        def send(self) -> None: ...
+
+    class Late(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    geneva.store.write(
+        lambda connection: geneva.store.workers.register(
+            connection, "box:7", name="box:7", queues=["default"], signatures={"Mail": "any"}
+        )
+    )
+    Mail.create()
+    Late.create()
+    Late.create(queue="slow")
+
+    checks = look()
+
+    assert checks["classes"]["found"] == "No worker serves Late (2 due)."
+    assert checks["queues"]["found"] == "No worker serves Mail on queue 'mial' (1 due)."
+
+
 def test_a_silent_worker_is_a_problem(geneva: gd.Drive, look: Look) -> None:
     with geneva.worker() as worker:
         expire_leases(geneva)
@@ -281,11 +328,10 @@ def test_a_database_newer_than_this_version_is_the_problem(
 @pytest.mark.parametrize(
     "url",
     [
-        "sqlite:////nowhere/at/all.db",
         "postgresql://nobody@127.0.0.1:1/nothing",
         "mysql://nobody@127.0.0.1:1/nothing",
     ],
-    ids=["sqlite", "postgresql", "mysql"],
+    ids=["postgresql", "mysql"],
 )
 def test_a_database_that_does_not_answer_is_the_problem(run: Run, url: str) -> None:
     result = run("doctor", "--json", "--database", url)
@@ -295,6 +341,18 @@ def test_a_database_that_does_not_answer_is_the_problem(run: Run, url: str) -> N
     assert (check["name"], check["finding"]) == ("database", "problem")
     assert check["found"].startswith("The database at ")
     assert check["found"].endswith(" Check that it runs and that GENEVA_DATABASE_URL is right.")
+
+
+def test_a_file_that_cannot_be_opened_is_the_problem(run: Run) -> None:
+    result = run("doctor", "--json", "--database", "sqlite:////nowhere/at/all.db")
+
+    [check] = json.loads(result.stdout)["checks"]
+    assert (result.exit_code, check["name"], check["finding"]) == (6, "database", "problem")
+    assert check["found"] == (
+        "The database at sqlite:////nowhere/at/all.db cannot be opened: there is no folder "
+        "'/nowhere/at'. Create it, or correct the URL: --database, GENEVA_DATABASE_URL, or your "
+        "app's own."
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)

@@ -22,6 +22,26 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
     ("arguments", "message"),
     [
         pytest.param(["dance"], "No such command 'dance'. See `geneva --help`.", id="command"),
+        pytest.param(
+            ["retry", "1"],
+            "No such command 'retry'. Did you mean 'reattempt'? See `geneva --help`.",
+            id="command-of-other-programs",
+        ),
+        pytest.param(
+            ["wathc", "1"],
+            "No such command 'wathc'. Did you mean 'watch'? See `geneva --help`.",
+            id="command-misspelt",
+        ),
+        pytest.param(
+            ["--json", "list"],
+            "--json goes behind the command, as in `geneva list --json`. See `geneva --help`.",
+            id="json-before-the-command",
+        ),
+        pytest.param(
+            ["list", "--limitt", "3"],
+            "No such option '--limitt'. Did you mean '--limit'? See `geneva list --help`.",
+            id="option-misspelt",
+        ),
         pytest.param(["show"], "Missing argument 'ID'. See `geneva show --help`.", id="argument"),
         pytest.param(
             ["list", "--limit", "0"],
@@ -72,6 +92,13 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
             id="cursor-of-an-unknown-type",
         ),
         pytest.param(
+            ["rewind", "1", "only", "--to", "[1,"],
+            "Invalid value for '--to': '[1,' begins like JSON and is not: Expecting value: line 1 "
+            'column 4 (char 3). If it is meant as text, write it in quotes: "[1,". '
+            "See `geneva rewind --help`.",
+            id="cursor-that-begins-like-json",
+        ),
+        pytest.param(
             ["prune"],
             "Give --older-than, such as 90d, or set GENEVA_RETENTION. See `geneva prune --help`.",
             id="prune-without-a-span",
@@ -84,9 +111,15 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["prune", "--older-than", "-1d"],
-            "Invalid value for '--older-than': '-1d' is not a duration such as 90d or 12h. "
-            "See `geneva prune --help`.",
+            "Invalid value for '--older-than': '-1d' is not a duration such as 90d or 12h; the "
+            "units are ms, s, m, h and d. See `geneva prune --help`.",
             id="negative-span",
+        ),
+        pytest.param(
+            ["prune", "--older-than", "1w"],
+            "Invalid value for '--older-than': '1w' is not a duration such as 90d or 12h; the "
+            "units are ms, s, m, h and d. See `geneva prune --help`.",
+            id="span-of-an-unknown-unit",
         ),
         pytest.param(
             ["worker", "--queues", "a,,b"],
@@ -206,7 +239,8 @@ def test_a_class_that_is_not_imported_exits_with_3_and_points_to_app(
         pytest.param(
             ["reattempt", "1", "only"],
             "Cannot reattempt step 'only': it is completed, neither failed nor canceled. To go on "
-            "at a step of your choice, use resume_at.",
+            "at a step of your choice, use `resume_at` in code or `geneva resume ID --at STEP` in "
+            "the shell.",
             id="reattempt",
         ),
         pytest.param(
@@ -228,7 +262,39 @@ def test_a_state_that_does_not_allow_it_exits_with_4(
     assert (result.exit_code, result.stdout, result.stderr) == (4, "", f"geneva: {message}\n")
 
 
+_CORRECT = "or correct the URL: --database, GENEVA_DATABASE_URL, or your app's own."
+
+
+@pytest.mark.parametrize("command", ["migrate", "list"])
+def test_a_database_in_a_folder_that_is_not_there_exits_with_5(
+    tmp_path: Path, run: Run, command: str
+) -> None:
+    folder = tmp_path / "gone"
+
+    result = run(command, "--database", f"sqlite:///{folder}/x.db")
+
+    assert (result.exit_code, result.stderr) == (
+        5,
+        f"geneva: The database at sqlite:///{folder}/x.db cannot be opened: there is no folder "
+        f"{str(folder)!r}. Create it, {_CORRECT}\n",
+    )
+
+
+def test_a_file_that_is_not_a_database_exits_with_5(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("These are notes, and no pages of a database.\n" * 100)
+
+    result = run("list", "--database", f"sqlite:///{file}")
+
+    assert (result.exit_code, result.stderr) == (
+        5,
+        f"geneva: The database at sqlite:///{file} cannot be opened: the file is not a database. "
+        f"Name another file, {_CORRECT}\n",
+    )
+
+
 def test_a_database_without_tables_exits_with_5(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "empty.db").touch()
     url = f"sqlite:///{tmp_path / 'empty.db'}"
 
     result = run("list", "--database", url)
@@ -240,14 +306,29 @@ def test_a_database_without_tables_exits_with_5(tmp_path: Path, run: Run) -> Non
     )
 
 
-def test_a_database_that_does_not_answer_exits_with_5(run: Run) -> None:
-    result = run("list", "--database", "sqlite:////nowhere/at/all.db")
+def test_a_database_that_is_not_there_exits_with_5_and_is_not_made(
+    tmp_path: Path, run: Run
+) -> None:
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+
+    result = run("list", "--database", url)
 
     assert (result.exit_code, result.stderr) == (
         5,
-        "geneva: The database at sqlite:////nowhere/at/all.db does not answer: unable to open "
-        "database file. Check that it runs and that GENEVA_DATABASE_URL is right.\n",
+        f"geneva: There is no database at {url} yet. Create it with `geneva migrate` or "
+        f"drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
+        f"GENEVA_DATABASE_URL.\n",
     )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_does_not_answer_exits_with_5(run: Run) -> None:
+    result = run("list", "--database", "mysql://nobody@127.0.0.1:1/nothing")
+
+    assert result.exit_code == 5
+    assert result.stderr.startswith("geneva: The database at mysql")
+    assert " does not answer: " in result.stderr
+    assert result.stderr.endswith(" Check that it runs and that GENEVA_DATABASE_URL is right.\n")
 
 
 def test_what_the_database_refuses_for_reasons_of_its_own_exits_with_5(

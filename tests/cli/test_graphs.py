@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from xml.etree import ElementTree
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.cli.commands.graph import NoSuchClass
 from geneva_drive.cli.graph.layout import Size, lay_out
 from geneva_drive.cli.graph.picture import Box, Picture
 from geneva_drive.definition.declared import NodeKind
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
+from tests.cli.served import PROGRAM
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -336,20 +340,45 @@ def test_a_class_as_json_has_no_states(order: Handle, run: Run) -> None:
     ("target", "message"),
     [
         (
-            "Unheard",
-            "geneva: No workflow class of type 'Unheard' is imported in this process. Import its "
-            "module first, or name it with --app or GENEVA_APP.\n",
+            "Odrer",
+            "geneva: No workflow class of type 'Odrer' is imported in this process. Did you mean "
+            "'Order'?\n",
         ),
         ("7", "geneva: There is no workflow with id '7'. `geneva list` shows those there are.\n"),
     ],
     ids=["class", "workflow"],
 )
 def test_what_is_not_there_cannot_be_drawn(
-    geneva: gd.Drive, run: Run, target: str, message: str
+    order: Handle, run: Run, target: str, message: str
 ) -> None:
     result = run("graph", target)
 
     assert (result.exit_code, result.stderr) == (3, message)
+
+
+def test_a_class_unlike_any_other_is_answered_with_those_there_are() -> None:
+    assert str(NoSuchClass("Unheard", ["Order", "Payment"])) == (
+        "No workflow class of type 'Unheard' is imported in this process. There are: Order, "
+        "Payment."
+    )
+
+
+def test_without_any_class_the_graph_of_one_points_to_app(
+    geneva_database_url: str, tmp_path: Path
+) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "graph", "Order", "--database", geneva_database_url],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    assert (answer.returncode, answer.stderr) == (
+        3,
+        "geneva: No workflow class of type 'Order' is imported in this process. Import its "
+        "module first, or name it with --app or GENEVA_APP.\n",
+    )
 
 
 def test_a_file_that_cannot_be_written_is_named(order: Handle, run: Run, tmp_path: Path) -> None:
@@ -357,6 +386,48 @@ def test_a_file_that_cannot_be_written_is_named(order: Handle, run: Run, tmp_pat
 
     assert result.exit_code == 2
     assert "No such file or directory" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "fitting"),
+    [
+        pytest.param(
+            "order.png", [], "files end in .mmd, .mermaid, .md, .txt, .dot, .gv, .svg", id="unknown"
+        ),
+        pytest.param(
+            "order.svg",
+            ["--format", "dot"],
+            "files of --format dot end in .dot, .gv, .txt",
+            id="of another format",
+        ),
+    ],
+)
+def test_a_file_whose_ending_does_not_fit_is_refused(
+    order: Handle,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    options: list[str],
+    fitting: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    result = run("graph", "Order", "--output", name, *options)
+
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"geneva: Invalid value for '--output': {name!r} does not fit: {fitting}. "
+        f"See `geneva graph --help`.\n",
+    )
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["order.md", "order.MMD", "order"])
+def test_a_file_of_text_holds_mermaid(order: Handle, run: Run, tmp_path: Path, name: str) -> None:
+    run("graph", "Order", "--output", str(tmp_path / name))
+
+    assert (tmp_path / name).read_text().startswith("graph TD\n")
 
 
 def test_a_frozen_class_is_drawn_as_it_was_stored(order: Handle, run: Run) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import update
 
 import geneva_drive as gd
@@ -56,6 +58,21 @@ def test_the_history_tells_every_attempt_its_errors_and_the_commands(
     """)
 
 
+def test_a_node_of_a_dynamic_workflow_is_called_by_its_name(standing: gd.Drive, run: Run) -> None:
+    @gd.job(name="send")
+    def send() -> None:
+        raise TimeoutError("no answer")
+
+    w = gd.DynamicWorkflow()
+    w.node("n", job=send)
+    speedrun(w.start())
+
+    lines = screen(run("history", "1")).splitlines()
+
+    assert lines[4].split()[:3] == ["n", "1", "paused_by_exception"]
+    assert lines[6] == "n, attempt 1: TimeoutError: no answer"
+
+
 def test_a_scheduled_step_is_told_with_its_time(standing: gd.Drive, run: Run) -> None:
     class Later(gd.Workflow):
         @gd.step(wait=timedelta(days=1))
@@ -86,6 +103,39 @@ def test_the_history_as_json_is_the_execution_and_its_steps(standing: gd.Drive, 
         ("charge", 1, "failed"),
         ("charge", 2, "failed"),
         ("charge", 3, "skipped"),
+    ]
+
+
+def test_the_history_as_json_tells_interruptions_and_skipped_items(
+    standing: gd.Drive, run: Run
+) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step(on_item_error="skip")
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for number in it.iterate_over(range(10)):
+                if number == 2:
+                    raise ValueError("row 2 has no price")
+
+    run_iterations(Import.create(), "import_rows", count=5)
+
+    [step] = json.loads(run("history", "1", "--json").stdout)["steps"]
+
+    assert step["interruptions"] == [
+        {
+            "reason": "max_iterations",
+            "cursor": 5,
+            "completed_iterations": 5,
+            "at": "2026-01-02T03:04:05Z",
+        }
+    ]
+    assert step["skipped_items"] == [
+        {
+            "item": "2",
+            "cursor": 3,
+            "error_class": "builtins.ValueError",
+            "error_message": "row 2 has no price",
+            "at": "2026-01-02T03:04:05Z",
+        }
     ]
 
 
@@ -125,6 +175,8 @@ def test_a_step_as_json_has_every_field_of_a_step_execution(standing: gd.Drive, 
         "cursor": None,
         "completed_iterations": 0,
         "progress": None,
+        "interruptions": [],
+        "skipped_items": [],
     }
 
 
@@ -156,6 +208,8 @@ def test_items_interruptions_and_skipped_items_are_told_of_a_resumable_step(
         fetch              1  success           2026-01-02 03:04:05  0 ms
         import_rows        1  suspended  1,150  2026-01-02 03:04:05
 
+        import_rows, attempt 1: at cursor 1150
+
         import_rows, attempt 1: interrupted 2 times by max_iterations
 
         import_rows, attempt 1: 1 item was skipped:
@@ -163,6 +217,18 @@ def test_items_interruptions_and_skipped_items_are_told_of_a_resumable_step(
         ──────────────────────────────────────
         7     ValueError: row 7 has [no] price
     """)
+
+
+def test_a_loop_that_was_rewound_is_told_with_its_cursor(standing: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def import_rows(self, it: gd.IterableStep) -> None: ...
+
+    Import.create().rewind("import_rows", 9)
+
+    lines = screen(run("history", "1")).splitlines()
+
+    assert lines[7] == "import_rows, attempt 2: at cursor 9"
 
 
 def test_every_reason_of_an_interruption_is_counted(standing: gd.Drive, run: Run) -> None:
@@ -183,6 +249,30 @@ def test_every_reason_of_an_interruption_is_counted(standing: gd.Drive, run: Run
     assert screen(result).splitlines()[-1] == (
         "import_rows, attempt 1: interrupted 3 times: 2 by max_iterations, 1 by suspend"
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "cursor"),
+    [
+        pytest.param(lambda: [object()], "cursor 1", id="an object"),
+        pytest.param(lambda: [[object(), object()]], "cursor 1", id="a batch of objects"),
+        pytest.param(lambda: [{"of": 5}], "{'of': 5}", id="words of its own"),
+    ],
+)
+def test_a_skipped_item_without_words_of_its_own_is_named_by_its_cursor(
+    standing: gd.Drive, run: Run, source: Callable[[], list[object]], cursor: str
+) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step(on_item_error="skip")
+        def import_rows(self, it: gd.IterableStep) -> None:
+            for _ in it.iterate_over(source()):
+                raise ValueError("no price")
+
+    speedrun(Import.create())
+
+    last = screen(run("history", "1")).splitlines()[-1]
+
+    assert last.split("  ")[0] == cursor
 
 
 def test_of_many_skipped_items_the_first_twenty_are_listed(standing: gd.Drive, run: Run) -> None:

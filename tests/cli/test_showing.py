@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import perform_next_step, run_iterations, speedrun
+from geneva_drive.testing import drain, perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
 from tests.cli.loops import let_stand_at
 from tests.cli.screens import drawn, screen
@@ -74,15 +74,36 @@ def test_a_paused_workflow_is_shown_with_its_reason(
         It is paused since 2026-01-02 03:04:05 UTC (Line one): `resume` lets step
         'pay_back' run, `skip` passes it over.
 
-        Next step   pay_back
-        Progress    0 of 1 steps
-        Queue       default, priority 0
-        Created     2026-01-02 03:04:05 UTC
-        Updated     2026-01-02 03:04:05 UTC
-        Paused      2026-01-02 03:04:05 UTC
-        Reason      Line one
-                    line two \N{REPLACEMENT CHARACTER}[31m
+        Paused step   pay_back
+        Progress      0 of 1 steps
+        Queue         default, priority 0
+        Created       2026-01-02 03:04:05 UTC
+        Updated       2026-01-02 03:04:05 UTC
+        Paused        2026-01-02 03:04:05 UTC
+        Reason        Line one
+                      line two \N{REPLACEMENT CHARACTER}[31m
     """)
+
+
+def test_of_a_paused_graph_the_node_that_failed_is_shown_and_listed(
+    geneva: gd.Drive, run: Run
+) -> None:
+    class Order(gd.Workflow):
+        @gd.task(depends_on=None, wait=timedelta(days=1))
+        def remind(self) -> None: ...
+
+        @gd.decision(depends_on=None)
+        def choose(self) -> str:
+            raise TimeoutError
+
+    Order.create()
+    drain(geneva)
+
+    shown = [line.split() for line in screen(run("show", "1")).splitlines()]
+    assert ["Paused", "step", "choose"] in shown
+    assert ["Next", "step", "remind"] not in shown
+    listed = screen(run("list")).splitlines()
+    assert listed[2].split()[:4] == ["1", "Order", "paused", "choose"]
 
 
 def test_a_resumable_step_is_shown_with_how_far_it_has_come(standing: gd.Drive, run: Run) -> None:
@@ -104,12 +125,22 @@ def test_a_resumable_step_is_shown_with_how_far_it_has_come(standing: gd.Drive, 
 
         Next step     import_rows
         Progress      0 of 1 steps
-        import_rows   41,200 of 100,000 items, 3,100/s, 19 s left
+        import_rows   41,200 of 100,000 items, 3,100/s, 19 s left, at cursor 3
         Queue         default, priority 0
         Created       2026-01-02 03:04:05 UTC
         Started       2026-01-02 03:04:05 UTC
         Updated       2026-01-02 03:04:05 UTC
     """)
+
+
+def test_a_loop_that_was_rewound_is_shown_with_its_cursor(standing: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def import_rows(self, it: gd.IterableStep) -> None: ...
+
+    workflow = Import.create().rewind("import_rows", "x" * 99)
+
+    assert f'import_rows   at cursor "{"x" * 99}...\n' in run("show", str(workflow.id)).stdout
 
 
 def test_a_resumable_step_that_is_done_is_no_longer_shown(standing: gd.Drive, run: Run) -> None:

@@ -284,6 +284,22 @@ def test_without_a_terminal_the_progress_of_a_loop_is_told_now_and_then(
     ]
 
 
+def test_of_a_partition_only_its_own_items_are_told(geneva: gd.Drive, run: Run) -> None:
+    class Import(gd.Workflow):
+        @gd.resumable_step(partitions=2)
+        def rows(self, it: gd.IterableStep) -> None:
+            it.progress(total=10)
+            for _ in it.iterate_over(range(10)):
+                pass
+
+    speedrun(Import.create())
+    told = run("watch", "1").stdout
+
+    assert [line.count("5 items") for line in told.splitlines() if "rows[" in line] == [1, 1]
+    assert "of 10" not in told
+    assert "left" not in told.replace("nothing is left to do", "")
+
+
 def test_what_is_requested_while_a_step_runs_is_a_line(
     geneva: gd.Drive, clock: TickingClock, run: Run, meanwhile: Meanwhile
 ) -> None:

@@ -195,7 +195,8 @@ def test_a_context_that_cannot_be_stored_is_refused() -> None:
     message = refusal("gd.child('Ship', context={'when': object()})")
 
     assert message.startswith(
-        "Child workflow 'Ship': context['when'] is a object, which cannot be stored as JSON. Use "
+        "Child workflow 'Ship': context['when'] is of type object, "
+        "which cannot be stored as JSON. Use "
     )
 
 

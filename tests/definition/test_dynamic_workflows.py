@@ -381,7 +381,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "an argument that cannot be stored": (
         {"job": "job.b", "args": {"user": {"of": object}}},
-        "Node 'b': args['user']['of'] is a type, which cannot be stored as JSON. Use text, "
+        "Node 'b': args['user']['of'] is of type type, which cannot be stored as JSON. Use text, "
         "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
         "bytes or Enum members; of a record, store its key; for other types, call "
         "gd.register_serializer.",
@@ -531,5 +531,7 @@ def test_a_child_workflow_is_refused(given: dict[str, Any], words: str) -> None:
 
 
 def test_the_context_of_a_child_is_refused_where_it_cannot_be_stored() -> None:
-    with pytest.raises(InvalidInput, match=r"^Node 'ship': context\['user'\] is a type, which"):
+    with pytest.raises(
+        InvalidInput, match=r"^Node 'ship': context\['user'\] is of type type, which"
+    ):
         gd.DynamicWorkflow().workflow("ship", "Ship", context={"user": object})

@@ -390,7 +390,8 @@ def test_arguments_that_cannot_be_stored_are_refused() -> None:
     """)
 
     assert message.startswith(
-        "Task of job 'signup.send': args['order'] is a object, which cannot be stored as JSON. Use "
+        "Task of job 'signup.send': args['order'] is of type object, "
+        "which cannot be stored as JSON. Use "
     )
 
 

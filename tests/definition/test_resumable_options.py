@@ -112,7 +112,8 @@ def test_a_number_of_items_is_a_whole_number_from_one_up(option: str, value: obj
         ),
         (
             {"start": {1}},
-            "start is a set, which cannot be stored as JSON. Use text, numbers, booleans, None, "
+            "start is of type set, "
+            "which cannot be stored as JSON. Use text, numbers, booleans, None, "
             "lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum members; "
             "of a record, store its key; for other types, call gd.register_serializer.",
         ),

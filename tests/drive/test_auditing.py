@@ -84,6 +84,33 @@ def test_text_that_no_database_takes_is_made_safe(geneva: gd.Drive) -> None:
     assert entry.actor == "ada \N{SYMBOL FOR NULL}"
 
 
+@pytest.mark.parametrize("argument", ["reason", "actor"])
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("pause", {}),
+        ("resume", {}),
+        ("resume_at", {"step": "pack"}),
+        ("cancel", {}),
+        ("skip", {}),
+        ("reattempt", {"node": "pack"}),
+        ("rewind", {"node": "pack"}),
+        ("freeze_dag", {}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_actor_or_a_reason_that_is_no_text_is_refused(
+    geneva: gd.Drive, command: str, arguments: dict[str, Any], argument: str
+) -> None:
+    workflow = Delivery.create()
+
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        getattr(workflow, command)(**arguments, **{argument: 5})
+
+    assert str(refusal.value) == f"{command}({argument}=...) takes text, not 5."
+    assert workflow.reload().audit_entries == []
+
+
 def test_an_actors_name_that_is_too_long_is_refused(geneva: gd.Drive) -> None:
     workflow = Delivery.create()
 

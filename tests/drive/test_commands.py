@@ -50,7 +50,9 @@ ALLOWED = [
     ("paused by a failure", "skip", "ready"),
 ]
 
-NOT_TORN = " A running step is never torn."
+NOT_TORN = (
+    " A running step is never torn: pause the workflow, and try again once the step has stopped."
+)
 LATER = " Pause it, and choose the step when the running one has ended."
 
 REFUSED = [

@@ -146,6 +146,7 @@ def test_two_drives_with_different_prefixes_share_a_database(tmp_path: Path) -> 
 
 
 def test_tables_that_are_not_there_are_told_at_the_first_use(tmp_path: Path) -> None:
+    (tmp_path / "a.db").touch()
     drive = gd.configure(url_in(tmp_path, "a.db"))
 
     with pytest.raises(gd.errors.NotMigrated) as refusal:

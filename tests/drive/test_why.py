@@ -114,6 +114,17 @@ def test_a_due_step_that_no_worker_serves_says_what_to_start(
     )
 
 
+def test_a_due_step_that_only_its_queue_keeps_waiting_names_the_queue_to_serve(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    announce_worker(geneva, queues=["default"], types=["test_why.Delivery"])
+
+    assert Delivery.create().why() == (
+        "Step 'pack' is due, but no running worker serves test_why.Delivery on queue 'mail': "
+        "start one that serves this queue, with --queues mail."
+    )
+
+
 @pytest.mark.parametrize(
     ("queues", "types", "is_served"),
     [

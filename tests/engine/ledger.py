@@ -37,7 +37,7 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import UNSAID, ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import NOW, workflow
 
 _NO_DATABASE: Any = None
@@ -161,7 +161,7 @@ class Ledger:
             attempt = 1 + sum(row.node_id == new.node for row in self.rows)
             values = new_execution_values(self.workflow, new, attempt, NOW)
             del values["wakes_at"]
-            self.rows.append(ExecutionRecord(**{**UNSAID, **values, "id": len(self.rows)}))
+            self.rows.append(ExecutionRecord(**values, id=len(self.rows)))
 
     def _row(self, key: int) -> ExecutionRecord:
         return self.rows[key]

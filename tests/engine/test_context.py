@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import operator
+import pickle
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,7 +15,9 @@ from uuid import UUID
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import speedrun
+from geneva_drive.engine.fixed_context import ContextIsFixed
+from geneva_drive.testing import instance, speedrun
+from tests.looking import error_of
 
 TYPED = {
     "text": "snow \N{SNOWMAN} and NUL \x00",
@@ -65,10 +72,77 @@ def test_the_context_is_read_only_in_a_step(geneva: gd.Drive) -> None:
 
     workflow = speedrun(Write.create(context={"x": 0}))
 
-    assert workflow.step_executions[0].error_message == (
-        "'mappingproxy' object does not support item assignment"
+    assert error_of(workflow.step_executions[0]) == (
+        "geneva_drive.engine.fixed_context.ContextIsFixed",
+        "The context is fixed when the workflow is created, and a step does not change it. Keep "
+        "what a step finds out with keep_result=True, for self.result_of(...) to read, or in your "
+        "application's own tables.",
     )
     assert workflow.context == {"x": 0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda context: operator.setitem(context, "x", 1),
+        lambda context: operator.delitem(context, "x"),
+        lambda context: context.__ior__({"x": 1}),
+        lambda context: context.update(x=1),
+        lambda context: context.setdefault("y", 1),
+        lambda context: context.pop("x"),
+        lambda context: context.popitem(),
+        lambda context: context.clear(),
+    ],
+    ids=["set", "delete", "merge", "update", "setdefault", "pop", "popitem", "clear"],
+)
+def test_nothing_that_changes_a_dictionary_changes_the_context(
+    change: Callable[[Any], object],
+) -> None:
+    context = instance(Delivery, context={"x": 0}).context
+
+    with pytest.raises(ContextIsFixed):
+        change(context)
+
+    assert context == {"x": 0}
+
+
+def test_the_context_in_a_step_reads_like_a_dictionary() -> None:
+    context: Any = instance(Delivery, context={"x": 0, "y": [1]}).context
+
+    assert context == {"x": 0, "y": [1]}
+    assert repr(context) == "{'x': 0, 'y': [1]}"
+    assert (list(context), list(reversed(context)), len(context)) == (["x", "y"], ["y", "x"], 2)
+    assert ("x" in context, "z" in context, context.get("z", 5)) == (True, False, 5)
+    assert (context | {"x": 1}, {"x": 1} | context) == ({"x": 1, "y": [1]}, {"x": 0, "y": [1]})
+    assert json.dumps(dict(context)) == '{"x": 0, "y": [1]}'
+    assert (type(context.copy()), type({**context})) == (dict, dict)
+    assert isinstance(context, Mapping)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given))]
+)
+def test_the_context_in_a_step_can_be_copied(duplicate: Callable[[Any], Any]) -> None:
+    context = instance(Delivery, context={"x": 0}).context
+
+    assert duplicate(context) == {"x": 0}
+
+
+def test_what_a_step_changes_within_a_value_of_the_context_is_not_kept(geneva: gd.Drive) -> None:
+    seen: list[Any] = []
+
+    class Write(gd.Workflow):
+        @gd.step
+        def write(self) -> None:
+            self.context["names"].append("Ada")
+
+        @gd.step
+        def read(self) -> None:
+            seen.extend(self.context["names"])
+
+    speedrun(Write.create(context={"names": []}))
+
+    assert seen == []
 
 
 @pytest.mark.parametrize(
@@ -86,7 +160,8 @@ def test_the_context_is_read_only_in_a_step(geneva: gd.Drive) -> None:
         ),
         (
             {"deep": [{"down": {1, 2}}]},
-            "The context['deep'][0]['down'] is a set, which cannot be stored as JSON. Use text, "
+            "The context['deep'][0]['down'] is of type set, "
+            "which cannot be stored as JSON. Use text, "
             "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
             "bytes or Enum members; of a record, store its key; for other types, call "
             "gd.register_serializer.",

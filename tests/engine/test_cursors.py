@@ -116,7 +116,7 @@ def _pair(it: gd.IterableStep, cursor: object) -> None:
             Unknown(),
             (
                 "geneva_drive.errors.InvalidInput",
-                "The cursor is a Unknown, which cannot be stored as JSON. Use text, numbers, "
+                "The cursor is of type Unknown, which cannot be stored as JSON. Use text, numbers, "
                 "booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
                 "bytes or Enum members; of a record, store its key; for other types, call "
                 "gd.register_serializer.",
@@ -185,20 +185,30 @@ def test_a_set_has_no_order_to_go_on_in(geneva: gd.Drive) -> None:
     )
 
 
-def test_a_select_with_an_order_of_its_own_is_refused_and_the_cursor_stays(
-    geneva: gd.Drive, users: None
+REFUSED_SELECTS = {
+    "ORDER BY": (
+        select(User).order_by(User.name),
+        "Remove it, and name the order you want as cursor=.",
+    ),
+    "LIMIT": (select(User).limit(2), "Narrow it with where(), or leave the loop with break."),
+}
+
+
+@pytest.mark.parametrize("part", REFUSED_SELECTS)
+def test_a_select_with_an_order_or_end_of_its_own_is_refused_and_the_cursor_stays(
+    geneva: gd.Drive, users: None, part: str
 ) -> None:
+    refused, way_out = REFUSED_SELECTS[part]
     for name in "abc":
         save(geneva, User(name=name))
-    queries = iter([select(User), select(User).order_by(User.name)])
+    queries = iter([select(User), refused])
     workflow = importing(lambda self, it: list(it.iterate_over_records(next(queries))))
     stood_at = run_iterations(workflow, "rows", count=2).cursor
     perform_next_step(workflow)
 
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidInput",
-        "The select has ORDER BY, but a resumable loop reads in the order of its cursor. "
-        "Remove it, and name the order you want as cursor=.",
+        f"The select has {part}, but a resumable loop reads in the order of its cursor. {way_out}",
     )
     assert places(workflow) == [("failed", "max_iterations", stood_at, 2)]
 
@@ -220,7 +230,7 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
 
     assert done == [1, 2]
     assert error_of(last(workflow)) == (
-        "geneva_drive.storage.keyset.NullCursor",
+        "geneva_drive.errors.NullCursor",
         "There are rows with NULL in the cursor column test_numbers.n, which would be left out "
         "silently. Leave them out with where(test_numbers.n IS NOT NULL), or take another column "
         "as cursor=.",
@@ -230,7 +240,7 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
 
 
 UNCOMMITTED = (
-    "geneva_drive.engine.looping.UncommittedWork",
+    "geneva_drive.errors.UncommittedWork",
     "Step 'rows' was to save its cursor while a session of its own had written something and not "
     "committed it: a crash would lose that, and the cursor would stand behind it. Commit before "
     "the loop goes on, or let the step's session do so with "
@@ -299,12 +309,33 @@ def test_a_csv_file_that_changed_is_refused_and_the_cursor_stays(
     perform_next_step(workflow)
 
     assert error_of(last(workflow)) == (
-        "geneva_drive.iteration.csv_files.CsvChanged",
+        "geneva_drive.errors.CsvChanged",
         f"The file '{path}' is a CSV that changed under the cursor: what stands before byte 11 is "
         f"not what was read. Put the file back as it was, or rewind the step with `geneva rewind` "
         f"to read it from its first row.",
     )
     assert places(workflow) == [("failed", "max_iterations", stood_at, 2)]
+
+
+def test_a_row_that_cannot_be_decoded_fails_the_step_and_is_read_once_it_is_mended(
+    geneva: gd.Drive, tmp_path: Path
+) -> None:
+    path = tmp_path / "letters.csv"
+    path.write_bytes(b"letter\na\nb\n\xe9\nd\n")
+    read: list[Any] = []
+
+    def body(self: Any, it: Any) -> None:
+        read.extend(row["letter"] for row in it.iterate_over_csv(path))
+
+    workflow = speedrun(importing(body))
+    failed = last(workflow)
+    path.write_bytes("letter\na\nb\né\nd\n".encode())
+    workflow.resume()
+
+    assert failed.error_class == "geneva_drive.errors.InvalidInput"
+    assert failed.completed_iterations == 2
+    assert speedrun(workflow).state == "finished"
+    assert read == ["a", "b", "é", "d"]
 
 
 @pytest.mark.parametrize(

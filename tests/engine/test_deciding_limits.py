@@ -103,6 +103,18 @@ def test_a_failure_keeps_the_count_of_recoveries_and_a_loss_that_of_failures() -
     assert (after_loss.schedule[0].failures, after_loss.schedule[0].recoveries) == (FAILED_TWICE, 2)
 
 
+@pytest.mark.parametrize(
+    ("limit", "time"),
+    [(0, "1st"), (1, "2nd"), (2, "3rd"), (3, "4th"), (10, "11th"), (20, "21st"), (111, "112th")],
+)
+def test_the_reason_counts_the_recoveries_as_people_do(limit: int, time: str) -> None:
+    lost = Lost("Worker w was lost.", limit)
+
+    change = decide(DEFINITION, workflow(), execution(recoveries=limit), lost, NOW)
+
+    assert change.workflow.paused_reason == f"Worker w was lost. (for the {time} time)"
+
+
 def test_recoveries_that_ran_out_pause_the_workflow_with_a_dead_letter() -> None:
     lost = Lost("Worker w was lost.", limit=3)
 
@@ -110,7 +122,7 @@ def test_recoveries_that_ran_out_pause_the_workflow_with_a_dead_letter() -> None
 
     assert change.executions[0].outcome is Outcome.RECOVERED
     assert change.workflow.state is WorkflowState.PAUSED
-    assert change.workflow.paused_reason == "Worker w was lost. (for the 4. time)"
+    assert change.workflow.paused_reason == "Worker w was lost. (for the 4th time)"
     assert change.schedule == ()
     assert change.dead_letter == "worker_unavailable"
 

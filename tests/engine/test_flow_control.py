@@ -11,7 +11,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.testing import perform_next_step
-from tests.looking import history, last, waits
+from tests.looking import error_of, history, last, waits
 
 Act = Callable[[gd.Workflow[Any]], None]
 
@@ -64,6 +64,16 @@ def test_pause_holds_the_workflow_with_the_reason_it_gives(geneva: gd.Drive) -> 
     assert history(workflow) == [("pack", "canceled", "paused_by_flow_control")]
     assert workflow.paused_reason == "no boxes left"
     assert (workflow.paused_step_name, workflow.next_step_name) == ("pack", "pack")
+
+
+def test_a_reason_that_is_no_text_is_an_error_of_the_step(geneva: gd.Drive) -> None:
+    number: Any = 5
+    workflow = two_steps(lambda self: self.pause(reason=number))
+
+    assert error_of(workflow.step_executions[0]) == (
+        "geneva_drive.errors.InvalidInput",
+        "pause(reason=...) takes text, not 5.",
+    )
 
 
 def test_a_reason_that_no_database_takes_is_made_safe(geneva: gd.Drive) -> None:

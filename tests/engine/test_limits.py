@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -569,3 +570,43 @@ def test_limits_that_nobody_uses_are_pruned(geneva: gd.Drive, clock: StillClock)
 
     assert list(limits(geneva)) == ["monthly", "recent", "running"]
     assert slots(geneva) == ["monthly", "recent", "running"]
+
+
+def test_who_waits_on_a_queue_of_others_is_told_that_a_slot_is_free(
+    geneva: gd.Drive, clock: StillClock
+) -> None:
+    class Load(gd.Workflow):
+        @gd.step(limit=gd.Limit("dock", concurrency=1))
+        def load(self) -> None: ...
+
+    class Unload(gd.Workflow):
+        @gd.step(limit=gd.Limit("dock", concurrency=1), queue="yard")
+        def unload(self) -> None: ...
+
+    holder, _, bell = Load.create(), Unload.create(), threading.Event()
+    occupy(geneva)
+    drain(geneva)
+    holder.cancel(force=True)
+    leave = geneva.environment.wakeups.listen(bell)
+
+    assert unparking.wake_for(geneva.environment, ["dock"], ["default"]) == 1
+    leave()
+    assert bell.is_set()
+
+
+def test_who_waits_on_a_queue_of_ours_is_looked_for_anyway(
+    geneva: gd.Drive, clock: StillClock
+) -> None:
+    class Load(gd.Workflow):
+        @gd.step(limit=gd.Limit("dock", concurrency=1))
+        def load(self) -> None: ...
+
+    holder, _, bell = Load.create(), Load.create(), threading.Event()
+    occupy(geneva)
+    drain(geneva)
+    holder.cancel(force=True)
+    leave = geneva.environment.wakeups.listen(bell)
+
+    assert unparking.wake_for(geneva.environment, ["dock"], ["default"]) == 1
+    leave()
+    assert not bell.is_set()

@@ -15,6 +15,7 @@ from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun
 from tests.heroes import User, names, save
 from tests.looking import error_of, history, last
 from tests.looping import importing_in_transactions, places, reasons
+from tests.worker.faults import kill_from_outside
 from tests.worker.watching import TIME_LIMIT, wait, wait_until_draining
 
 Act = Callable[[Any, str, Session], object]
@@ -299,6 +300,28 @@ def test_a_worker_that_stops_commits_what_was_done(
 
     assert names(geneva) == ["a", "b"]
     assert places(workflow) == [("suspended", "shutdown", 2, 2)]
+
+
+def test_a_loop_whose_connection_is_gone_when_it_rolls_back_leaves_its_thread_usable(
+    geneva: gd.Drive, users: None, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("Nobody can end a connection of SQLite's.")
+
+    def end_its_connection(self: Any, letter: str, session: Session) -> None:
+        kill_from_outside(geneva)(session.connection(), lambda: None)
+        raise ValueError("no")
+
+    class Plain(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    workflow, plain = adding(end_its_connection), Plain.create()
+    geneva.worker(concurrency=1).run_until_idle()
+
+    assert names(geneva) == []
+    assert workflow.reload().state == "paused"
+    assert plain.reload().state == "finished"
 
 
 def test_a_loop_whose_claim_another_took_leaves_nothing_behind(

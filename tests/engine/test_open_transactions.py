@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Column, Integer, MetaData, Table, func, insert, select
+import pytest
+from sqlalchemy import Column, Engine, Integer, MetaData, Table, create_engine, func, insert, select
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects import sqlite
 from geneva_drive.testing import speedrun
 
 _METADATA = MetaData()
@@ -19,6 +25,14 @@ REFUSAL = (
     "the loop goes on, or let the step's session do so with "
     "@gd.resumable_step(transaction=True)."
 )
+
+
+@pytest.fixture
+def own_engine(geneva: gd.Drive) -> Iterator[Engine]:
+    """An engine of the application's own, on the same database."""
+    engine = create_engine(geneva.engine.url)
+    yield engine
+    engine.dispose()
 
 
 def _with_notes(geneva: gd.Drive) -> None:
@@ -66,6 +80,113 @@ def test_the_body_may_be_async(geneva: gd.Drive) -> None:
 
     assert _last(Import.create()) == (REFUSAL, None, 0)
     assert _count(geneva) == 0
+
+
+def test_a_session_of_another_engine_is_seen_as_well(geneva: gd.Drive, own_engine: Engine) -> None:
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            with Session(own_engine) as session:
+                for number in it.iterate_over(range(1, 5)):
+                    session.execute(insert(NOTES).values(id=number))
+                    if number < 3:
+                        session.commit()
+
+    assert _last(Import.create()) == (REFUSAL, 2, 2)
+    assert _count(geneva) == 2
+
+
+def test_it_is_seen_behind_each_item_however_seldom_the_cursor_is_saved(geneva: gd.Drive) -> None:
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step(checkpoint_every=100)
+        def rows(self, it: gd.IterableStep) -> None:
+            with Session(geneva.engine) as session:
+                for number in it.iterate_over(range(1, 5)):
+                    session.execute(insert(NOTES).values(id=number))
+                    if number < 3:
+                        session.commit()
+
+    assert _last(Import.create()) == (REFUSAL, 2, 2)
+    assert _count(geneva) == 2
+
+
+def test_it_is_seen_when_the_cursor_skips_what_follows(geneva: gd.Drive) -> None:
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            with Session(geneva.engine) as session:
+                for number in it.iterate_over(range(1, 5)):
+                    session.execute(insert(NOTES).values(id=number))
+                    it.skip_to(3)
+
+    assert _last(Import.create()) == (REFUSAL, None, 0)
+    assert _count(geneva) == 0
+
+
+def test_a_commit_in_two_phases_is_one(geneva: gd.Drive, database: str, own_engine: Engine) -> None:
+    if database != "mysql":
+        pytest.skip("PostgreSQL has it switched off by default, and SQLite has none.")
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            with own_engine.connect() as connection:
+                for number in it.iterate_over(range(1, 4)):
+                    with connection.begin_twophase():
+                        connection.execute(insert(NOTES).values(id=number))
+
+    assert _last(Import.create()) == (None, None, 3)
+    assert _count(geneva) == 3
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_lock_that_the_body_holds_past_sqlalchemy_leaves_the_cursor_where_it_was_saved(
+    geneva: gd.Drive, geneva_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_notes(geneva)
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", timedelta(milliseconds=1))
+    drive = gd.Drive(geneva_database_url)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            path = geneva.engine.url.database
+            with closing(sqlite3.connect(path or "", isolation_level=None)) as past:
+                for number in it.iterate_over(range(1, 5)):
+                    if number == 3:
+                        past.execute("BEGIN IMMEDIATE")
+                        past.execute("INSERT INTO test_open_notes VALUES (3)")
+
+    message, *place = _last(Import.using(drive).create())
+
+    drive.close()
+    assert place == [2, 2]
+    assert (message or "").startswith(f"The database at {drive.database_url} was held by others")
+    assert _count(geneva) == 0
+
+
+def test_a_connection_on_which_each_statement_commits_is_in_nobodys_way(
+    geneva: gd.Drive, own_engine: Engine
+) -> None:
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            level = {"isolation_level": "AUTOCOMMIT"}
+            with own_engine.connect().execution_options(**level) as connection:
+                for number in it.iterate_over(range(1, 4)):
+                    connection.execute(insert(NOTES).values(id=number))
+
+    assert _last(Import.create()) == (None, None, 3)
+    assert _count(geneva) == 3
 
 
 def test_a_session_that_only_reads_is_in_nobodys_way(geneva: gd.Drive) -> None:

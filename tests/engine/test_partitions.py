@@ -409,8 +409,8 @@ def _refused(loop: Callable[[Any, gd.IterableStep], object]) -> str | None:
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_what_cannot_be_divided_is_refused(geneva: gd.Drive) -> None:
     assert _refused(lambda self, it: list(it.iterate_over(iter([1])))) == (
-        "partitions=... divides records and sequences, and a list_iterator can only be walked "
-        "through. Make a list of it, or leave out partitions."
+        "partitions=... divides records and sequences, and what is of type list_iterator can "
+        "only be walked through. Make a list of it, or leave out partitions."
     )
     assert _refused(lambda self, it: it.set(1)) == (
         "Step 'rows' has partitions=2, which divides records and sequences; a loop of one's own "

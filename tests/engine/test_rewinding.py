@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain, perform_next_step, run_iterations, speedrun
 from tests.looking import history, last
 from tests.looping import importing, places, through
@@ -106,6 +107,19 @@ def test_a_failed_loop_is_rewound_and_runs_once_it_is_resumed(geneva: gd.Drive) 
     assert workflow.reload().state == "finished"
 
 
+def test_a_loop_that_is_rewound_is_paused_since_it_was_paused(
+    geneva: gd.Drive, geneva_clock: ShiftedClock
+) -> None:
+    workflow = failing_at_third([])
+    drain(geneva)
+    since = workflow.reload().paused_at
+    geneva_clock.advance("1h")
+
+    workflow.rewind("rows")
+
+    assert workflow.reload().paused_at == since
+
+
 def test_a_rewound_loop_begins_with_its_start_again(geneva: gd.Drive) -> None:
     done: list[int] = []
     workflow = importing(through(range(5), done), start=2)
@@ -185,7 +199,8 @@ def test_a_loop_that_runs_cannot_be_rewound(geneva: gd.Drive) -> None:
     perform_next_step(workflow)
 
     assert last(workflow).error_message == (
-        "Cannot rewind a step of a performing workflow. A running step is never torn."
+        "Cannot rewind a step of a performing workflow. A running step is never torn: pause the "
+        "workflow, and try again once the step has stopped."
     )
 
 

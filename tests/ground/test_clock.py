@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
 
 from geneva_drive.clock import ShiftedClock, SystemClock
+from geneva_drive.errors import InvalidInput
 
 
 class StandingClock:
@@ -27,6 +31,27 @@ def test_a_shifted_clock_is_ahead_by_a_span_that_grows() -> None:
 
     assert first == datetime(2026, 1, 2, tzinfo=UTC)
     assert clock.now() == datetime(2026, 1, 2, 2, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("span", [timedelta(days=1), 86_400, 86_400.0, "1d", "24h"], ids=repr)
+def test_a_clock_is_advanced_by_whatever_is_a_duration(span: Any) -> None:
+    clock = ShiftedClock(StandingClock(), timedelta(0))
+
+    clock.advance(span)
+
+    assert clock.now() == datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def test_a_clock_is_not_advanced_by_what_is_no_duration() -> None:
+    clock = ShiftedClock(StandingClock(), timedelta(0))
+
+    with pytest.raises(InvalidInput) as refusal:
+        clock.advance("soon")
+
+    assert str(refusal.value) == (
+        "advance(): 'soon' is not a duration (a timedelta, seconds, or text such as '30s')."
+    )
+    assert clock.now() == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_shifted_clocks_may_stand_on_each_other() -> None:

@@ -34,6 +34,25 @@ WORDS: list[tuple[Exception, str]] = [
         "the data, or raise the setting max_cursor_size.",
     ),
     (
+        errors.NullCursor("users.score"),
+        "There are rows with NULL in the cursor column users.score, which would be left out "
+        "silently. Leave them out with where(users.score IS NOT NULL), or take another column as "
+        "cursor=.",
+    ),
+    (
+        errors.CsvChanged("rows.csv", 120),
+        "The file 'rows.csv' is a CSV that changed under the cursor: what stands before byte 120 "
+        "is not what was read. Put the file back as it was, or rewind the step with `geneva "
+        "rewind` to read it from its first row.",
+    ),
+    (
+        errors.UncommittedWork("rows"),
+        "Step 'rows' was to save its cursor while a session of its own had written something and "
+        "not committed it: a crash would lose that, and the cursor would stand behind it. Commit "
+        "before the loop goes on, or let the step's session do so with "
+        "@gd.resumable_step(transaction=True).",
+    ),
+    (
         errors.WorkflowNotFound(7),
         "There is no workflow with id 7. `geneva list` shows those there are.",
     ),
@@ -127,6 +146,12 @@ WORDS: list[tuple[Exception, str]] = [
         errors.NotMigrated("sqlite:///geneva.db"),
         "The database at sqlite:///geneva.db has no GenevaDrive tables yet, or older ones. "
         "Run `geneva migrate`, or call drive.migrate().",
+    ),
+    (
+        errors.NotCreated("sqlite:///geneva.db"),
+        "There is no database at sqlite:///geneva.db yet. Create it with `geneva migrate` or "
+        "drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
+        "GENEVA_DATABASE_URL.",
     ),
     (
         errors.TooNew("sqlite:///geneva.db", "0099"),

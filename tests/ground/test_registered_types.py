@@ -103,7 +103,7 @@ def test_a_subclass_is_not_taken_for_its_registered_parent() -> None:
     with pytest.raises(InvalidInput) as caught:
         dump(Discounted(Decimal(1), "EUR"), "The cursor")
 
-    assert str(caught.value) == f"The cursor is a Discounted, {ADVICE}"
+    assert str(caught.value) == f"The cursor is of type Discounted, {ADVICE}"
 
 
 def test_a_serializer_that_gives_what_cannot_be_stored_is_named() -> None:
@@ -113,7 +113,7 @@ def test_a_serializer_that_gives_what_cannot_be_stored_is_named() -> None:
         dump({"b": Basket(items)}, "The cursor")
 
     assert str(caught.value) == (
-        f"The cursor['b'] (encoded by the serializer 'tests-basket')[0] is a set, {ADVICE}"
+        f"The cursor['b'] (encoded by the serializer 'tests-basket')[0] is of type set, {ADVICE}"
     )
 
 
@@ -163,7 +163,9 @@ def test_a_reloaded_class_replaces_the_one_before() -> None:
 
     assert dump(after()) == '{"$type":"ticket","value":"after"}'
     assert load('{"$type":"ticket","value":"before"}') == "BEFORE"
-    with pytest.raises(InvalidInput, match=r"^The value is a _reloaded.<locals>.Ticket, which"):
+    with pytest.raises(
+        InvalidInput, match=r"^The value is of type _reloaded.<locals>.Ticket, which"
+    ):
         dump(before())
 
 

@@ -186,17 +186,17 @@ ADVICE = (
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({1, 2}, f"The context is a set, {ADVICE}"),
-        (bytearray(b"x"), f"The context is a bytearray, {ADVICE}"),
-        (Name("x"), f"The context is a Name, {ADVICE}"),
-        (Amount(1), f"The context is a Amount, {ADVICE}"),
-        (Point(1, 2), f"The context is a Point, {ADVICE}"),
-        (Precise(2026, 1, 2, tzinfo=UTC), f"The context is a Precise, {ADVICE}"),
-        (Never(2026, 1, 2, tzinfo=UTC), f"The context is a Never, {ADVICE}"),
-        ({"a": [1, object()]}, f"The context['a'][1] is a object, {ADVICE}"),
-        ({"a": ({"b": {1}},)}, f"The context['a'][0]['b'] is a set, {ADVICE}"),
-        ({Name("x"): 1}, f"a key of The context is a Name, {ADVICE}"),
-        ({"a": {(1, Name("x")): 1}}, f"a key of The context['a'][1] is a Name, {ADVICE}"),
+        ({1, 2}, f"The context is of type set, {ADVICE}"),
+        (bytearray(b"x"), f"The context is of type bytearray, {ADVICE}"),
+        (Name("x"), f"The context is of type Name, {ADVICE}"),
+        (Amount(1), f"The context is of type Amount, {ADVICE}"),
+        (Point(1, 2), f"The context is of type Point, {ADVICE}"),
+        (Precise(2026, 1, 2, tzinfo=UTC), f"The context is of type Precise, {ADVICE}"),
+        (Never(2026, 1, 2, tzinfo=UTC), f"The context is of type Never, {ADVICE}"),
+        ({"a": [1, object()]}, f"The context['a'][1] is of type object, {ADVICE}"),
+        ({"a": ({"b": {1}},)}, f"The context['a'][0]['b'] is of type set, {ADVICE}"),
+        ({Name("x"): 1}, f"a key of The context is of type Name, {ADVICE}"),
+        ({"a": {(1, Name("x")): 1}}, f"a key of The context['a'][1] is of type Name, {ADVICE}"),
         (
             [time(3, tzinfo=ZoneInfo("Europe/Berlin"))],
             "The context[0] is a time in Europe/Berlin, whose distance from UTC depends on the "
@@ -272,7 +272,7 @@ def test_a_cursor_that_cannot_be_stored_is_named() -> None:
     with pytest.raises(InvalidInput) as caught:
         dump_cursor({"seen": {1, 2}}, 1024)
 
-    assert str(caught.value) == f"The cursor['seen'] is a set, {ADVICE}"
+    assert str(caught.value) == f"The cursor['seen'] is of type set, {ADVICE}"
 
 
 def test_text_is_made_safe_for_databases() -> None:

@@ -208,7 +208,7 @@ def test_a_member_whose_value_cannot_be_stored_is_refused() -> None:
         dump([Odd.THING], "The cursor")
 
     assert str(caught.value) == (
-        "The cursor[0].value is a object, which cannot be stored as JSON. Use text, numbers, "
+        "The cursor[0].value is of type object, which cannot be stored as JSON. Use text, numbers, "
         "booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or "
         "Enum members; of a record, store its key; for other types, call gd.register_serializer."
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
+from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration.course import Course, Place
 from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
 from geneva_drive.iteration.iterable_step import IterableStep
@@ -312,6 +312,28 @@ def test_a_throttle_is_asked_at_once_and_before_each_item(make: MakeCourse) -> N
     walk(course, "ab", asked, lambda: None)
 
     assert asked == ["now", "now", "A", "now", "B"]
+
+
+def test_a_throttle_that_cannot_be_asked_is_refused(make: MakeCourse) -> None:
+    answer: Any = True
+    with pytest.raises(InvalidInput) as refusal:
+        make().throttle(answer, SECOND)
+
+    assert str(refusal.value) == (
+        "throttle() takes a function that is asked before each item, and got True. "
+        "Write it.throttle(lambda: ..., backoff=...)."
+    )
+
+
+@pytest.mark.parametrize("total", [-1, "many"], ids=["below 0", "text"])
+def test_a_total_that_is_no_number_of_items_is_refused(make: MakeCourse, total: Any) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        make().progress(total)
+
+    assert str(refusal.value) == (
+        f"progress(total=...) is {total!r}; it must be a whole number from 0 up, or a function "
+        f"that gives one."
+    )
 
 
 def test_a_throttle_that_holds_ends_the_run_before_the_item(make: MakeCourse, pages: Pages) -> None:

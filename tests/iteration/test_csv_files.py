@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.csv_files import CsvChanged, pairs
+from geneva_drive.errors import CsvChanged, InvalidInput
+from geneva_drive.iteration.csv_files import pairs
 from geneva_drive.serialization import dump, load
 
 PEOPLE = b'name,city\nAnn,Delft\n"Bob\nthe second","New ""York"""\n\nCid,K\xc3\xb6ln\n'
@@ -179,6 +179,32 @@ def test_a_file_that_changed_before_the_cursor_is_refused(
         f"The file {str(path)!r} is a CSV that changed under the cursor: what stands before byte "
         f"20 is not what was read. Put the file back as it was, or rewind the step with "
         f"`geneva rewind` to read it from its first row."
+    )
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_a_row_that_is_in_another_encoding_is_named(
+    done: int, write: Callable[[bytes], Path]
+) -> None:
+    path = write(b"name\nAnn\nB\xf6b\n")
+    cursor = [None, *(cursor for _, cursor in pairs(path, None, encoding="cp1252"))][done]
+
+    with pytest.raises(InvalidInput) as refusal:
+        rows(path, cursor)
+
+    assert str(refusal.value) == (
+        f"The file {str(path)!r} is not utf-8 in the row at byte 9: it has 0xf6 at byte 10. Pass "
+        f"the file's own encoding, such as encoding='cp1252', or mend the row; then resume."
+    )
+
+
+def test_an_open_file_in_place_of_its_path_is_refused(write: Callable[[bytes], Path]) -> None:
+    with open(write(PEOPLE)) as file, pytest.raises(InvalidInput) as refusal:
+        rows(file)  # type: ignore[arg-type]
+
+    assert str(refusal.value) == (
+        f"iterate_over_csv() takes the path of a file, and got {file!r}. Pass the path: the loop "
+        f"opens the file by itself, wherever it goes on."
     )
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import UserList, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count, islice
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import literal, select
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.sequences import given_pairs, pairs
+from geneva_drive.iteration.sequences import given_pairs, pairs, split
 
 
 class Shelf:
@@ -104,6 +105,34 @@ def test_a_set_is_refused_as_its_order_does_not_last(items: Iterable[int], kind:
     assert str(refusal.value) == (
         f"A {kind} has another order in every process, so an index into it means nothing after a "
         f"restart. Sort it first: iterate_over(sorted(...))."
+    )
+
+
+def test_what_cannot_be_looped_over_is_refused() -> None:
+    nothing: Any = 5
+    with pytest.raises(InvalidInput) as refusal:
+        pairs(nothing, None)
+
+    assert str(refusal.value) == (
+        "iterate_over() takes what can be looped over, and got 5. For a number of turns, "
+        "iterate_over(range(...))."
+    )
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [lambda given: pairs(given, None), given_pairs, lambda given: split(given, None, 2)],
+    ids=["items", "pairs", "partitions"],
+)
+def test_a_select_is_refused_with_a_word_of_the_loop_that_takes_it(
+    loop: Callable[[Any], object],
+) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        loop(select(literal(1)))
+
+    assert str(refusal.value) == (
+        "iterate_over() does not read from the database, and got a select(). Use "
+        "it.iterate_over_records(select(...))."
     )
 
 

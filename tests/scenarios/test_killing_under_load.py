@@ -1,4 +1,4 @@
-"""Workers die at random moments, alone and together, while they do ten thousand things."""
+"""Workers die at random moments, alone and together, while they do thousands of things."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ def make_empty(create_database: Callable[[str, str], str]) -> Callable[[str, str
 def empty_database_url(database: str, make_empty: Callable[[str, str], str], tmp_path: Path) -> str:
     """A database without any table, of this test alone."""
     if database == "sqlite":
+        (tmp_path / "empty.db").touch()
         return f"sqlite:///{tmp_path / 'empty.db'}"
     return make_empty(database, "empty")
 

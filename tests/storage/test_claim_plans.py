@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, select, text
+from sqlalchemy import Connection, select, text
 
 import geneva_drive as gd
 from geneva_drive.engine import performing
+from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.storage.claims import Claim
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
+from tests.storage.plans import noted, plan
 from tests.storage.rows import NOW, Rows
 
 KEEPING = "geneva_drive.storage.keeping"
@@ -25,6 +26,8 @@ ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE", "mysql": f"ANALYZE TABL
 # Reading all there is, or sorting it, in the words of each database.
 PASSES_OVER_MANY = re.compile(rf"Seq Scan|Bitmap|SCAN {TABLE}|TEMP B-TREE|BLOOM|filesort")
 READS_ALL = re.compile(rf"Seq Scan|SCAN {TABLE}|'ALL'|'index'")
+# Up to the largest group that a worker commits at once.
+SIZES = pytest.mark.parametrize("count", [1, 10, 100, 500])
 QUEUES = pytest.mark.parametrize("queues", [None, ["mail", "print"]], ids=["all", "some"])
 
 
@@ -47,26 +50,6 @@ def claim(drive: gd.Drive, wanted: Claim) -> list[Any]:
     store = drive.store
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, wanted))
     return [execution.id for execution, _ in taken]
-
-
-@contextmanager
-def noted(engine: Engine) -> Iterator[list[tuple[str, Any]]]:
-    """Note the statements that are sent, with their parameters."""
-    statements: list[tuple[str, Any]] = []
-
-    def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
-        statements.append((statement, parameters))
-
-    event.listen(engine, "after_cursor_execute", note)
-    yield statements
-    event.remove(engine, "after_cursor_execute", note)
-
-
-def plan(drive: gd.Drive, statement: str, parameters: Any) -> str:
-    word = "EXPLAIN QUERY PLAN" if drive.engine.dialect.name == "sqlite" else "EXPLAIN"
-    with drive.engine.connect() as connection:
-        found = connection.exec_driver_sql(f"{word} {statement}", parameters)
-        return "\n".join(str(tuple(row)) for row in found)
 
 
 @QUEUES
@@ -107,6 +90,20 @@ def test_the_question_for_more_urgent_work_is_answered_from_the_index(
 
 
 @QUEUES
+def test_what_came_last_into_a_lane_is_read_from_its_index(
+    geneva: gd.Drive, crowd: list[Any], queues: list[str] | None
+) -> None:
+    queue = None if queues is None else queues[0]
+    with noted(geneva.engine) as statements, geneva.store.reading() as connection:
+        geneva.store.executions.newest_due(connection, "Unserved", queue, 9, 5)
+
+    found = plan(geneva, *statements[-1])
+
+    assert f"{TABLE}_claim" in found
+    assert not PASSES_OVER_MANY.search(found)
+
+
+@QUEUES
 def test_a_claim_is_planned_once_and_not_each_time(
     geneva: gd.Drive, crowd: list[Any], database: str, queues: list[str] | None
 ) -> None:
@@ -128,13 +125,16 @@ def test_a_claim_is_planned_once_and_not_each_time(
     assert tuple(kept) == (5, 10)
 
 
-def complete(drive: gd.Drive, count: int = 1) -> None:
-    """Claim so many of the served ones, and commit their completions."""
-    environment, identity = drive.environment, Identity()
-    claimed = claim_due(environment, identity, limit=count)
-    endings = [performing.ending(one, Returned(None), may_chain=True) for one in claimed]
-    ended = commit_endings(environment, endings, identity.chaining("token", ()))
-    assert len([one for one in ended if one is not None]) == count
+def claimed(drive: gd.Drive, count: int = 1) -> list[Claimed]:
+    """Claim so many of the served ones."""
+    return claim_due(drive.environment, Identity(), limit=count)
+
+
+def complete(drive: gd.Drive, taken: Sequence[Claimed]) -> None:
+    """Commit their completions."""
+    endings = [performing.ending(one, Returned(None), may_chain=True) for one in taken]
+    ended = commit_endings(drive.environment, endings, Identity().chaining("token", ()))
+    assert len([one for one in ended if one is not None]) == len(taken) > 0
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def task(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
     return Task
 
 
-@pytest.mark.parametrize("count", [1, 256])
+@SIZES
 @pytest.mark.usefixtures("crowd")
 def test_a_completion_finds_its_rows_by_their_keys(
     geneva: gd.Drive, database: str, task: type[gd.Workflow[Any]], count: int
@@ -160,7 +160,7 @@ def test_a_completion_finds_its_rows_by_their_keys(
     for _ in range(count - 1):
         task.create()
     with noted(geneva.engine) as statements:
-        complete(geneva, count)
+        complete(geneva, claimed(geneva, count))
     looks = [each for each in statements if each[0].split()[0] in ("SELECT", "UPDATE")]
     assert len(looks) > 3
 
@@ -197,18 +197,22 @@ def test_attempts_at_nodes_of_several_workflows_are_found_by_their_keys(
     assert not READS_ALL.search(plan(geneva, *looks[-1]))
 
 
-@pytest.mark.usefixtures("crowd", "task")
+@SIZES
+@pytest.mark.usefixtures("crowd")
 def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
-    geneva: gd.Drive, database: str
+    geneva: gd.Drive, database: str, task: type[gd.Workflow[Any]], count: int
 ) -> None:
     if database != "postgresql":
         pytest.skip("Only PostgreSQL keeps a plan that it made without knowing the values.")
+    for _ in range(count - 1):
+        task.create()
     store = geneva.store
     with store.transaction() as connection, store.database.joining(connection):
         connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
         connection.connection.driver_connection.prepare_threshold = 0  # type: ignore[union-attr]
+        taken = claimed(geneva, count)
         before = scans(connection)
-        complete(geneva)
+        complete(geneva, taken)
 
         assert scans(connection) == before
 
@@ -244,7 +248,7 @@ def test_a_completions_plan_for_small_tables_is_not_kept_as_they_grow(
 ) -> None:
     for _ in range(20):
         task.create()
-        complete(geneva)
+        complete(geneva, claimed(geneva))
     small = kept_plan(geneva, "given AS")
 
     rows.crowd(doublings=14)

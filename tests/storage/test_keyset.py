@@ -40,10 +40,10 @@ from sqlalchemy.orm import (
 )
 
 import geneva_drive as gd
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.iteration.records import batch_pairs, pairs
 from geneva_drive.serialization import dump, load
-from geneva_drive.storage.keyset import Keyset, NullCursor
+from geneva_drive.storage.keyset import Keyset
 from geneva_drive.storage.types import Moment
 
 
@@ -484,16 +484,23 @@ def test_a_select_without_a_table_is_refused(read: Callable[..., Keyset]) -> Non
     [
         (union_all(select(Author.id), select(Book.id)), "CompoundSelect"),
         (text("SELECT 1"), "TextClause"),
-        (Author, "DeclarativeAttributeIntercept"),
         ([1, 2], "list"),
     ],
-    ids=["union", "text", "class", "list"],
+    ids=["union", "text", "list"],
 )
 def test_what_is_not_a_select_is_refused(
     query: Any, kind: str, read: Callable[..., Keyset]
 ) -> None:
     assert refusal_of(lambda: read(query)) == (
-        f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not a {kind}."
+        f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not a value of "
+        f"type {kind}."
+    )
+
+
+def test_a_mapped_class_in_place_of_its_select_is_refused(read: Callable[..., Keyset]) -> None:
+    assert refusal_of(lambda: read(Author)) == (
+        "A loop over records takes a SQLAlchemy select() or a Django QuerySet, not the class "
+        "Author. Write select(Author)."
     )
 
 
@@ -560,8 +567,24 @@ def test_key_columns_that_are_not_selected_are_asked_for(
         ("rating", (1,), "keyset_authors.rating, keyset_authors.id"),
         ("rating", (1, 2, 3), "keyset_authors.rating, keyset_authors.id"),
         ("rating", (1, None), "keyset_authors.rating, keyset_authors.id"),
+        ("id", "id=9", "keyset_authors.id"),
+        ("id", True, "keyset_authors.id"),
+        ("id", date(2024, 1, 10), "keyset_authors.id"),
+        ("name", (date(2024, 1, 10), 5), "keyset_authors.name, keyset_authors.id"),
+        ("name", (5, 5), "keyset_authors.name, keyset_authors.id"),
     ],
-    ids=["many for one", "one for many", "too few", "too many", "nothing in it"],
+    ids=[
+        "many for one",
+        "one for many",
+        "too few",
+        "too many",
+        "nothing in it",
+        "text for a number",
+        "truth for a number",
+        "date for a number",
+        "date for a text",
+        "number for a text",
+    ],
 )
 def test_a_cursor_of_another_shape_is_refused(
     cursor: str, saved: Any, columns: str, read: Callable[..., Keyset]

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import ANY
 
 import geneva_drive as gd
 from geneva_drive.storage.claims import Claim, Taken
@@ -18,10 +19,19 @@ def claim(
     limit: int,
     queues: Sequence[str] | None = None,
     token: str = "t",
+    named: Any = None,
 ) -> Sequence[Taken]:
     store = drive.store
     rooms = None if queues is None else dict.fromkeys(queues, limit)
-    wish = Claim(worker_id="w", claim_token=token, types=types, queues=rooms, limit=limit, now=NOW)
+    wish = Claim(
+        worker_id="w",
+        claim_token=token,
+        types=types,
+        queues=rooms,
+        limit=limit,
+        now=NOW,
+        named=named,
+    )
     return store.write_at_once(lambda connection: store.executions.claim(connection, wish))
 
 
@@ -98,6 +108,44 @@ def test_a_claim_gives_executions_and_workflows_as_they_are_stored(
         assert execution == store.executions.get(connection, execution.id)
         assert workflow == store.workflows.get(connection, workflow_id)
     assert (execution.workflow_id, workflow.hero_id) == (workflow_id, "ada")
+
+
+def test_one_that_is_named_is_claimed_before_older_ones(geneva: gd.Drive, rows: Rows) -> None:
+    made = [rows.due() for _ in range(3)]
+
+    assert ids(claim(geneva, "Signup", limit=1, named=made[2])) == [made[2]]
+    assert ids(claim(geneva, "Signup", limit=1, named=made[2])) == []
+    assert ids(claim(geneva, "Signup", limit=3)) == made[:2]
+
+
+def test_one_that_is_named_is_left_to_who_serves_it(geneva: gd.Drive, rows: Rows) -> None:
+    mail = rows.due(type="Mail", queue="slow")
+
+    assert ids(claim(geneva, "Bill", limit=1, named=mail)) == []
+    assert ids(claim(geneva, "Mail", queues=["fast"], limit=1, named=mail)) == []
+    assert ids(claim(geneva, "Mail", queues=["slow"], limit=1, named=mail)) == [mail]
+
+
+def test_what_came_last_into_a_lane_is_listed_with_its_workflow(
+    geneva: gd.Drive, rows: Rows
+) -> None:
+    workflow_id = rows.workflow()
+    slow, fast = (
+        rows.execution(workflow_id, claimable=True, queue=queue, node_id=queue, slot=queue)
+        for queue in ("slow", "fast")
+    )
+    rows.due(type="Mail")
+    urgent = rows.due(priority=3)
+    store = geneva.store
+
+    with store.reading() as connection:
+        everywhere = store.executions.newest_due(connection, "Signup", None, 0, 9)
+        last = store.executions.newest_due(connection, "Signup", None, 0, 1)
+        on_slow = store.executions.newest_due(connection, "Signup", "slow", 0, 9)
+
+    assert everywhere == [(fast, workflow_id), (slow, workflow_id), (urgent, ANY)]
+    assert last == [(fast, workflow_id)]
+    assert on_slow == [(slow, workflow_id)]
 
 
 def test_a_worker_that_serves_nothing_claims_nothing(geneva: gd.Drive, rows: Rows) -> None:

@@ -55,7 +55,9 @@ def test_who_traces_an_engine_is_told_of_each(geneva: gd.Drive, connection: Conn
     assert seen[-2:] == ["INSERT INTO fruits VALUES (?)", "SELECT name FROM fruits"]
 
 
-def test_steps_are_completed_that_way(geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_started_claimed_and_completed_that_way(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[str] = []
     execute = straight.execute
 
@@ -74,5 +76,8 @@ def test_steps_are_completed_that_way(geneva: gd.Drive, monkeypatch: pytest.Monk
     geneva.worker().run_until_idle()
 
     assert workflow.reload().state == "finished"
-    # Its two rows, the look whether its step is still held, and what is written of its end.
-    assert seen == ["INSERT", "INSERT", "SELECT", "UPDATE", "UPDATE", "UPDATE"]
+    started, claimed = ["INSERT", "INSERT"], ["SELECT", "UPDATE", "SELECT"]
+    # The look whether it is still held, and what is written of its end.
+    completed = ["SELECT", "UPDATE", "UPDATE", "UPDATE"]
+    nothing_left = ["SELECT"]
+    assert seen == [*started, *claimed, *completed, *nothing_left]

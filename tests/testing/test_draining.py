@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain, time_travel
@@ -62,6 +64,14 @@ def test_time_travel_moves_the_drives_time_within_its_block(geneva: gd.Drive) ->
         assert drain(geneva) == 1
     assert workflow.reload().state == "finished"
     assert geneva.clock.now() - datetime.now(UTC) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("span", [86_400, "1d"], ids=repr)
+def test_time_travel_takes_whatever_is_a_duration(geneva: gd.Drive, span: Any) -> None:
+    start = geneva.clock.now()
+
+    with time_travel(span) as clock:
+        assert clock.now() - start >= DAY
 
 
 def test_time_travels_add_up(geneva: gd.Drive) -> None:

@@ -44,6 +44,21 @@ def test_run_iterations_of_more_than_there_is_completes_the_step(geneva: gd.Driv
     assert place(run_iterations(workflow, "rows", count=4)) == ("completed", None, None, 3)
 
 
+@pytest.mark.parametrize("count", [0, -1, 2.5, "3", True, None], ids=repr)
+def test_run_iterations_of_no_number_of_items_is_refused(geneva: gd.Drive, count: Any) -> None:
+    done: list[int] = []
+    workflow = importing(through(range(9), done))
+
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        run_iterations(workflow, "rows", count=count)
+
+    assert str(refusal.value) == (
+        f"run_iterations(count=...) takes a whole number from 1 up, not {count!r}. To run a step "
+        f"to its end, use speedrun_resumable_step()."
+    )
+    assert (workflow.reload().state, done) == ("ready", [])
+
+
 def test_a_resumable_step_is_run_to_its_end_whatever_would_interrupt_it(geneva: gd.Drive) -> None:
     done: list[int] = []
     workflow = importing(through(range(5), done), max_iterations=1, max_runtime=0.000001)

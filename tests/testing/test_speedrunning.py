@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import perform_next_step, perform_step_inline, speedrun
+from geneva_drive.testing import (
+    perform_next_step,
+    perform_step_inline,
+    run_iterations,
+    speedrun,
+    speedrun_resumable_step,
+)
 from tests.looking import history
 
 
@@ -183,4 +190,25 @@ def test_a_workflow_that_has_ended_has_no_step_to_perform(geneva: gd.Drive) -> N
     assert str(refusal.value) == (
         f"<test_speedrunning.Delivery workflow {workflow.id}: canceled> has no scheduled step to "
         f"perform."
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [
+        (speedrun, "speedrun"),
+        (perform_next_step, "perform_next_step"),
+        (perform_step_inline, "perform_step_inline"),
+        (lambda given: speedrun_resumable_step(given, "pack"), "speedrun_resumable_step"),
+        (lambda given: run_iterations(given, "pack", count=1), "run_iterations"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("given", [5, Delivery], ids=["number", "class"])
+def test_what_is_no_handle_is_refused(run: Callable[[Any], object], name: str, given: Any) -> None:
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        run(given)
+
+    assert str(refusal.value) == (
+        f"{name}() takes a workflow's handle, as create() and find() return it, and got {given!r}."
     )

@@ -183,6 +183,24 @@ def test_a_claim_whose_answer_is_lost_is_given_back_without_being_counted(
     assert task.step_executions[0].error_message == "The answer to its claim was lost."
 
 
+def test_run_until_idle_waits_for_a_claim_whose_answer_was_lost(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(heartbeat_interval=0.1)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+    fault = CommitFault(drive.engine, writes="in_progress", strike=lose_answer)
+
+    drive.worker().run_until_idle()
+
+    assert fault.is_over
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
+
+
 @pytest.mark.parametrize("strike", [lose_answer, lose_commit])
 def test_the_effects_of_a_transaction_are_there_once(
     geneva: gd.Drive, make_drive: MakeDrive, effects: Table, strike: Strike

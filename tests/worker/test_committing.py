@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.committing import commit_endings
+from geneva_drive.engine.endings import Ending
 from geneva_drive.engine.outcome import Returned
+from geneva_drive.worker import committer
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
@@ -252,7 +256,7 @@ def test_a_fault_of_the_worker_itself_costs_neither_slot_nor_execution(
 
     assert rows_of(fragile) == [("work", "failed", "recovered")] * 2
     assert fragile.reload().paused_reason == (
-        "Its worker could not run it: ValueError: no instance today (for the 2. time)"
+        "Its worker could not run it: ValueError: no instance today (for the 2nd time)"
     )
     assert task.reload().state == "finished"
 
@@ -286,3 +290,29 @@ def test_while_an_outcome_is_written_that_nothing_follows_its_room_is_free(
 
     assert (before, meanwhile) == (-1, 0)
     assert [rows_of(task) for task in tasks] == [[("work", "completed", "success")]] * 2
+
+
+def test_what_a_fault_of_ours_keeps_from_being_recorded_is_counted(
+    geneva: gd.Drive, make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = make_drive(max_recoveries=1)
+
+    def fail(environment: Any, endings: Sequence[Ending], *rest: Any) -> Any:
+        if any(isinstance(one.outcome, Returned) for one in endings):
+            raise RuntimeError("a fault of ours")
+        return commit_endings(environment, endings, *rest)
+
+    monkeypatch.setattr(committer, "commit_endings", fail)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    task = Task.create()
+
+    drive.worker().run_until_idle()
+
+    assert rows_of(task) == [("work", "failed", "recovered")] * 2
+    assert task.reload().paused_reason == (
+        "Its outcome could not be recorded: RuntimeError: a fault of ours (for the 2nd time)"
+    )

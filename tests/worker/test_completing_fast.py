@@ -146,6 +146,25 @@ def test_what_is_claimed_with_a_completion_is_known_without_reading_it(
     assert parcel.reload().current_step_name == "label"
 
 
+@pytest.mark.parametrize("name", ["label", "deliver"], ids=["due", "later"])
+def test_what_is_scheduled_by_a_completion_is_known_without_reading_it(
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]], name: str
+) -> None:
+    parcel = parcels.create()
+    if name == "deliver":
+        parcel.resume_at("label")
+    one = ending(claim(geneva), Returned(), may_chain=True)
+
+    [applied] = fast(geneva, [one], None)
+
+    assert applied is not None
+    [scheduled] = applied.scheduled
+    with geneva.store.reading() as connection:
+        stored = geneva.store.executions.get(connection, scheduled.id)
+    assert scheduled == stored
+    assert scheduled.step_name == name
+
+
 @pytest.mark.parametrize(
     "urgent", ["more urgent work waits", "another queue"], ids=lambda text: text
 )

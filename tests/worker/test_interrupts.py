@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+
 import pytest
 
 import geneva_drive as gd
@@ -48,6 +51,30 @@ def test_an_interrupted_async_body_is_given_back_and_the_loop_goes_on(
     assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
 
 
+def test_a_task_of_an_async_body_that_exits_leaves_the_loop_to_others(geneva: gd.Drive) -> None:
+    async def exit_from_the_task() -> None:
+        sys.exit("no config")
+
+    class Task(gd.Workflow):
+        @gd.step
+        async def work(self) -> None:
+            if self.attempt == 1:
+                await asyncio.create_task(exit_from_the_task())
+
+        @gd.step
+        async def rest(self) -> None: ...
+
+    task = Task.create()
+
+    geneva.worker().run_until_idle()
+
+    assert rows_of(task) == [
+        ("work", "failed", "recovered"),
+        ("work", "completed", "success"),
+        ("rest", "completed", "success"),
+    ]
+
+
 def test_a_body_that_always_exits_ends_in_a_dead_letter(
     geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
@@ -56,7 +83,7 @@ def test_a_body_that_always_exits_ends_in_a_dead_letter(
     class Task(gd.Workflow):
         @gd.step
         def work(self) -> None:
-            raise SystemExit(3)
+            raise SystemExit("no config")
 
     task = Task.create()
 
@@ -65,7 +92,7 @@ def test_a_body_that_always_exits_ends_in_a_dead_letter(
     assert rows_of(task) == [("work", "failed", "recovered")] * 2
     assert task.reload().state == "paused"
     assert task.paused_reason == (
-        "The execution was given back: SystemExit in its worker. (for the 2. time)"
+        "The execution was given back: SystemExit (no config) in its worker. (for the 2nd time)"
     )
     with drive.store.reading() as connection:
         assert drive.store.dead_letters.count_pending(connection) == 1

@@ -9,6 +9,8 @@ import pytest
 from sqlalchemy import Table
 
 import geneva_drive as gd
+from geneva_drive.engine.committing import commit_endings
+from geneva_drive.worker import committer
 from tests.worker.conftest import MakeDrive, effects_of
 from tests.worker.faults import outage
 from tests.worker.watching import TIME_LIMIT, rows_of, wait, wait_until, wait_until_draining
@@ -148,6 +150,44 @@ def test_a_worker_stops_although_the_database_is_away(
     _wait_for_the_threads()
 
     assert rows_of(task) == [("work", "in_progress", None)]
+
+
+def test_what_follows_a_step_whose_commit_took_too_long_is_not_begun(
+    geneva: gd.Drive, make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = make_drive(drain_timeout=0.05)
+    committing = threading.Event()
+    bodies: list[str] = []
+    worker = drive.worker(concurrency=1)
+
+    def commit_late(*arguments: Any) -> Any:
+        committing.set()
+        wait(worker._stopping.drained)
+        return commit_endings(*arguments)
+
+    monkeypatch.setattr(committer, "commit_endings", commit_late)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            bodies.append("work")
+
+        @gd.step
+        def rest(self) -> None:
+            bodies.append("rest")
+
+    task = Task.create()
+    worker.start()
+    wait(committing)
+    worker.stop()
+    _wait_for_the_threads()
+
+    assert bodies == ["work"]
+    assert rows_of(task) == [
+        ("work", "completed", "success"),
+        ("rest", "failed", "recovered"),
+        ("rest", "scheduled", None),
+    ]
 
 
 def test_stopping_twice_at_once_waits_for_the_same_end(geneva: gd.Drive) -> None:

@@ -64,6 +64,11 @@ def test_old_code_hands_a_step_over_while_new_code_is_alive(
     geneva.worker().run_until_idle()
 
     assert order.reload().state == "ready"
+    assert order.why() == (
+        "Step 'inspect' is not in the code that this process has of Order. Workers with the same "
+        "code leave it to those who may have the step, as long as such are heard of, and then let "
+        "it fail."
+    )
     handed_over = order.step_executions[-1]
     assert (handed_over.step_name, handed_over.state) == ("inspect", "scheduled")
     assert (handed_over.attempt_number, handed_over.worker_id) == (1, None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
+from sqlalchemy import event, select
 
 import geneva_drive as gd
 from tests.worker.conftest import MakeDrive
-from tests.worker.watching import TIME_LIMIT, Watch, wait
+from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until
 
 
 def test_an_embedded_worker_runs_workflows_to_their_end(geneva: gd.Drive, watch: Watch) -> None:
@@ -70,6 +72,50 @@ def test_run_until_idle_waits_for_chains_that_went_back_to_the_queue(geneva: gd.
         geneva.worker(concurrency=2).run_until_idle()
 
         assert [w.reload().state for w in workflows] == ["finished", "finished"]
+
+
+def test_run_until_idle_waits_for_what_others_lock(
+    geneva: gd.Drive, make_drive: MakeDrive, database: str
+) -> None:
+    if database == "sqlite":
+        pytest.skip("SQLite locks no rows.")
+    locked, release = threading.Event(), threading.Event()
+    ran: list[Any] = []
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            ran.append(self.id)
+
+    tasks = [Task.create().id for _ in range(3)]
+    table = geneva.store.tables.step_executions
+    heads = select(table.c.id).where(table.c.workflow_id.in_(tasks)).with_for_update()
+
+    def lock_all() -> None:
+        with geneva.engine.connect() as connection:
+            connection.execute(heads).all()
+            locked.set()
+            wait(release)
+
+    locking = threading.Thread(target=lock_all)
+    locking.start()
+    wait(locked)
+    drive = make_drive(poll_interval="20ms", notify="off")
+    asked: list[str] = []
+
+    @event.listens_for(drive.engine, "after_cursor_execute")
+    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    working = threading.Thread(target=drive.worker(concurrency=1).run_until_idle)
+    working.start()
+    wait_until(lambda: len(asked) > 40, "several looks in vain")
+    assert ran == []
+    release.set()
+    locking.join(TIME_LIMIT)
+    working.join(TIME_LIMIT)
+
+    assert sorted(ran) == tasks
 
 
 def test_run_works_until_it_is_asked_to_stop(geneva: gd.Drive, watch: Watch) -> None:

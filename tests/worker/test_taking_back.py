@@ -125,7 +125,7 @@ def test_two_recoveries_mean_three_runs_and_then_a_dead_letter(
     assert rows_of(task) == [("work", "failed", "recovered")] * 3
     last = task.reload().step_executions[-1]
     assert task.state == "paused"
-    assert task.paused_reason == f"Worker {last.worker_id} was lost. (for the 3. time)"
+    assert task.paused_reason == f"Worker {last.worker_id} was lost. (for the 3rd time)"
     assert _pending_dead_letters(drive, task) == ["worker_unavailable"]
 
 

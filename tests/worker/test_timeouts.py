@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.worker.pool import Pool
 from tests.looping import importing, places, through
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
 
@@ -36,6 +37,35 @@ def test_a_plain_body_past_its_timeout_is_recorded_and_its_late_result_dropped(
     assert execution.error_message == "Step 'hang' ran longer than its timeout of 0:00:00.050000."
     assert execution.result is None
     assert task.state == "paused"
+
+
+def test_a_body_past_its_timeout_is_recorded_although_no_thread_can_be_started(
+    geneva: gd.Drive, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+
+    class Hung(gd.Workflow):
+        @gd.step(timeout=0.05)
+        def hang(self) -> None:
+            wait(release)
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None: ...
+
+    def refuse(_: Pool) -> None:
+        raise RuntimeError("can't start new thread")
+
+    Hung.create()
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    with geneva.worker(concurrency=1):
+        monkeypatch.setattr(Pool, "_start_thread", refuse)
+        watch.wait_for_workflows(1, "paused")
+        task = Task.create()
+        release.set()  # its thread goes on with what comes next
+        watch.wait_for_workflows(1, "finished")
+
+    assert task.reload().state == "finished"
 
 
 def test_the_thread_of_a_hung_body_is_replaced(geneva: gd.Drive, watch: Watch) -> None:

@@ -10,11 +10,13 @@ from geneva_drive.cli.output import make_console, plain, print_json
 from geneva_drive.drive.handles import WorkflowHandle
 
 
-def answer(workflow: WorkflowHandle[Any], *, as_json: bool) -> None:
+def answer(workflow: WorkflowHandle[Any], *, as_json: bool, outcome: str | None = None) -> None:
     """Print the workflow as the command left it."""
     if as_json:
         print_json(execution_body(workflow))
         return
     console = make_console()
     console.print(headline(workflow))
+    if outcome is not None:
+        console.print(plain(outcome))
     console.print(plain(workflow.why()))

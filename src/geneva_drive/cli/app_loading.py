@@ -11,6 +11,7 @@ from types import ModuleType
 from geneva_drive.cli.faults import with_place
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import InvalidInput
+from geneva_drive.settings import Settings
 
 _FORM = re.compile(r"(?P<module>\w+(\.\w+)*)(:(?P<attribute>\w+))?")
 
@@ -41,12 +42,19 @@ def _import(app: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        if name.endswith(".py"):
+            meant = app.replace(name, name.removesuffix(".py"), 1)
+            raise AppNotUsable(app, f"write it without .py: --app {meant}.") from error
         if error.name and f"{name}.".startswith(f"{error.name}."):
             raise AppNotUsable(
                 app,
                 f"there is no module {error.name!r} in the current directory or on the Python "
                 f"path.",
             ) from error
+        raise _not_importable(app, name, error) from error
+    except InvalidInput as error:
+        # A wrong variable is not the module's fault: said by itself, it is found at once.
+        Settings.read({}, os.environ)
         raise _not_importable(app, name, error) from error
     except Exception as error:
         raise _not_importable(app, name, error) from error

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from geneva_drive import serialization
+from geneva_drive.cli.iterating import interruptions, skipped_items
 from geneva_drive.drive.graph_views import NodeView
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
@@ -66,6 +67,32 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
         "cursor": _stored(execution.stored_cursor),
         "completed_iterations": execution.completed_iterations,
         "progress": progress_body(execution.progress),
+    }
+
+
+def loop_body(execution: StepExecution) -> dict[str, Any]:
+    """Give what interrupted a resumable step, and which items it skipped; of others, nothing."""
+    kept = execution.checkpoint_history if execution.progress is not None else []
+    return {
+        "interruptions": [
+            {
+                "reason": one.reason,
+                "cursor": _stored(one.stored_cursor),
+                "completed_iterations": one.completed_iterations,
+                "at": _moment(one.at),
+            }
+            for one in interruptions(kept)
+        ],
+        "skipped_items": [
+            {
+                "item": one.item,
+                "cursor": _stored(one.stored_cursor),
+                "error_class": one.error_class,
+                "error_message": one.error_message,
+                "at": _moment(one.at),
+            }
+            for one in skipped_items(kept)
+        ],
     }
 
 

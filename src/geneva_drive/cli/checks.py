@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.cli.faults import one_line
+from geneva_drive.cli.files import files_explained
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
-from geneva_drive.errors import NotMigrated, StorageError, TooNew
+from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
 from geneva_drive.storage import revisions
 from geneva_drive.storage.health import examining as health
 from geneva_drive.storage.health.checks import Check, Finding, ok
@@ -20,11 +22,17 @@ from geneva_drive.storage.store import Store
 _BATCH = 500  # ids in one statement
 _NAMED = 10
 
+Overdue = dict[tuple[str, str], int]  # how many executions are due of a type on a queue
+
 
 def examine(drive: Drive) -> Iterator[Check]:
     """Look at everything; where the database cannot be asked, say only that."""
     try:
-        store = drive.store
+        with files_explained(drive):
+            store = drive.store
+    except NotCreated as error:
+        yield Check(name="database", finding=Finding.PROBLEM, found=str(error))
+        return
     except (NotMigrated, TooNew) as error:
         yield ok("database", f"{drive.database_url} answers.")
         yield Check(name="tables", finding=Finding.PROBLEM, found=str(error))
@@ -35,10 +43,10 @@ def examine(drive: Drive) -> Iterator[Check]:
     yield ok("database", f"{drive.database_url} answers.")
     yield ok("tables", f"They are at revision {revisions.HEAD}, as this version needs them.")
     yield from health.examine(store, drive.settings, drive.clock)
-    overdue = store.read(store.executions.overdue_types)
+    overdue = store.read(store.executions.overdue)
     workers = drive.workers
     yield from _workers(drive, workers)
-    yield _unserved(overdue, workers)
+    yield from _unserved(overdue, workers)
     yield _dead_letters(drive, store)
     yield _paused(drive)
     yield _retention(drive)
@@ -70,19 +78,50 @@ def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
             )
 
 
-def _unserved(overdue: dict[str, int], workers: list[WorkerRecord]) -> Check:
-    served = {name for worker in workers if worker.is_alive for name in worker.signatures}
-    unserved = [
-        f"{name} ({count} due)" for name, count in sorted(overdue.items()) if name not in served
-    ]
+def _unserved(overdue: Overdue, workers: list[WorkerRecord]) -> Iterator[Check]:
+    unserved = {
+        each: count
+        for each, count in sorted(overdue.items())
+        if not any(worker.serves(*each) for worker in workers)
+    }
+    known = {name for name, _ in unserved if any(worker.knows(name) for worker in workers)}
     if not unserved:
-        return ok("classes", "Every class with due steps is served.")
+        yield ok("classes", "Every class with due steps is served.")
+    if unknown := {each: count for each, count in unserved.items() if each[0] not in known}:
+        yield _unserved_classes(unknown)
+    if known:
+        yield _unserved_queues({each: unserved[each] for each in unserved if each[0] in known})
+
+
+def _unserved_classes(unserved: Overdue) -> Check:
+    counts: Counter[str] = Counter()
+    for (name, _), count in unserved.items():
+        counts[name] += count
+    found = [f"{_class(name)} ({count} due)" for name, count in counts.items()]
     return Check(
         name="classes",
         finding=Finding.PROBLEM,
-        found=f"No worker serves {', '.join(unserved)}.",
+        found=f"No worker serves {', '.join(found)}.",
         way_out="Start a worker whose --app imports them.",
     )
+
+
+def _unserved_queues(unserved: Overdue) -> Check:
+    found = [
+        f"{_class(name)} on queue {queue!r} ({count} due)"
+        for (name, queue), count in unserved.items()
+    ]
+    queues = ",".join(sorted({queue for _, queue in unserved}))
+    return Check(
+        name="queues",
+        finding=Finding.PROBLEM,
+        found=f"No worker serves {', '.join(found)}.",
+        way_out=f"Start a worker that does: `geneva worker --queues {queues}`.",
+    )
+
+
+def _class(type_name: str) -> str:
+    return type_name or "dynamic workflows"
 
 
 def _dead_letters(drive: Drive, store: Store) -> Check:

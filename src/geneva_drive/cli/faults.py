@@ -45,4 +45,4 @@ def _place(error: BaseException) -> str | None:
 
 def _sentence(text: str) -> str:
     words = " ".join(text.split())
-    return words if words.endswith(".") else f"{words}."
+    return words if words.endswith((".", "?")) else f"{words}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,15 @@ SECTIONS = {
 }
 
 _NAMES = tuple(name for names in SECTIONS.values() for name in names)
+_ALIKE = 0.75  # of 1: a slip of the fingers, and no other word
+_ELSEWHERE = {  # what other programs call it
+    "retry": "reattempt",
+    "status": "show",
+    "log": "history",
+    "delete": "prune",
+    "init": "migrate",
+    "start": "worker",
+}
 
 
 class Geneva(click.Group):
@@ -35,6 +45,27 @@ class Geneva(click.Group):
         module = import_module(f"geneva_drive.cli.commands.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if ctx.resilient_parsing or name in _NAMES or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        close = get_close_matches(name, _NAMES, 1, _ALIKE)
+        meant = [_ELSEWHERE[name]] if name in _ELSEWHERE else close
+        hint = f" Did you mean '{meant[0]}'?" if meant else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name != "--json":
+                raise
+            raise click.UsageError(
+                "--json goes behind the command, as in `geneva list --json`.", ctx
+            ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():

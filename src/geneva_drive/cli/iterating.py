@@ -4,25 +4,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.cli.naming import cursor_words, is_partition
+from geneva_drive.drive.step_executions import Checkpoint, StepExecution
 from geneva_drive.durations import describe
+from geneva_drive.engine.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import is_done
+from geneva_drive.states import Interruption, is_done
 
+_INTERRUPTIONS = frozenset(Interruption)
 _SLOW = 10.0  # items per second; slower than this, tenths count
 _MINUTE = 60
 
 
 def under_way(executions: Iterable[StepExecution]) -> list[StepExecution]:
-    """Give the latest attempts at each node that have items done, and are not done themselves."""
+    """Give the latest attempts at each node that have items done or a cursor, and are not done."""
     latest = {execution.node_id: execution for execution in executions}
     return [
         one
         for one in latest.values()
-        if one.progress is not None and not is_done(one.state, one.outcome)
+        if (one.progress is not None or one.stored_cursor is not None)
+        and not is_done(one.state, one.outcome)
     ]
+
+
+def interruptions(kept: Iterable[Checkpoint]) -> list[Checkpoint]:
+    return [one for one in kept if one.reason in _INTERRUPTIONS]
+
+
+def skipped_items(kept: Iterable[Checkpoint]) -> list[Checkpoint]:
+    return [one for one in kept if one.reason == SKIPPED_ITEM]
+
+
+def standing(execution: StepExecution) -> str:
+    """Say how far a resumable step has come, and where it would go on."""
+    progress = execution.progress
+    parts = [words_alone(execution, progress)] if progress is not None else []
+    if execution.stored_cursor is not None:
+        parts.append(f"at {cursor_words(execution.stored_cursor)}")
+    return ", ".join(parts)
 
 
 def words(progress: IterationProgress) -> str:
@@ -33,6 +55,11 @@ def words(progress: IterationProgress) -> str:
     if progress.remaining:
         parts.append(f"{_span(progress.remaining)} left")
     return ", ".join(parts)
+
+
+def words_alone(execution: StepExecution, progress: IterationProgress) -> str:
+    """Say it of one execution; the total that a partition was told is that of the whole step."""
+    return words(replace(progress, total=None) if is_partition(execution) else progress)
 
 
 def items(progress: IterationProgress) -> str:

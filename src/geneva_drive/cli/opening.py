@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from geneva_drive.cli.app_loading import load_app
+from geneva_drive.cli.files import files_explained
 from geneva_drive.drive.default import configure, current_drive
 from geneva_drive.drive.drive import Drive
 
@@ -46,7 +47,9 @@ def with_drive(function: Callable[Concatenate[Drive, P], R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def opened(opening: Opening, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return function(opening.drive(), *args, **kwargs)
+        drive = opening.drive()
+        with files_explained(drive):
+            return function(drive, *args, **kwargs)
 
     return with_opening(opened)
 

@@ -21,6 +21,8 @@ from geneva_drive.errors import UnknownEnum, UnknownStoredType
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
+_JSON_BEGINS = ("[", "{", '"')
+
 
 def workflow_id_argument(function: F) -> F:
     # Taken as text: only the database knows what its ids are made of.
@@ -77,7 +79,9 @@ def span(text: str) -> timedelta:
     try:
         return parse_duration(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a duration such as 90d or 12h") from None
+        raise ValueError(
+            f"{text!r} is not a duration such as 90d or 12h; the units are ms, s, m, h and d"
+        ) from None
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -91,11 +95,16 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def cursor(text: str) -> Any:
-    """Read a cursor: JSON, typed if need be; what is no JSON is taken as text."""
+    """Read a cursor: JSON, typed if need be; what does not look like JSON is taken as text."""
     try:
         json.loads(text)
-    except json.JSONDecodeError:
-        return text
+    except json.JSONDecodeError as error:
+        if not text.lstrip().startswith(_JSON_BEGINS):
+            return text
+        raise ValueError(
+            f"{text!r} begins like JSON and is not: {error}. If it is meant as text, write it in "
+            f"quotes: {json.dumps(text, ensure_ascii=False)}"
+        ) from error
     try:
         return serialization.load(text)
     except (UnknownStoredType, UnknownEnum) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,11 @@ class Definition:
 
     def after(self, name: str) -> Node | None:
         """Give the step that follows; places of removed steps are passed over."""
-        return self._first_from(self._places[name] + 1)
+        return self._following[self._places[name]]
+
+    @cached_property
+    def _following(self) -> Sequence[Node | None]:
+        return [self._first_from(place + 1) for place in range(len(self.nodes))]
 
     def compiled_dag(self) -> dict[str, Any]:
         """Write the graph in the shape of a stored one."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import (
     TYPE_CHECKING,
@@ -46,6 +46,8 @@ else:
     HeroT = TypeVar("HeroT")
 R = TypeVar("R")
 W = TypeVar("W", bound="Workflow[Any]")
+
+_NOTHING_AROUND = nullcontext()
 
 
 class Execution(Protocol):
@@ -139,7 +141,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     @property
     def context(self) -> Mapping[str, Any]:
-        """What the workflow was created with; read-only."""
+        """What the workflow was created with; fixed, and what changes within its values is lost."""
         return _running(self).context
 
     @property
@@ -190,7 +192,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     def pause(self, reason: str | None = None) -> NoReturn:
         """End this execution and hold the workflow; `resume` runs the step again."""
-        _signal(self, "pause", flow_control.Pause(reason))
+        _signal(self, "pause", flow_control.Pause(_text("pause", reason)))
 
     def skip(self) -> NoReturn:
         """Leave this step and go on with the next."""
@@ -220,10 +222,9 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     def before_step_starts(self, step_name: str) -> None:
         """Override it to do something before each step's body."""
 
-    @contextmanager
-    def around_step(self, step_name: str) -> Iterator[None]:  # noqa: ARG002 - for those who override it
+    def around_step(self, step_name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for those who override it
         """Override it with a context manager that each step's body runs in."""
-        yield
+        return _NOTHING_AROUND
 
     def after_step_ends(self, step_name: str, outcome: Outcome) -> None:
         """Override it to do something after each step's body."""
@@ -331,6 +332,12 @@ def _delay(verb: str, wait: Duration | None) -> timedelta | None:
         return None if wait is None else parse_duration(wait)
     except ValueError as error:
         raise InvalidInput(f"{verb}(wait=...): {error}.") from None
+
+
+def _text(verb: str, reason: Any) -> str | None:
+    if reason is None or isinstance(reason, str):
+        return reason
+    raise InvalidInput(f"{verb}(reason=...) takes text, not {reason!r}.")
 
 
 def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:

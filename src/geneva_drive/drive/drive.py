@@ -12,10 +12,11 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive.clock import Clock
+from geneva_drive.definition import registry
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import DynamicWorkflow
 from geneva_drive.definition.dynamic_run import DynamicRun
-from geneva_drive.definition.workflow import Workflow
+from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive.explaining import Around, explain
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.joining import JoinedTransaction
@@ -223,6 +224,7 @@ class Drive:
             use=self._awaited_limit(active),
             child=child,
             counts=None if counts is None else tuple(counts),
+            is_step_gone=_is_step_gone(record, active),
         )
 
     def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
@@ -243,6 +245,13 @@ class Drive:
 
     def __repr__(self) -> str:
         return f"<Drive {self.database_url}>"
+
+
+def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
+    known = registry.get(record.type)
+    if known is None or record.has_graph or not active:
+        return False
+    return definition_of(known).get(active[0].step_name) is None
 
 
 def _age(value: Duration) -> timedelta:

@@ -40,6 +40,7 @@ class Around:
     use: LimitUse | None = None  # of the limit that it waits for
     child: WorkflowRecord | None = None  # that it waits for
     counts: tuple[ActiveCount, ...] | None = None  # where `active` are only the oldest
+    is_step_gone: bool = False  # this process has its class, and not the step it stands at
 
 
 def explain(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], around: Around) -> str:
@@ -103,12 +104,18 @@ def _ready(
         return f"Step {step!r} is running since {_moment(execution.started_at)}{far}{then}."
     if execution.state is StepState.WAITING:
         return _waiting(execution, around.child)
+    if around.is_step_gone:
+        return (
+            f"Step {step!r} is not in the code that this process has of {workflow.type}. Workers "
+            f"with the same code leave it to those who may have the step, as long as such are "
+            f"heard of, and then let it fail."
+        )
     if execution.scheduled_for > now:
         span = describe(execution.scheduled_for - now)
         verb = "goes on" if execution.state is StepState.SUSPENDED else "runs"
         return f"Step {step!r} {verb} at {_moment(execution.scheduled_for)}, in {span}{far}."
-    if not any(_serves(worker, execution) for worker in workers):
-        return f"Step {step!r} is due, but no running worker serves {_served(execution)}."
+    if not _is_served(execution, workers):
+        return f"Step {step!r} is due, but {_unserved(execution, workers)}."
     return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{far}."
 
 
@@ -141,8 +148,8 @@ def _several(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], arou
     ]
     parts[0] = parts[0].replace(" ", " nodes " if counts[_first(counts)] > 1 else " node ", 1)
     due = groups.get(_DUE, [])
-    if set(counts) == {_DUE} and not any(_serves(w, due[0]) for w in around.workers):
-        return f"{parts[0]}, but no running worker serves {_served(due[0])}."
+    if set(counts) == {_DUE} and not _is_served(due[0], around.workers):
+        return f"{parts[0]}, but {_unserved(due[0], around.workers)}."
     return f"{', '.join(parts)}{_then(workflow) if counts[_RUNNING] else ''}."
 
 
@@ -201,21 +208,18 @@ def _parked(execution: ExecutionRecord, use: LimitUse) -> str:
     )
 
 
-def _served(execution: ExecutionRecord) -> str:
+def _is_served(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> bool:
+    return any(worker.serves(execution.type, execution.queue) for worker in workers)
+
+
+def _unserved(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:
     what = execution.type or "dynamic workflows"
-    imported = "class" if execution.type else "jobs"
-    return (
-        f"{what} on queue {execution.queue!r}: start `geneva worker` with an app that imports the "
-        f"{imported}"
-    )
-
-
-def _serves(worker: WorkerRecord, execution: ExecutionRecord) -> bool:
-    return (
-        worker.is_alive
-        and execution.type in worker.signatures
-        and (worker.queues is None or execution.queue in worker.queues)
-    )
+    if any(worker.knows(execution.type) for worker in workers):
+        way_out = f"start one that serves this queue, with --queues {execution.queue}"
+    else:
+        imported = "class" if execution.type else "jobs"
+        way_out = f"start `geneva worker` with an app that imports the {imported}"
+    return f"no running worker serves {what} on queue {execution.queue!r}: {way_out}"
 
 
 def _moment(moment: datetime | None) -> str:

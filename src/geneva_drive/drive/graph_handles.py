@@ -179,6 +179,8 @@ class GraphHandle:
         reason: str | None,
         actor: str | None,
     ) -> Self:
+        _require_text(name, "reason", reason)
+        _require_text(name, "actor", actor)
         if actor is not None and len(actor) > _MAX_ACTOR_LENGTH:
             raise InvalidInput(
                 f"An actor's name has at most {_MAX_ACTOR_LENGTH} characters, not {len(actor)}."
@@ -261,3 +263,8 @@ class GraphHandle:
         store = self._drive.store
         with store.reading() as connection:
             return store.executions.of_workflow(connection, self._record.id)
+
+
+def _require_text(command: str, argument: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{command}({argument}=...) takes text, not {value!r}.")

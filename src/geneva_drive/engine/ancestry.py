@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from geneva_drive.states import is_done
 from geneva_drive.storage.records import ExecutionRecord
@@ -14,8 +15,18 @@ def ancestry_hash(node_id: str, parents: Iterable[str | None]) -> str:
 
     A parent without one ended before hashes were kept, and is left out.
     """
-    known = sorted(parent for parent in parents if parent is not None)
-    return hashlib.sha256(":".join([node_id, *known]).encode()).hexdigest()
+    known = sorted(filter(None, parents))
+    text = ":".join([node_id, *known])
+    return _hash(text) if len(known) > 1 else _known_hash(text)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# In a chain it is the same for all workflows of a class: none of their own values is part of it.
+# Joins, which may have thousands of parents, would fill it.
+_known_hash = lru_cache(maxsize=4096)(_hash)
 
 
 def mismatching(

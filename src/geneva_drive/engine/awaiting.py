@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Coroutine
@@ -28,6 +29,7 @@ class LoopThread:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._is_closing = threading.Event()
 
     def run(self, body: Coroutine[Any, Any, Any], timeout: timedelta | None) -> Any:
         """Await `body` on the loop and give its result to the calling thread."""
@@ -47,6 +49,7 @@ class LoopThread:
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
+            self._is_closing.set()
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(timeout=5)
@@ -57,12 +60,21 @@ class LoopThread:
         with self._lock:
             if self._loop is None:
                 loop = asyncio.new_event_loop()
+                self._is_closing = threading.Event()
                 self._thread = threading.Thread(
-                    target=loop.run_forever, name="geneva-async", daemon=True
+                    target=_serve, args=(loop, self._is_closing), name="geneva-async", daemon=True
                 )
                 self._thread.start()
                 self._loop = loop
             return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop, is_closing: threading.Event) -> None:
+    while not is_closing.is_set():
+        # Out of a task that a body has started. Whoever awaits the task is told by it, and all
+        # other bodies need the loop.
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            loop.run_forever()
 
 
 async def _within(

@@ -11,7 +11,8 @@ from geneva_drive import serialization
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.jobs import JobNode
-from geneva_drive.definition.step import Child
+from geneva_drive.definition.step import Child, ChildStep, Step
+from geneva_drive.definition.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine import announcing, creating, family, heroes
 from geneva_drive.engine.creating import Created, NewWorkflow, Refused
@@ -34,14 +35,16 @@ def call(
     arguments: tuple[Any, ...],
 ) -> Any:
     """Run a node's body; of an async one, this gives the coroutine."""
-    if node.child is not None:
-        return _run_child(environment, execution, node.child, instance)
-    if node.job is not None:
-        called = JobNode(id=execution.node_id, name=node.name, args=node.job_args)
-        return node.job.call(node.job_args, instance, called, *arguments)
-    if node.has_method:
-        return node.function(instance, *arguments)
-    return None  # a node of a stored graph where branches meet, and nothing more
+    match node.declared:
+        case Step(function=function):
+            return function(instance, *arguments)
+        case JobTask(job=job, args=args):
+            called = JobNode(id=execution.node_id, name=node.name, args=args)
+            return job.call(args, instance, called, *arguments)
+        case ChildStep(child=child):
+            return _run_child(environment, execution, child, instance)
+        case _:  # a node of a stored graph where branches meet, and nothing more
+            return None
 
 
 class ChildPlanned(BaseException):

@@ -171,7 +171,7 @@ def scheduled(
         step_name=node.name,
         signature=definition.signature,
         queue=record.queue or node.options.queue or definition.queue,
-        priority=_first_given(record.priority, node.options.priority, definition.priority),
+        priority=_priority(record, node, definition),
         scheduled_for=at,
         is_limited=node.options.limit is not None,
         slot=node.name if definition.is_graph else CHAIN_SLOT,
@@ -214,5 +214,8 @@ def release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
     )
 
 
-def _first_given(*values: int | None) -> int:
-    return next(value for value in values if value is not None)
+def _priority(record: WorkflowRecord, node: Node, definition: Definition) -> int:
+    if record.priority is not None:
+        return record.priority
+    own = node.options.priority
+    return definition.priority if own is None else own

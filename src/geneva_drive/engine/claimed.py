@@ -9,6 +9,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic_run import DYNAMIC, stored_node
 from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.outcome import Lost, StepOutcome
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
 from geneva_drive.values import value
@@ -30,18 +31,25 @@ class Claimed:
         workflow_class = registry.get(self.workflow.type)
         return definition_of(workflow_class) if workflow_class else None
 
-    @property
-    def node(self) -> Node | None:
-        """What is to be run; None if this process does not know it."""
-        stored, definition = self.stored, self.definition
+    def node_in(self, definition: Definition) -> Node | None:
+        """Give what is to be run; None if this process does not know it."""
+        stored = self.stored
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
             return stored_node(stored.name, stored.job, stored.args)
-        return definition.get(self.execution.step_name) if definition else None
+        return definition.get(self.execution.step_name)
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:
     """Give back an execution whose class is not in this process after all."""
     return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
+
+
+def chained(claimed: Claimed, applied: Applied) -> Claimed | None:
+    """Step on to what was claimed when the end of an execution was written, if anything was."""
+    following = applied.chained
+    if following is None:
+        return None
+    return continued(claimed, applied.workflow, following, applied.node_of(following))
 
 
 def continued(

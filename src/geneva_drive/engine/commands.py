@@ -48,6 +48,8 @@ from geneva_drive.storage.store import Store
 
 Decision = Callable[[Subject], Change]
 
+_RESUME_AT = "use `resume_at` in code or `geneva resume ID --at STEP` in the shell"
+
 
 def execute(
     connection: Connection,
@@ -201,7 +203,7 @@ def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -
         state = "has not been reached" if latest is None else f"is {latest.state}"
         raise InvalidStateError(
             f"Cannot reattempt step {node.name!r}: it {state}, neither failed nor canceled. "
-            f"To go on at a step of your choice, use resume_at."
+            f"To go on at a step of your choice, {_RESUME_AT}."
         )
     following = definition.after(node.name)
     while following is not None:
@@ -209,7 +211,7 @@ def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -
         if later is not None and is_done(later.state, later.outcome):
             raise InvalidStateError(
                 f"Cannot reattempt step {node.name!r}: step {following.name!r} after it is "
-                f"{later.state} already. To go back nevertheless, use resume_at."
+                f"{later.state} already. To go back nevertheless, {_RESUME_AT}."
             )
         following = definition.after(following.name)
 
@@ -307,13 +309,14 @@ def _merged(
 
 def _standing(subject: Subject, definition: Definition, step: object | None, verb: str) -> Node:
     """Find the step that the workflow stands at, which is the one that may be skipped."""
+    wanted = None if step is None else definition.require(step)
     if subject.running:
-        raise subject.refuse(f"{verb} a step of", " A running step is never torn.")
+        raise subject.refuse_running(verb)
     name = subject.workflow.next_step_name or ""
     standing = definition.get(name)
     if standing is None:
         raise StepVanished(definition.type, name, definition.step_names)
-    if step is not None and definition.require(step) is not standing:
+    if wanted is not None and wanted is not standing:
         raise InvalidStateError(
             f"Cannot {verb} step {definition.name_of(step)!r}: the workflow stands at {name!r}."
         )

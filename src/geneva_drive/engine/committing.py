@@ -30,7 +30,8 @@ def commit_endings(
     itself. A database that cannot be used at all is the caller's to wait for: that is raised.
     """
     fast = _complete(environment, endings, chaining)
-    fast |= _complete_nodes(environment, endings, chaining)
+    if len(fast) < len(endings):
+        fast |= _complete_nodes(environment, endings, chaining)
     rest = [ending for ending in endings if ending.execution_id not in fast]
     general = iter(_commit(environment, rest, chaining) if rest else [])
     return [fast.get(ending.execution_id) or next(general) for ending in endings]

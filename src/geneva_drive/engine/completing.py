@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from geneva_drive.engine.change import Change
+from geneva_drive.engine.change import CHAIN_SLOT, Change
 from geneva_drive.engine.decide import decide
 from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.growing import is_in_graph
 from geneva_drive.engine.outcome import Returned
-from geneva_drive.engine.rows import claim_values, new_execution_values, workflow_values
-from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
-from geneva_drive.storage.records import EXECUTION_COLUMNS, UNSAID, ExecutionRecord, Key
+from geneva_drive.engine.rows import workflow_values
+from geneva_drive.states import StepState
+from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion, Following
+from geneva_drive.storage.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 
@@ -48,15 +48,9 @@ def complete(
         lambda connection: store.database.dialect.complete(connection, store.tables, batch)
     )
     return {
-        completion.execution.id: _applied(
-            decided[completion.execution.id],
-            completion,
-            written[completion.execution.id],
-            chaining,
-            now,
-        )
-        for completion in completions
-        if completion.execution.id in written
+        one.execution.id: _applied(decided[one.execution.id], one, written[one.execution.id], batch)
+        for one in completions
+        if one.execution.id in written
     }
 
 
@@ -77,8 +71,14 @@ def _completion(
     return Completion(
         workflow=workflow,
         execution=execution,
-        # The attempt's number is found by the statement itself.
-        following=new_execution_values(workflow, new, 1, now),
+        following=Following(
+            step_name=new.step_name,
+            signature=new.signature,
+            queue=new.queue,
+            priority=new.priority,
+            scheduled_for=new.scheduled_for,
+            ancestry_hash=new.ancestry_hash,
+        ),
         may_claim=chaining is not None and ending.may_chain and chaining.admits(new, now),
     )
 
@@ -94,23 +94,37 @@ def _claimant(chaining: Chaining | None) -> Claimant | None:
     )
 
 
-def _applied(
-    change: Change,
-    completion: Completion,
-    completed: Completed,
-    chaining: Chaining | None,
-    now: datetime,
-) -> Applied:
-    scheduled = []
-    if completion.following is not None and completed.following_id is not None:
-        columns: dict[str, Any] = {
-            **UNSAID,
-            **completion.following,
-            "id": completed.following_id,
-            "attempt_number": completed.attempt_number,
-        }
-        if completed.is_claimed and chaining is not None:
-            columns |= claim_values(chaining.worker_id, chaining.claim_token, now)
-        scheduled = [ExecutionRecord._make(map(columns.__getitem__, EXECUTION_COLUMNS))]
-    workflow = change.record._replace(**workflow_values(change, now))
+def _applied(change: Change, completion: Completion, completed: Completed, batch: Batch) -> Applied:
+    following = completion.following
+    scheduled = () if following is None else (_written(completion, following, completed, batch),)
+    workflow = change.record._replace(**workflow_values(change, batch.now))
     return Applied(change=change, workflow=workflow, scheduled=scheduled)
+
+
+def _written(
+    completion: Completion, following: Following, completed: Completed, batch: Batch
+) -> ExecutionRecord:
+    """Give the row of what follows; it is one that was claimed, or just scheduled."""
+    assert completed.attempt_number is not None, "it was written"
+    claimant = batch.claimant if completed.is_claimed else None
+    is_due = following.scheduled_for <= batch.now
+    return ExecutionRecord(
+        id=completed.following_id,
+        workflow_id=completion.workflow.id,
+        type=completion.workflow.type,
+        signature=following.signature,
+        step_name=following.step_name,
+        node_id=following.step_name,
+        slot=CHAIN_SLOT,
+        attempt_number=completed.attempt_number,
+        state=StepState.IN_PROGRESS if claimant else StepState.SCHEDULED,
+        queue=following.queue,
+        priority=following.priority,
+        claimable=is_due and claimant is None,
+        scheduled_for=following.scheduled_for,
+        created_at=batch.now,
+        worker_id=claimant.worker_id if claimant else None,
+        claim_token=claimant.claim_token if claimant else None,
+        started_at=batch.now if claimant else None,
+        ancestry_hash=following.ancestry_hash,
+    )

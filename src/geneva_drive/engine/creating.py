@@ -21,8 +21,6 @@ from geneva_drive.states import WorkflowState
 from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.records import (
     EXECUTION_COLUMNS,
-    UNSAID,
-    UNSAID_OF_WORKFLOW,
     ExecutionRecord,
     Key,
     NodeOutline,
@@ -220,9 +218,9 @@ def _created(
     if execution is not None:
         columns = {name: v for name, v in execution.items() if name in EXECUTION_COLUMNS}
         keys = {"id": execution_id, "workflow_id": workflow_id}
-        firsts = [ExecutionRecord(**{**UNSAID, **columns, **keys})]
+        firsts = [ExecutionRecord(**columns, **keys)]
     return Created(_workflow_record(workflow, workflow_id), firsts)
 
 
 def _workflow_record(values: Columns, workflow_id: Key | None) -> WorkflowRecord:
-    return WorkflowRecord(**{**UNSAID_OF_WORKFLOW, **values, "id": workflow_id})
+    return WorkflowRecord(**values, id=workflow_id)

@@ -27,6 +27,7 @@ from geneva_drive.engine.outcome import (
     Skipped,
     StepOutcome,
     Suspended,
+    ordinal,
 )
 from geneva_drive.engine.position import Position
 from geneva_drive.engine.requests import honour_request
@@ -222,7 +223,8 @@ class _Case:
         following = self.definition.after(self.execution.step_name)
         if following is None:
             return self._stop(end, WorkflowState.FINISHED, passed=True)
-        at = self.now + following.options.wait
+        wait = following.options.wait
+        at = self.now + wait if wait else self.now
         parents = [self.execution.ancestry_hash]
         return Change(
             record=self.workflow,
@@ -324,7 +326,7 @@ class _Case:
         end = self._end(StepState.FAILED, Outcome.RECOVERED, error=error)
         counted = 0 if lost.limit is None else 1
         if lost.limit is not None and self.execution.recoveries >= lost.limit:
-            held = self._hold(end, f"{lost.why} (for the {lost.limit + 1}. time)")
+            held = self._hold(end, f"{lost.why} (for the {ordinal(lost.limit + 1)} time)")
             return replace(held, dead_letter=DeadLetterReason.WORKER_UNAVAILABLE)
         repeated = self._repeat(
             end, timedelta(0), self.execution.failures, self.execution.recoveries + counted

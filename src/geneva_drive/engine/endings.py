@@ -82,9 +82,13 @@ class Applied:
     @property
     def leaves_something_due(self) -> bool:
         """Say whether there may be something for another worker, or for this one, to claim."""
-        is_back = any(move.claimable for move in self.change.executions)
-        claimed = sum(one.claim_token is not None for one in self.scheduled)
-        return is_back or len(self.change.schedule) > claimed
+        for move in self.change.executions:
+            if move.claimable:
+                return True
+        unclaimed = len(self.change.schedule)
+        for one in self.scheduled:
+            unclaimed -= one.claim_token is not None
+        return unclaimed > 0
 
     def shared_out(self, count: int) -> list[Applied]:
         """Give so many endings, which were decided together, a share each.
@@ -105,13 +109,14 @@ class Applied:
     @property
     def chained(self) -> ExecutionRecord | None:
         """The new execution, if it was inserted already claimed."""
-        return next((one for one in self.scheduled if one.claim_token is not None), None)
+        for one in self.scheduled:
+            if one.claim_token is not None:
+                return one
+        return None
 
-    @property
-    def chained_node(self) -> GraphNodeRecord | None:
-        """The node of that one, where it was read along."""
-        chained = self.chained
-        if chained is None:
-            return None
-        planned = self.change.schedule
-        return next((new.stored for new in planned if new.node == chained.node_id), None)
+    def node_of(self, chained: ExecutionRecord) -> GraphNodeRecord | None:
+        """Give the stored node of a new execution, where it was read along."""
+        for new in self.change.schedule:
+            if new.node == chained.node_id:
+                return new.stored
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,7 +49,10 @@ from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut
 from geneva_drive.iteration.interrupted import Divided as DividedLoop
 from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
 from geneva_drive.states import DeadLetterReason, Outcome
+from geneva_drive.storage import open_writes
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord
+
+logger = logging.getLogger(__name__)
 
 # How long an execution that this code does not know is left to workers with other code, and how
 # long it rests between two of them.
@@ -85,7 +89,7 @@ class Run:
         self._environment = environment
         self._claimed = claimed
         self._definition = definition
-        self._node = claimed.node
+        self._node = claimed.node_in(definition)
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
         self.loop = self._make_loop(breaks)
@@ -244,7 +248,7 @@ class Run:
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
         if self.loop is None:
             return self._call_once(node, arguments)
-        with self._environment.store.database.open_writes.watching():
+        with open_writes.watching():
             while True:
                 try:
                     return self._call_once(node, (self.loop.make_it(node), *arguments))
@@ -287,7 +291,8 @@ class Run:
 
     def _interrupted(self, interrupt: BaseException) -> Lost:
         # Counted: a body that calls sys.exit() would otherwise be given back for ever.
-        why = f"The execution was given back: {type(interrupt).__name__} in its worker."
+        said = f" ({interrupt})" if str(interrupt) else ""
+        why = f"The execution was given back: {type(interrupt).__name__}{said} in its worker."
         return Lost(why, self._environment.settings.max_recoveries, interrupt)
 
     def _react(self, failed: Failed) -> StepOutcome:
@@ -310,6 +315,12 @@ class Run:
         # Of a large graph nodes may be due for long; it is grace enough that nothing goes on.
         since = max(execution.scheduled_for, self._claimed.workflow.updated_at)
         if now < since + DEPLOY_GRACE and self._may_others_know():
+            logger.debug(
+                "Workflow %s stands at %r, which this code does not have: it is left to workers "
+                "with other code, as long as such are heard of",
+                self._claimed.workflow.id,
+                execution.step_name,
+            )
             return HandedOver(now + DEPLOY_REST)
         reaction = Reaction(action=ExceptionAction.PAUSE)
         if stored is not None and stored.job is not None:

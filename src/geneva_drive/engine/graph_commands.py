@@ -141,7 +141,7 @@ def rewind(subject: Subject, nodes: GraphNodes, step: object, position: Position
         )
     own = [one for one in subject.active if nodes.id_of(one) == node_id]
     if any(one.state is StepState.IN_PROGRESS for one in own):
-        raise subject.refuse("rewind a step of", " A running step is never torn.")
+        raise subject.refuse_running("rewind")
     tried = own or [one for one in _undone(subject, nodes) if nodes.id_of(one) == node_id]
     if not tried:
         raise InvalidStateError(f"Cannot rewind step {name!r}: it {_standing(nodes, node_id)}.")

@@ -130,8 +130,11 @@ class LoopTransaction:
 
     def _roll_back(self) -> None:
         self._of_item = None
-        Session.rollback(self.session)
-        self._release()
+        try:
+            Session.rollback(self.session)
+        finally:
+            # Else this thread would write everything that follows into what is over.
+            self._release()
 
     def _release(self) -> None:
         self._is_open = False

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -22,7 +22,7 @@ from geneva_drive.engine.outcome import ErrorDetails
 from geneva_drive.engine.position import Position, SkippedItem
 from geneva_drive.engine.rows import skipped_values
 from geneva_drive.engine.shares import Share
-from geneva_drive.errors import DatabaseBusy, InvalidInput, InvalidStateError, StorageError
+from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
 from geneva_drive.iteration.course import Course, Partition, Place, Query
 from geneva_drive.iteration.interrupted import Interrupted
@@ -30,6 +30,7 @@ from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.states import Interruption, Request
+from geneva_drive.storage import open_writes
 from geneva_drive.storage.checkpoints import Checkpoint
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
@@ -39,18 +40,6 @@ _FIRST_REST, _LONGEST_REST = 0.05, 2.0
 _MOST_BUSY = 2  # tries, each of which waits for as long as the database's own patience
 _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
-
-
-class UncommittedWork(InvalidStateError):
-    """A loop was to go on while a transaction of its body was open."""
-
-    def __init__(self, step_name: str) -> None:
-        super().__init__(
-            f"Step {step_name!r} was to save its cursor while a session of its own had written "
-            f"something and not committed it: a crash would lose that, and the cursor would stand "
-            f"behind it. Commit before the loop goes on, or let the step's session do so with "
-            f"@gd.resumable_step(transaction=True)."
-        )
 
 
 class PositionMoved(StorageError):
@@ -89,7 +78,6 @@ class Loop:
         self._iteration = node.options.iteration
         self._breaks = breaks
         self._checkpointer = environment.checkpointer
-        self._open_writes = environment.store.database.open_writes
         self._max_cursor_size = environment.settings.max_cursor_size
         self._skipped: list[SkippedItem] = []
         self._claim_token = execution.claim_token or ""
@@ -155,18 +143,19 @@ class Loop:
         )
 
     def save(self, place: Place) -> Interruption | None:
-        if self._open_writes:
-            self._open_writes.roll_back()
+        if open_writes.are_there():
             self.return_to_saved()
-            raise UncommittedWork(self.course.name)
+            self._refuse_open_writes()
         checkpoint = self.checkpoint_at(place)
+        busy = 0
         try:
             # The way on which nearly all positions are saved, before any that takes more.
             is_saved = self._is_plain and self._checkpointer.save(checkpoint)
-        except StorageError:
+        except StorageError as error:
             is_saved = False
+            busy += isinstance(error, DatabaseBusy)
         if not is_saved:
-            stop = self._save(checkpoint)
+            stop = self._save(checkpoint, busy)
             if stop is not None:
                 return stop
         self.note_saved(checkpoint, place)
@@ -202,7 +191,14 @@ class Loop:
         """Nor can anything be undone of it."""
 
     def item_ends(self) -> None:
+        # Behind each item, and not only where a position is saved: it may be recorded at any end.
+        if open_writes.are_there():
+            self._refuse_open_writes()
         probes.reached("item")
+
+    def _refuse_open_writes(self) -> NoReturn:
+        open_writes.roll_back()
+        raise UncommittedWork(self.course.name)
 
     def open_query(self, query: Any, cursor: Any) -> Query:
         return reading.open_query(
@@ -241,9 +237,9 @@ class Loop:
             database.is_transient(error) or database.is_unreachable(error)
         )
 
-    def _save(self, checkpoint: Checkpoint) -> Interruption | None:
+    def _save(self, checkpoint: Checkpoint, busy: int) -> Interruption | None:
         """Save a position, however long the database is away: that is no fault of the step."""
-        rest, busy = _FIRST_REST, 0
+        rest = _FIRST_REST
         while True:
             try:
                 return self._try_to_save(checkpoint)
@@ -253,6 +249,7 @@ class Loop:
                 # A lock that is held so long may be held by the body itself, in another engine.
                 busy += isinstance(error, DatabaseBusy)
                 if busy == _MOST_BUSY:
+                    self.return_to_saved()  # what it holds the lock for may never be committed
                     raise
                 logger.warning("A checkpoint of step %r waits: %s", self.course.name, error)
             time.sleep(rest)

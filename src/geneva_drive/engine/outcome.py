@@ -156,3 +156,10 @@ StepOutcome = (
     | Awaiting
     | Parked
 )
+
+
+def ordinal(number: int) -> str:
+    """Write a number as people count with it: 1st, 2nd, 3rd, 4th."""
+    is_teen = number % 100 in (11, 12, 13)
+    ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -43,6 +43,7 @@ from geneva_drive.storage.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
 
+_NOTHING: Set[str] = frozenset()
 _MAX_RUNS = 5
 _FIRST_REST = 0.05  # seconds before the body runs again; doubled each time
 
@@ -120,10 +121,13 @@ def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Refu
     return refused
 
 
-def freed_by(run: Run | None, claimed: Claimed) -> set[str]:
+def freed_by(run: Run | None, claimed: Claimed) -> Set[str]:
     """Name the limits to look at when an execution has ended, was parked, or let its turn go by."""
-    keys = {one.key for one in run.wanted} if run else set()
+    wanted = run.wanted if run else ()
     waited_for = claimed.execution.limit_key
+    if not wanted and waited_for is None:
+        return _NOTHING  # as nearly all do
+    keys = {one.key for one in wanted}
     return keys if waited_for is None else keys | {waited_for}
 
 

@@ -139,7 +139,7 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
     if change.freezes_graph:
         values["has_graph"] = True
     match moved.state:
-        case WorkflowState.PAUSED:
+        case WorkflowState.PAUSED if record.state is not WorkflowState.PAUSED:
             values["paused_at"] = now
         case WorkflowState.READY:
             values["paused_at"] = None

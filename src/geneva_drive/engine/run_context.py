@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from geneva_drive import serialization
@@ -12,6 +11,7 @@ from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.fixed_context import FixedContext
 from geneva_drive.errors import HeroGone, NodeNotFound
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
@@ -43,7 +43,7 @@ class RunContext:
 
     @cached_property
     def context(self) -> Mapping[str, Any]:
-        return MappingProxyType(serialization.load(self._workflow.context) or {})
+        return FixedContext(serialization.load(self._workflow.context) or {})
 
     @property
     def attempt(self) -> int:

@@ -125,6 +125,13 @@ class Subject:
     def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
         return InvalidStateError(f"Cannot {verb} a {self.state} workflow.{way_out}")
 
+    def refuse_running(self, verb: str) -> InvalidStateError:
+        return self.refuse(
+            f"{verb} a step of",
+            " A running step is never torn: pause the workflow, and try again once the step has "
+            "stopped.",
+        )
+
     def stays(self, **values: Any) -> WorkflowMove:
         """Plan the workflow's row as it is, but for `values`."""
         return replace(as_it_is(self.workflow), **values)

@@ -12,6 +12,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.rooms import LOOK_AGAIN, measure
+from geneva_drive.storage.parking import LetGo
 from geneva_drive.storage.records import LimitRecord, LimitUse
 from geneva_drive.storage.store import Store
 
@@ -44,16 +45,19 @@ def _look(environment: Environment, keys: Collection[str], queues: Sequence[str]
     types = [definition_of(known).type for known in registry.all_classes()]
     served = store.parking.is_served(types, queues)
 
-    def let_go(connection: Connection) -> int:
+    def let_go(connection: Connection) -> list[LetGo]:
         records = store.limits.lock(connection, keys).values()
         now = environment.clock.now()
-        return sum(
+        return [
             _let_go(connection, store, record, now, served)
             for record in records
             if record.wakes_at is not None
-        )
+        ]
 
-    return store.write(let_go)
+    gone = store.write(let_go)
+    if any(one.others for one in gone):
+        environment.wakeups.ring()  # the caller looks for what it serves by itself
+    return sum(map(sum, gone))
 
 
 def _let_go(
@@ -62,17 +66,17 @@ def _let_go(
     record: LimitRecord,
     now: datetime,
     served: ColumnElement[bool],
-) -> int:
+) -> LetGo:
     key = record.limit_key
     room = measure(connection, store, record, record.limit, now, most=_MOST_WOKEN)
-    count = store.parking.let_go(connection, key, room.free, served) if room.free else 0
+    gone = store.parking.let_go(connection, key, room.free, served) if room.free else LetGo()
     wakes_at = None
     if store.parking.any_waits(connection, key):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
         wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first
     store.limits.change(connection, key, wakes_at=wakes_at)
-    return count
+    return gone
 
 
 def forget_unused(environment: Environment, before: datetime, most: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
-from geneva_drive.errors import InvalidStateError, IterationLimitExceeded
+from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration import leaving
 from geneva_drive.iteration.interrupted import Divided, Interrupted, RanTooLong
 from geneva_drive.iteration.pace import Pace
@@ -70,6 +70,20 @@ class Ledger(Protocol):
 
 
 UNDIVIDED = Partition()
+
+
+def _count(total: Any) -> int:
+    """Read a number of items, which a database may give as another kind of number."""
+    try:
+        count = int(total)
+    except (TypeError, ValueError, OverflowError):
+        count = -1
+    if count < 0 or isinstance(total, str):
+        raise InvalidInput(
+            f"progress(total=...) is {total!r}; it must be a whole number from 0 up, or a function "
+            f"that gives one."
+        )
+    return count
 
 
 class Course:
@@ -181,7 +195,8 @@ class Course:
         place.completed += 1
         self._item = None
         self.advanced = True
-        self._item_done()
+        if self.pace.item_done():
+            self._look_around()
 
     def pass_over(self) -> None:
         """Leave behind an item that the body failed on."""
@@ -190,7 +205,8 @@ class Course:
         self.place.has_cursor = True
         self.place.completed += 1
         self.place.errors += 1
-        self._item_done()
+        if self.pace.item_done():
+            self._look_around()
 
     def checkpoint(self) -> None:
         """Save the position now, and stop if it is time."""
@@ -208,6 +224,8 @@ class Course:
             raise Interrupted(reached)
 
     def skip_to(self, cursor: Any, wait: timedelta) -> None:
+        if self._item is not None:
+            self.ledger.item_ends()
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
         self.place.cursor = cursor
@@ -219,6 +237,12 @@ class Course:
 
     def throttle(self, condition: Condition, backoff: timedelta) -> None:
         """Suspend while the condition holds: looked at now, and before each further item."""
+        given: Any = condition
+        if not callable(given):
+            raise InvalidInput(
+                f"throttle() takes a function that is asked before each item, and got {given!r}. "
+                f"Write it.throttle(lambda: ..., backoff=...)."
+            )
         # Written inside the loop it comes anew with each item, and is asked by itself.
         if not self._has_begun:
             self._throttles.append((condition, backoff))
@@ -229,17 +253,18 @@ class Course:
         if callable(total):
             total = total() if self.stopwatch.total is None else None
         if total is not None:
-            self.stopwatch.total = int(total)
+            self.stopwatch.total = _count(total)
         done = self.place.completed
         return IterationProgress.read(done, self.stopwatch.read(done))
 
-    def _item_done(self) -> None:
+    def _look_around(self) -> None:
+        """Save the position behind an item, or end the run there, if it is time."""
         self.is_between_items = True
-        reached = self.pace.item_done()
         if self.pace.is_late():
             # Else a transaction of many items would be rolled back, and never come further.
             self._save()
             raise RanTooLong
+        reached = self.pace.reached()
         if reached is not None:
             raise Interrupted(reached)
         if self.pace.is_due():

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 from zlib import crc32
 
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import CsvChanged, InvalidInput
 
 CsvRow = dict[str | None, Any]
 Cursor = tuple[int, int]
@@ -25,23 +25,15 @@ Path = str | os.PathLike[str]
 _TAIL = 1024
 
 
-class CsvChanged(InvalidInput):
-    """A CSV that changed under the cursor."""
-
-    def __init__(self, path: Path, offset: int) -> None:
-        self.path = os.fspath(path)
-        self.offset = offset
-        super().__init__(
-            f"The file {self.path!r} is a CSV that changed under the cursor: what stands before "
-            f"byte {offset} is not what was read. Put the file back as it was, or rewind the step "
-            f"with `geneva rewind` to read it from its first row."
-        )
-
-
 def pairs(
     path: Path, cursor: Any, *, encoding: str = "utf-8", **csv_options: Any
 ) -> Iterator[tuple[CsvRow, Cursor]]:
     """Give each row as a dict, as `csv.DictReader` does, with the options of `csv.reader`."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(
+            f"iterate_over_csv() takes the path of a file, and got {path!r}. Pass the path: the "
+            f"loop opens the file by itself, wherever it goes on."
+        )
     saved = None if cursor is None else _saved(cursor)
     return _rows(path, saved, _byte_encoding(encoding), csv_options)
 
@@ -50,7 +42,7 @@ def _rows(
     path: Path, saved: Cursor | None, encoding: str, csv_options: dict[str, Any]
 ) -> Iterator[tuple[CsvRow, Cursor]]:
     with open(path, "rb") as file:
-        lines = _Lines(file, encoding)
+        lines = _Lines(file, path, encoding)
         reader = csv.reader(lines, **csv_options)
         header = next(filter(None, reader), [])
         header_sum = _checksum_of_header(file, lines.offset)
@@ -71,8 +63,9 @@ def _rows(
 class _Lines:
     """The decoded lines of a file, and how many bytes they took."""
 
-    def __init__(self, file: BinaryIO, encoding: str) -> None:
+    def __init__(self, file: BinaryIO, path: Path, encoding: str) -> None:
         self._file = file
+        self._path = path
         self._encoding = encoding
         self.last = b""
         has_mark = encoding == "utf-8" and file.read(3) == codecs.BOM_UTF8
@@ -85,9 +78,21 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         encoding = self._encoding
         for line in self._file:
+            try:
+                text = line.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise self._undecodable(error) from error
             self.offset += len(line)
             self.last = line
-            yield line.decode(encoding)
+            yield text
+
+    def _undecodable(self, error: UnicodeDecodeError) -> InvalidInput:
+        byte, place = error.object[error.start], self.offset + error.start
+        return InvalidInput(
+            f"The file {os.fspath(self._path)!r} is not {self._encoding} in the row at byte "
+            f"{self.offset}: it has 0x{byte:02x} at byte {place}. Pass the file's own encoding, "
+            f"such as encoding='cp1252', or mend the row; then resume."
+        )
 
 
 def _uneven(header: Sequence[str], row: list[str]) -> CsvRow:
@@ -117,7 +122,7 @@ def _require_unchanged(
     is_cut_through = not line.endswith(b"\n") and file.read(1) not in (b"", b"\r", b"\n")
     is_short = start + len(before) != offset
     if is_short or is_cut_through or crc32(line, header_sum) != checksum:
-        raise CsvChanged(path, offset)
+        raise CsvChanged(os.fspath(path), offset)
 
 
 def _byte_encoding(encoding: str) -> str:

@@ -25,7 +25,7 @@ class Pace:
         now = clock()
         is_timed = isinstance(checkpoint_every, timedelta)
         self._every_seconds = checkpoint_every.total_seconds() if is_timed else None  # type: ignore[union-attr]  # so it is one
-        self._every_items = None if is_timed else checkpoint_every
+        self._every_items: int | None = None if is_timed else checkpoint_every  # type: ignore[assignment]  # so it is one
         self._max_iterations = max_iterations
         self._ends_at = None if max_runtime is None else now + max_runtime.total_seconds()
         self._late_from = None if timeout is None else now + timeout.total_seconds()
@@ -34,11 +34,12 @@ class Pace:
         self._saved_at = now
         self._items_saved = 0
         self.items = 0  # of this run
+        self._look_at = self._next_look()
 
-    def item_done(self) -> Interruption | None:
-        """Count an item, and say whether the run is to end behind it."""
+    def item_done(self) -> bool:
+        """Count an item, and say whether to look around: it may be time to save, or to end."""
         self.items += 1
-        return self.reached()
+        return self.items >= self._look_at or self._should_stop()
 
     def reached(self) -> Interruption | None:
         """Say what the run has come to, if it is to end here; after at least one item."""
@@ -64,5 +65,13 @@ class Pace:
 
     def saved(self) -> None:
         self._items_saved = self.items
+        self._look_at = self._next_look()
         if self._every_seconds is not None:
             self._saved_at = self._clock()
+
+    def _next_look(self) -> int:
+        """Say after how many items to look around: behind each, where time counts."""
+        if self._every_items is None or self._ends_at is not None or self._late_from is not None:
+            return 0
+        next_save = self._items_saved + self._every_items
+        return next_save if self._max_iterations is None else min(next_save, self._max_iterations)

@@ -22,11 +22,14 @@ def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tup
     start = index_of(cursor)
     if _is_indexed(iterable):
         return _from_index(iterable, start, sys.maxsize if until is None else index_of(until))
+    _require_iterable(iterable)
     return _passing_over(iterable, start, None if until is None else index_of(until))
 
 
 def given_pairs(pairs: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
     """Pass on pairs of item and cursor that start after the cursor by their maker's doing."""
+    if not _is_indexed(pairs):
+        _require_iterable(pairs)
     return map(checked, pairs)
 
 
@@ -53,6 +56,20 @@ def index_of(cursor: Any) -> int:
     )
 
 
+def _require_iterable(given: object) -> None:
+    if hasattr(given, "__iter__"):
+        return
+    if getattr(given, "is_select", False):  # as SQLAlchemy's are, which this room does not import
+        raise InvalidInput(
+            "iterate_over() does not read from the database, and got a select(). Use "
+            "it.iterate_over_records(select(...))."
+        )
+    raise InvalidInput(
+        f"iterate_over() takes what can be looped over, and got {given!r}. For a number of turns, "
+        f"iterate_over(range(...))."
+    )
+
+
 def _is_indexed(iterable: object) -> bool:
     if isinstance(iterable, Sequence):
         return True
@@ -63,9 +80,11 @@ def _is_indexed(iterable: object) -> bool:
 def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
     """Find the indexes between so many parts of about the same size; fewer if there are few."""
     if not _is_indexed(iterable):
+        _require_iterable(iterable)
         raise InvalidInput(
-            f"partitions=... divides records and sequences, and a {type(iterable).__name__} can "
-            f"only be walked through. Make a list of it, or leave out partitions."
+            f"partitions=... divides records and sequences, and what is of type "
+            f"{type(iterable).__name__} can only be walked through. Make a list of it, or leave "
+            f"out partitions."
         )
     items: Any = iterable
     start = index_of(cursor)

@@ -26,7 +26,7 @@ class Claim:
     queues: Mapping[str, int] | None  # each with how many to take from it at most
     limit: int
     now: datetime
-    named: Key | None = None  # take this one or nothing, where the dialect is quicker at that
+    named: Key | None = None  # take this one or nothing
 
     @property
     def reach(self) -> int:

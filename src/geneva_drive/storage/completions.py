@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.values import value
 
 
 @value
+class Following:
+    """The next step's execution; all else in its row is as in any such row."""
+
+    step_name: str
+    signature: str
+    queue: str
+    priority: int
+    scheduled_for: datetime
+    ancestry_hash: str | None
+
+
+@value
 class Completion:
-    """A step that succeeded under its claim, and the columns of what follows it, if anything.
+    """A step that succeeded under its claim, and what follows it, if anything.
 
     It was decided from what was read at the claim, so that it is written only if the claim still
     holds and nobody has touched the workflow since.
@@ -20,7 +31,7 @@ class Completion:
 
     workflow: WorkflowRecord
     execution: ExecutionRecord
-    following: Mapping[str, Any] | None
+    following: Following | None
     may_claim: bool
 
 

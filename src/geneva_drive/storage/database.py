@@ -30,7 +30,6 @@ from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
 from geneva_drive.storage.hints import Hints
 from geneva_drive.storage.keeping import KeptConnections, KeptDriver
-from geneva_drive.storage.open_writes import OpenWrites
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +61,6 @@ class Database:
         connecting.refuse_async(self.engine.dialect)
         self.dialect = dialects.for_name(self.engine.dialect.name)
         self.dialect.prepare(self.engine, settings)
-        self.open_writes = OpenWrites(self.engine)
         # A user's own pool may be as small as one connection: there we keep none of it.
         self._kept = KeptConnections(
             self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.renew
@@ -78,6 +76,11 @@ class Database:
         """Give the way in which this process and others tell one another what may be due."""
         saving = self.driver if self.owns_engine else None
         return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
+
+    @property
+    def is_absent(self) -> bool:
+        """Say whether to connect would make a new database, be it by a mistake in its name."""
+        return self.dialect.is_absent(self.engine)
 
     @property
     def url(self) -> str:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
+from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.attempts import in_turn
 from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.dialects import claiming_by_steps
@@ -80,7 +80,7 @@ class Executions:
         c = self._table.c
         query = (
             select(self._table)
-            .where(c.workflow_id == workflow_id, c.state.in_(ACTIVE_STEP_STATES))
+            .where(c.workflow_id == workflow_id, self._tables.is_active())
             .order_by(c.id)
         )
         return list(self._by_id(connection, self._dialect.lock(query)).values())
@@ -98,7 +98,7 @@ class Executions:
         c = self._table.c
         query = (
             select(self._table)
-            .where(c.workflow_id.in_(workflow_ids), c.state.in_(ACTIVE_STEP_STATES))
+            .where(c.workflow_id.in_(workflow_ids), self._tables.is_active())
             .order_by(c.id)
         )
         return list(self._by_id(connection, query).values())
@@ -193,6 +193,28 @@ class Executions:
         """Take claimable executions with their workflows, in the order to run them in."""
         return self._dialect.claim(connection, self._tables, wish)
 
+    def newest_due(
+        self,
+        connection: Connection,
+        type_name: str,
+        queue: str | None,
+        priority: int,
+        limit: int,
+    ) -> list[tuple[Key, Key]]:
+        """List what came last into a lane, newest first, each with its workflow's key.
+
+        What is more urgent comes after it. `queue` is None for a worker that serves all of them.
+        """
+        c = self._table.c
+        due = [c.claimable, c.type == type_name, c.priority >= priority]
+        if queue is not None:
+            due.append(c.queue == queue)
+        # In the order of the claim's index, read backwards. By the key alone, PostgreSQL would
+        # rather look through all that came last into the table.
+        newest = select(c.id, c.workflow_id).where(*due).order_by(c.priority, c.id.desc())
+        query = newest.limit(limit)
+        return [(row[0], row[1]) for row in connection.execute(query)]
+
     def claim_one(
         self, connection: Connection, execution_id: Key, claim: Mapping[str, Any]
     ) -> ExecutionRecord | None:
@@ -271,11 +293,11 @@ class Executions:
             c.worker_id == bindparam("held_by"), c.claim_token == bindparam("under_token")
         )
 
-    def overdue_types(self, connection: Connection) -> dict[str, int]:
-        """Count what could be claimed now, by type."""
+    def overdue(self, connection: Connection) -> dict[tuple[str, str], int]:
+        """Count what could be claimed now, by type and queue."""
         c = self._table.c
-        query = select(c.type, func.count()).where(c.claimable).group_by(c.type)
-        return {row[0]: row[1] for row in connection.execute(query)}
+        query = select(c.type, c.queue, func.count()).where(c.claimable).group_by(c.type, c.queue)
+        return {(row[0], row[1]): row[2] for row in connection.execute(query)}
 
     @staticmethod
     def _by_id(connection: Connection, query: Any) -> dict[Key, ExecutionRecord]:

@@ -21,11 +21,13 @@ from sqlalchemy import (
     update,
 )
 
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.storage.query_sources import (
     Column,
+    are_alike,
     entity_of,
     key_of,
+    may_hold,
     plain,
     positions,
     tables_of,
@@ -37,18 +39,6 @@ if TYPE_CHECKING:
 OpenSession = Callable[[], "AbstractContextManager[Session]"]
 
 _LIMIT = "geneva_limit"
-
-
-class NullCursor(InvalidInput):
-    """A cursor column is NULL somewhere, and a row without a cursor has no place in the loop."""
-
-    def __init__(self, column: str) -> None:
-        self.column = column
-        super().__init__(
-            f"There are rows with NULL in the cursor column {column}, which would be left out "
-            f"silently. Leave them out with where({column} IS NOT NULL), or take another column "
-            f"as cursor=."
-        )
 
 
 class Keyset:
@@ -75,16 +65,20 @@ class Keyset:
         self._may_be_null = [
             column for column in key if source.is_outer_joined or getattr(column, "nullable", True)
         ]
+        self._last: Any = None  # cursor that was read here, and is not from elsewhere
 
     def read(self, after: Any, limit: int) -> Sequence[tuple[Any, Any]]:
         with self._open() as session:
             found = self._fetch(session, self._statements, after, limit)
             cursor_of = self._cursor_of
-            if not self._is_entity:
-                return [(row, cursor_of(row)) for row in found.all()]
-            pairs = [(row[0], cursor_of(row)) for row in found.all()]
-            if self._detach:
-                session.expunge_all()
+            if self._is_entity:
+                pairs = [(row[0], cursor_of(row)) for row in found.all()]
+                if self._detach:
+                    session.expunge_all()
+            else:
+                pairs = [(row, cursor_of(row)) for row in found.all()]
+            if pairs:
+                self._last = pairs[-1][1]
             return pairs
 
     def read_batch(self, after: Any, size: int) -> tuple[RowBatch, Any] | None:
@@ -99,6 +93,7 @@ class Keyset:
             keys = [cursor_of(row) for row in found.all()]
         if not keys:
             return None
+        self._last = keys[-1]
         return RowBatch(self, list(dict.fromkeys(map(self._id_of, keys)))), keys[-1]
 
     def split(self, after: Any, parts: int) -> list[Any]:
@@ -176,7 +171,10 @@ class Keyset:
         if after is None:
             result = session.execute(statements.first, {_LIMIT: limit})
         else:
-            values = dict(zip(_names(self._key), self._parts(after), strict=True))
+            parts = self._parts(after)
+            if after is not self._last:
+                self._require_same_kinds(session, after, parts)
+            values = dict(zip(_names(self._key), parts, strict=True))
             result = session.execute(statements.later, {_LIMIT: limit, **values})
         # An entity is repeated by a join of the user's, or by one that loads something along.
         return result.unique() if self._is_entity and self._source.is_joined else result
@@ -185,7 +183,20 @@ class Keyset:
         parts = tuple(after) if isinstance(after, tuple | list) else (after,)
         if len(parts) == len(self._key) and None not in parts:
             return parts
-        raise InvalidInput(
+        raise self._other_loops(after)
+
+    def _require_same_kinds(self, session: Session, after: Any, parts: Sequence[Any]) -> None:
+        """Refuse a cursor that no row could have: SQLite would compare text with numbers."""
+        if all(map(may_hold, self._key, parts)):
+            return
+        # What is in a table may differ from what is declared of it: the first row tells.
+        statements, cursor_of = self._key_statements
+        first = session.execute(statements.first, {_LIMIT: 1}).first()
+        if first is not None and not all(map(are_alike, self._parts(cursor_of(first)), parts)):
+            raise self._other_loops(after)
+
+    def _other_loops(self, after: Any) -> InvalidInput:
+        return InvalidInput(
             f"The saved cursor {after!r} does not fit this loop, whose cursor is made of "
             f"{', '.join(map(str, self._key))}. It was saved by another loop. Rewind the step with "
             f"`geneva rewind`, or put that loop back."

@@ -41,6 +41,7 @@ class Overviews:
     """What is read of several tables at once, and never written."""
 
     def __init__(self, tables: Tables) -> None:
+        self._tables = tables
         self._workflows = tables.workflows
         self._executions = tables.step_executions
         self._nodes = tables.graph_nodes
@@ -113,7 +114,7 @@ class Overviews:
         is_later = case((c.scheduled_for > now, 1), else_=0).label("is_later")
         query = (
             select(c.state, is_later, func.count(), func.min(c.scheduled_for))
-            .where(c.workflow_id == workflow_id, c.state.in_(ACTIVE_STEP_STATES))
+            .where(c.workflow_id == workflow_id, self._tables.is_active())
             .group_by(c.state, is_later)
         )
         return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
@@ -13,6 +13,13 @@ from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.table_making import MYSQL_NAMES
 from geneva_drive.storage.tables import Tables
+
+
+class LetGo(NamedTuple):
+    """How many were put back into the queue: of what this process serves, and of what others do."""
+
+    served: int = 0
+    others: int = 0
 
 
 class Parking:
@@ -47,20 +54,20 @@ class Parking:
 
     def let_go(
         self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
-    ) -> int:
-        """Put the most urgent and oldest of those that wait back into the queue; count them.
+    ) -> LetGo:
+        """Put the most urgent and oldest of those that wait back into the queue.
 
         Those that were let go before and have no slot yet count as well. First come those that are
         `served`: what nobody runs must not stand in the way of what runs.
         """
         most -= self._count_let_go(connection, limit_key, most, served)
         if most < 1:
-            return 0
+            return LetGo()
         waiting = self._waiting(limit_key)
         count = self._first(connection, waiting.where(served), most)
-        if count < most:
-            count += self._first(connection, waiting, most - count)
-        return count
+        if count == most:
+            return LetGo(served=count)
+        return LetGo(served=count, others=self._first(connection, waiting, most - count))
 
     def _count_let_go(
         self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]

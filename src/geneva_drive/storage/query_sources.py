@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from datetime import time as clock_time
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Join, Label, Select, inspect
+from sqlalchemy import ColumnElement, FromClause, Join, Label, Select, TypeDecorator, inspect
 
 from geneva_drive.errors import InvalidInput
 
@@ -51,8 +55,8 @@ class Source:
 def plain(query: Any) -> Select[Any]:
     if not isinstance(query, Select):
         raise InvalidInput(
-            f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not a "
-            f"{type(query).__qualname__}."
+            f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not "
+            f"{_told(query)}"
         )
     for attribute, (part, way_out) in _REFUSED_PARTS.items():
         clause = getattr(query, attribute, None)
@@ -64,6 +68,12 @@ def plain(query: Any) -> Select[Any]:
                 f"{way_out}"
             )
     return query
+
+
+def _told(given: Any) -> str:
+    if isinstance(given, type) and inspect(given, raiseerr=False) is not None:
+        return f"the class {given.__qualname__}. Write select({given.__name__})."
+    return f"a value of type {type(given).__qualname__}."
 
 
 def entity_of(query: Select[Any]) -> Source | None:
@@ -162,6 +172,42 @@ def _resolve(source: Source, part: Any) -> Column:
         f"{source.name} has no column {str(part)!r} to use as the cursor. Pass one of its columns "
         f"as cursor=; its primary key is {', '.join(map(str, source.primary_key))}."
     )
+
+
+# Compared as one kind: databases give one number for another, but no number for a text.
+_KINDS: tuple[tuple[type[Any], ...], ...] = (
+    (bool,),
+    (int, float, Decimal),
+    (str,),
+    (bytes,),
+    (date,),  # and moments
+    (clock_time,),
+    (timedelta,),
+    (UUID,),
+)
+
+
+def may_hold(column: Column, value: Any) -> bool:
+    """Say whether a value can stand in a column, as far as both are of a kind that is known."""
+    if isinstance(column.type, TypeDecorator):
+        return True  # whose values may be anything
+    try:
+        return _are_of_one_kind(column.type.python_type, type(value))
+    except NotImplementedError:
+        return True
+
+
+def are_alike(value: Any, other: Any) -> bool:
+    return _are_of_one_kind(type(value), type(other))
+
+
+def _are_of_one_kind(first: type[Any], second: type[Any]) -> bool:
+    kinds = _kind(first), _kind(second)
+    return None in kinds or kinds[0] is kinds[1]
+
+
+def _kind(python_type: type[Any]) -> tuple[type[Any], ...] | None:
+    return next((kind for kind in _KINDS if issubclass(python_type, kind)), None)
 
 
 def positions(source: Source, key: Sequence[Column]) -> Sequence[int]:

@@ -23,28 +23,28 @@ class WorkflowRecord(NamedTuple):
     id: Key
     type: str
     state: WorkflowState
-    requested: Request | None
-    requested_reason: str | None
-    hero_type: str | None
-    hero_id: str | None
-    allow_multiple: bool
-    idempotency_key: str | None
-    context: str | None
-    queue: str | None
-    priority: int | None
-    next_step_name: str | None
-    previous_step_name: str | None
-    paused_reason: str | None
-    paused_step_name: str | None
     created_at: datetime
     updated_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    canceled_at: datetime | None
-    paused_at: datetime | None
-    parent_execution_id: Key | None  # of the node that it was started for
-    is_detached: bool
-    has_graph: bool  # it is the stored one that rules
+    requested: Request | None = None
+    requested_reason: str | None = None
+    hero_type: str | None = None
+    hero_id: str | None = None
+    allow_multiple: bool = False
+    idempotency_key: str | None = None
+    context: str | None = None
+    queue: str | None = None
+    priority: int | None = None
+    next_step_name: str | None = None
+    previous_step_name: str | None = None
+    paused_reason: str | None = None
+    paused_step_name: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    canceled_at: datetime | None = None
+    paused_at: datetime | None = None
+    parent_execution_id: Key | None = None  # of the node that it was started for
+    is_detached: bool = False
+    has_graph: bool = False  # it is the stored one that rules
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
@@ -61,12 +61,6 @@ class WorkflowRecord(NamedTuple):
 
 
 WORKFLOW_COLUMNS = WorkflowRecord._fields
-# What a row has where nothing was said of a column.
-UNSAID_OF_WORKFLOW: dict[str, Any] = {
-    **dict.fromkeys(WORKFLOW_COLUMNS),
-    "is_detached": False,
-    "has_graph": False,
-}
 
 
 class ExecutionRecord(NamedTuple):
@@ -81,32 +75,32 @@ class ExecutionRecord(NamedTuple):
     slot: str
     attempt_number: int
     state: StepState
-    outcome: Outcome | None
     queue: str
     priority: int
     claimable: bool
-    limit_key: str | None
-    stop: Request | None
-    worker_id: str | None
-    claim_token: str | None
-    failures: str | None
-    recoveries: int
     scheduled_for: datetime
     created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    error_class: str | None
-    error_message: str | None
-    error_backtrace: str | None
-    result: str | None
-    metadata: str | None
-    cursor: str | None  # where a resumable step stands, as typed JSON
-    completed_iterations: int
-    item_errors: int
-    progress: str | None
-    share: str | None  # of the items of a step that is divided into partitions
-    ancestry_hash: str | None
-    child_id: Key | None  # the workflow that it waits for
+    outcome: Outcome | None = None
+    limit_key: str | None = None
+    stop: Request | None = None
+    worker_id: str | None = None
+    claim_token: str | None = None
+    failures: str | None = None
+    recoveries: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+    error_backtrace: str | None = None
+    result: str | None = None
+    metadata: str | None = None
+    cursor: str | None = None  # where a resumable step stands, as typed JSON
+    completed_iterations: int = 0
+    item_errors: int = 0
+    progress: str | None = None
+    share: str | None = None  # of the items of a step that is divided into partitions
+    ancestry_hash: str | None = None
+    child_id: Key | None = None  # the workflow that it waits for
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> ExecutionRecord:
@@ -135,11 +129,6 @@ class ExecutionRecord(NamedTuple):
 
 
 EXECUTION_COLUMNS = ExecutionRecord._fields
-UNSAID: dict[str, Any] = {
-    **dict.fromkeys(EXECUTION_COLUMNS),
-    "completed_iterations": 0,
-    "item_errors": 0,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +271,9 @@ class WorkerRecord:
     @property
     def is_alive(self) -> bool:
         return self.heard_within_lease and self.stopped_at is None
+
+    def knows(self, type_name: str) -> bool:
+        return self.is_alive and type_name in self.signatures
+
+    def serves(self, type_name: str, queue: str) -> bool:
+        return self.knows(type_name) and (self.queues is None or queue in self.queues)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from sqlalchemy import Connection, column, delete, inspect, select, table
 
-from geneva_drive.errors import NotMigrated, TooNew
+from geneva_drive.errors import NotCreated, NotMigrated, TooNew
 from geneva_drive.storage import keys, revisions
 from geneva_drive.storage.attempts import Attempts
 from geneva_drive.storage.audit import AuditEntries
@@ -65,6 +65,8 @@ class Store:
 
 def open_store(database: Database, prefix: str) -> Store:
     """Check that the tables are those this code knows, and get them ready."""
+    if database.is_absent:
+        raise NotCreated(database.url)
     with database.reading() as connection:
         revision = read_revision(connection, prefix)
         if revision is None or (revision in revisions.REVISIONS and revision != revisions.HEAD):

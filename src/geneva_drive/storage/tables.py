@@ -15,11 +15,13 @@ from sqlalchemy import (
     Integer,
     Table,
     UniqueConstraint,
+    bindparam,
     event,
     false,
     text,
     true,
 )
+from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
@@ -60,6 +62,17 @@ class Tables(TableMaker):
         self.graphs = self._graphs()
         self.graph_nodes = self._graph_nodes()
         self.graph_joins = self._graph_joins()
+
+    def is_active(self) -> ColumnElement[bool]:
+        """Say of an execution that it is active, in the words of the index of those."""
+        c = self.step_executions.c
+        if not self.has_partial_indexes:
+            return c.active == 1
+        # A database does not see through a parameter.
+        states: BindParameter[Any] = bindparam(
+            "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
+        )
+        return c.state.in_(states)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))

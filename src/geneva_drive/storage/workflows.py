@@ -20,10 +20,9 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.sql.elements import BindParameter, ColumnElement
+from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import (
-    ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,
     STORED_WORKFLOW_STATES,
     Request,
@@ -97,7 +96,10 @@ class Workflows:
             c = self._table.c
             statement = (
                 update(self._table)
-                .where(self._dialect.listed(c.id, "ids"), c.state == bindparam("former"))
+                .where(
+                    self._dialect.listed(c.id, "ids"),
+                    self._dialect.looked_at(c.state) == bindparam("former"),
+                )
                 .values({name: bindparam(f"new_{name}") for name in names})
             )
             self._moves[names] = statement
@@ -194,12 +196,14 @@ class Workflows:
 
     def ended_and_awaited(self, connection: Connection, limit: int) -> list[WorkflowRecord]:
         """Find workflows that have ended, and for which a node waits all the same."""
-        e = self._tables.step_executions.c
-        is_awaited = (e.child_id == self._table.c.id) & (e.state == StepState.WAITING)
+        e, c = self._tables.step_executions.c, self._table.c
+        is_awaited = (e.child_id == c.id) & (e.state == StepState.WAITING)
+        # From what waits, which is little, to its workflow: what has ended is all the history.
+        has_ended = self._dialect.looked_at(c.state).in_(ENDED_WORKFLOW_STATES)
         query = (
             select(self._table)
             .join(self._tables.step_executions, is_awaited)
-            .where(e.child_id.is_not(None), self._table.c.state.in_(ENDED_WORKFLOW_STATES))
+            .where(e.child_id.is_not(None), has_ended)
             .limit(limit)
         )
         return [WorkflowRecord.of(row) for row in connection.execute(query).mappings()]
@@ -249,15 +253,8 @@ class Workflows:
         return connection.scalars(query).all(), last
 
     def _has_active(self) -> ColumnElement[bool]:
-        executions = self._tables.step_executions.c
-        is_of_this = executions.workflow_id == self._table.c.id
-        if not self._tables.has_partial_indexes:
-            return exists().where(is_of_this, executions.active == 1)
-        # In the words of the partial index: a database does not see through a parameter.
-        states: BindParameter[Any] = bindparam(
-            "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
-        )
-        return exists().where(is_of_this, executions.state.in_(states))
+        is_of_this = self._tables.step_executions.c.workflow_id == self._table.c.id
+        return exists().where(is_of_this, self._tables.is_active())
 
     def ended(
         self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]

@@ -18,7 +18,7 @@ from geneva_drive.engine.looping import Breaks
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import UNSAID_OF_WORKFLOW, WorkflowRecord
+from geneva_drive.storage.records import WorkflowRecord
 from geneva_drive.worker import inline
 
 W = TypeVar("W", bound=Workflow[Any])
@@ -30,6 +30,7 @@ def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandl
 
     Raises `AssertionError` if more than `max_steps` executions are needed.
     """
+    _require_handle("speedrun", workflow)
     for _ in range(max_steps):
         if perform_next_step(workflow) is None and not _speedrun_child(workflow, max_steps):
             return workflow
@@ -53,6 +54,7 @@ def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int) -> bool:
 
 def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
     """Run the execution that is next, whatever its schedule; None if there is none to run."""
+    _require_handle("perform_next_step", workflow)
     workflow.reload()
     execution = _next_execution(workflow)
     if workflow.state is not WorkflowState.READY or execution is None:
@@ -62,6 +64,7 @@ def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
 
 def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> StepExecution:
     """Run the scheduled execution in this thread; `step`, if given, must be the next one."""
+    _require_handle("perform_step_inline", workflow)
     return _perform_inline(workflow, step, Breaks())
 
 
@@ -96,6 +99,7 @@ def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> S
 
 def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
     """Run a resumable step to its end: no interruption ends a run, and no wait is waited for."""
+    _require_handle("speedrun_resumable_step", workflow)
     execution = _perform_inline(workflow, step, Breaks(are_off=True))
     for _ in range(_MOST_RUNS):
         going_on = workflow.reload().current_execution
@@ -112,6 +116,8 @@ def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> Step
 
 def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -> StepExecution:
     """Run so many items of a resumable step, then interrupt it."""
+    _require_handle("run_iterations", workflow)
+    _require_count(count)
     execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
     following = workflow.reload().current_execution
     has_shares = following is not None and following.node_id != following.step_name
@@ -119,6 +125,23 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
         # It has divided the step, and done no item yet.
         return _perform_inline(workflow, step, Breaks(max_iterations=count))
     return execution
+
+
+def _require_handle(caller: str, workflow: Any) -> None:
+    if not isinstance(workflow, WorkflowHandle):
+        raise InvalidInput(
+            f"{caller}() takes a workflow's handle, as create() and find() return it, and got "
+            f"{workflow!r}."
+        )
+
+
+def _require_count(count: Any) -> None:
+    if isinstance(count, int) and not isinstance(count, bool) and count >= 1:
+        return
+    raise InvalidInput(
+        f"run_iterations(count=...) takes a whole number from 1 up, not {count!r}. To run a step "
+        f"to its end, use speedrun_resumable_step()."
+    )
 
 
 def drain(drive: Drive | None = None) -> int:
@@ -146,16 +169,14 @@ def instance(
     now = datetime.now(UTC)
     reference = _reference_to(hero)
     record = WorkflowRecord(
-        **{
-            **UNSAID_OF_WORKFLOW,
-            "type": definition_of(workflow_class).type,
-            "state": WorkflowState.READY,
-            "hero_type": reference.type if reference else None,
-            "hero_id": reference.id if reference else None,
-            "context": None if context is None else serialization.dump(dict(context)),
-            "created_at": now,
-            "updated_at": now,
-        }
+        id=None,
+        type=definition_of(workflow_class).type,
+        state=WorkflowState.READY,
+        hero_type=reference.type if reference else None,
+        hero_id=reference.id if reference else None,
+        context=None if context is None else serialization.dump(dict(context)),
+        created_at=now,
+        updated_at=now,
     )
     bare = _BareContext(drive, workflow_class, record, hero)
     return start_executing(workflow_class, bare)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 
-from geneva_drive.clock import ShiftedClock
+from geneva_drive.clock import ShiftedClock, shift_of
 from geneva_drive.drive.default import current_drive
 from geneva_drive.drive.drive import Drive
+from geneva_drive.durations import Duration
 
 
 @contextmanager
-def time_travel(span: timedelta, drive: Drive | None = None) -> Iterator[ShiftedClock]:
+def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[ShiftedClock]:
     """Move a Drive's clock within the block: schedules, timeouts and prune; not leases.
 
-    >>> from datetime import timedelta
+    By a timedelta, seconds, or text such as `1d`.
+
     >>> from geneva_drive.testing import drain, time_travel
-    >>> with time_travel(timedelta(days=2)):  # doctest: +SKIP
+    >>> with time_travel("2d"):  # doctest: +SKIP
     ...     drain(drive)
     """
     traveller = drive or current_drive()
     former = traveller.clock
-    shifted = ShiftedClock(former, span)
+    shifted = ShiftedClock(former, shift_of("time_travel", span))
     traveller.clock = shifted
     try:
         yield shifted

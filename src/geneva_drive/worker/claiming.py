@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 from sqlalchemy import Connection
@@ -15,6 +16,8 @@ from geneva_drive.storage.claims import Claim
 from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.tokens import new_token
+
+_LOOKED_AT = 32
 
 
 def claim_due(
@@ -47,6 +50,40 @@ def claim_due(
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, wish))
     claimed = [_claimed(*one, wish.claim_token) for one in taken]
     return with_stored_nodes(environment, _told(environment, claimed))
+
+
+def find_behind(environment: Environment, identity: Identity, crowding: Claimed) -> Key | None:
+    """Find an execution that waits behind the very many of another workflow, in the same lane.
+
+    Among those that came last: whoever came after all of the many is there. Of the workflows that
+    are found it is one at random, or a second one with very many would be all there is.
+    """
+    store, execution = environment.store, crowding.execution
+    newest = store.read_at_once(
+        lambda connection: store.executions.newest_due(
+            connection,
+            execution.type,
+            None if identity.queues is None else execution.queue,
+            execution.priority,
+            _LOOKED_AT,
+        )
+    )
+    # From the newest to the oldest: of each workflow, the oldest stays.
+    others = {workflow: key for key, workflow in newest if workflow != execution.workflow_id}
+    if not others or _is_outranked(environment, identity, execution.priority):
+        return None
+    return random.choice(list(others.values()))
+
+
+def _is_outranked(environment: Environment, identity: Identity, priority: int) -> bool:
+    """Say whether anything that this worker serves is more urgent than that."""
+    store, types = environment.store, identity.served_types()
+    top = store.read(
+        lambda connection: store.executions.top_priority(
+            connection, types, identity.served_queues()
+        )
+    )
+    return top is not None and top > priority
 
 
 def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str, int] | None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.claimed import Claimed, continued
+from geneva_drive.engine.claimed import Claimed, chained, continued
 from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.endings import Applied, Chaining
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.outcome import StepOutcome
+from geneva_drive.engine.outcome import Lost, StepOutcome
 from geneva_drive.engine.performing import ending
 from geneva_drive.engine.position import Position
 from geneva_drive.errors import ClaimLost, StorageError
@@ -131,14 +131,14 @@ class Committer:
         """Commit a group, however long the database is away; give what follows each."""
         # One token for all tries: it finds what an earlier try committed without our knowing.
         chaining = self._identity.chaining(token, self._environment.settings.queue_limits)
-        endings = [
-            ending(p.flight.claimed, p.outcome, may_chain=p.may_chain, position=p.position)
-            for p in group
-        ]
         rest = _FIRST_REST
         repeated = False
         while True:
             try:
+                endings = [
+                    ending(p.flight.claimed, p.outcome, may_chain=p.may_chain, position=p.position)
+                    for p in group
+                ]
                 applied = commit_endings(self._environment, endings, chaining)
                 return self._following(group, applied, chaining, repeated=repeated)
             except (StorageError, DBAPIError) as error:
@@ -148,11 +148,24 @@ class Committer:
                 logger.warning("Commit of %s outcomes will be tried again: %s", len(group), error)
                 rest = min(rest * 2, _LONGEST_REST)
                 repeated = True
-            except Exception:
-                # A fault of ours must not end the committer, on which every thread relies. What
-                # stays claimed is in nobody's hands, and the heartbeat gives it back.
+            except Exception as error:
+                # A fault of ours must not end the committer, on which every thread relies.
                 logger.exception("%s outcomes were dropped", len(group))
+                self._give_back(group, error)
                 return [None] * len(group)
+
+    def _give_back(self, group: Sequence[Pending], error: Exception) -> None:
+        """Count it against executions that what came of them cannot be recorded.
+
+        The heartbeat would give them back as well, uncounted, and they would run for ever.
+        """
+        limit = self._environment.settings.max_recoveries
+        lost = Lost(f"Its outcome could not be recorded: {type(error).__name__}: {error}", limit)
+        try:
+            commit_endings(self._environment, [ending(p.flight.claimed, lost) for p in group])
+        except Exception:
+            # As above, the committer has to go on; now it is the heartbeat that gives them back.
+            logger.exception("%s executions were not given back", len(group))
 
     def _following(
         self,
@@ -197,6 +210,4 @@ def _next(
             return following.pop()
         logger.warning("%s", ClaimLost(claimed.execution.id, claimed.execution.step_name))
         return None
-    if applied.chained is None:
-        return None
-    return continued(claimed, applied.workflow, applied.chained, applied.chained_node)
+    return chained(claimed, applied)

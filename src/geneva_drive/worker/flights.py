@@ -56,43 +56,47 @@ class Flights:
 
     def __init__(self) -> None:
         self._flights: dict[Key, Flight] = {}
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._emptied = threading.Condition(self._lock)
 
     def __len__(self) -> int:
-        return len(self._flights)
+        with self._lock:  # or a chain that moves on could look like nothing left
+            return len(self._flights)
 
     def add(self, claimed: Iterable[Claimed]) -> list[Flight]:
         flights = [Flight(one) for one in claimed]
-        with self._changed:
+        with self._lock:
             self._flights.update({flight.claimed.execution.id: flight for flight in flights})
         return flights
 
     def replace(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> list[Flight]:
         """Land flights; what follows one, if anything, takes its place."""
         following = []
-        with self._changed:
+        with self._lock:
             for former, claimed in landed:
-                self._flights.pop(former.claimed.execution.id, None)
+                # Suspended or handed over, it may have been claimed anew: that flight is another.
+                if self._flights.get(former.claimed.execution.id) is former:
+                    del self._flights[former.claimed.execution.id]
                 if claimed is not None:
                     flight = Flight(claimed)
                     self._flights[claimed.execution.id] = flight
                     following.append(flight)
             if not self._flights:
-                self._changed.notify_all()
+                self._emptied.notify_all()
         return following
 
     def on_queue(self, queue: str) -> int:
-        with self._changed:
+        with self._lock:
             return sum(one.claimed.execution.queue == queue for one in self._flights.values())
 
     def all(self) -> list[Flight]:
-        with self._changed:
+        with self._lock:
             return list(self._flights.values())
 
     def ids(self) -> set[Key]:
-        with self._changed:
+        with self._lock:
             return set(self._flights)
 
     def wait_until_empty(self, timeout: float) -> bool:
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._flights, timeout)
+        with self._emptied:
+            return self._emptied.wait_for(lambda: not self._flights, timeout)

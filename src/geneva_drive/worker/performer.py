@@ -13,7 +13,7 @@ from datetime import timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.engine import performing
-from geneva_drive.engine.claimed import Claimed, continued
+from geneva_drive.engine.claimed import Claimed, chained
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.endings import Applied, Chaining
 from geneva_drive.engine.environment import Environment
@@ -85,7 +85,10 @@ class Performer:
         """How many executions to claim: for the free threads, and some to hold ready."""
         if not self._may_begin():
             return 0
-        return self._concurrency + self._pace.ahead() + self._leaving - len(self.flights)
+        # The flights first: if a group lands meanwhile, there seems to be less room than there is,
+        # and the bell rings. The other way round there would be room for all of it twice.
+        held = len(self.flights)
+        return self._concurrency + self._pace.ahead() + self._leaving - held
 
     def start(self) -> None:
         self._pool.start()
@@ -135,6 +138,9 @@ class Performer:
             self._pool.submit(flight)
 
     def _perform(self, flight: Flight) -> Flight | None:
+        if self._stopping.drained.is_set():
+            self._give_back(flight)  # what it follows was committed when the worker had gone
+            return None
         if not self._may_begin():
             self._hand_back(flight)
             return None
@@ -142,7 +148,9 @@ class Performer:
             return None
         try:
             # What was chained may come without its node. It is kept: the commit needs it too.
-            [flight.claimed] = performing.with_stored_nodes(self._environment, [flight.claimed])
+            # Most need none, and are not to pay for the question.
+            if flight.claimed.workflow.has_graph:
+                [flight.claimed] = performing.with_stored_nodes(self._environment, [flight.claimed])
             flight.run = performing.start(self._environment, flight.claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
@@ -226,7 +234,7 @@ class Performer:
 
     def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
         # Before they are out of the flights: an idle worker stops once it holds nothing.
-        self._note_freed(flight for flight, _ in landed)
+        self._note_freed(landed)
         self._leaving = 0
         following = self.flights.replace(landed)
         self._pace.ended(len(landed), len(following))
@@ -234,8 +242,8 @@ class Performer:
             self._on_free()
         return following
 
-    def _note_freed(self, landed: Iterable[Flight]) -> None:
-        for flight in landed:
+    def _note_freed(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> None:
+        for flight, _ in landed:
             for key in performing.freed_by(flight.run, flight.claimed):
                 self.freed.put(key)
                 self._on_free()
@@ -243,11 +251,12 @@ class Performer:
     def _land_committed(self, flight: Flight, applied: Applied | None) -> Flight | None:
         following = None
         if applied is not None:
-            announce(self._environment, [applied])
-            if applied.chained is not None:
-                following = continued(
-                    flight.claimed, applied.workflow, applied.chained, applied.chained_node
-                )
+            following = chained(flight.claimed, applied)
+            try:
+                announce(self._environment, [applied])
+            except Exception:
+                # It is committed: the flight has to land, or its slot would be held for ever.
+                logger.exception("Nobody was told of execution %s", flight.claimed.execution.id)
         flights = self._land([(flight, following)])
         return flights[0] if flights else None
 
@@ -267,9 +276,12 @@ class Performer:
         assert flight.run is not None, "only a started run is watched"
         if not flight.settle():
             return
-        # First: while the outcome is committed, the body may well come to its end.
-        stuck = self._pool.leave_behind(flight)
-        self._report(flight, flight.run.time_out())
+        stuck = 0
+        try:
+            # First: while the outcome is committed, the body may well come to its end.
+            stuck = self._pool.leave_behind(flight)
+        finally:
+            self._report(flight, flight.run.time_out())
         if stuck >= self._concurrency:
             logger.error("%s bodies hang past their timeout; the worker recycles itself", stuck)
             self.is_clogged = True

@@ -16,10 +16,11 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import keys
 from geneva_drive.storage.records import Key
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claiming import claim_due, find_behind
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer
+from geneva_drive.worker.turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Poller:
         self._claimed_at = self._found_at = -math.inf
         self._told_at: float | None = None  # by another process, of what it leaves for us
         self._heard: list[str | None] = []  # what other processes have just started, if they say so
+        self._turns = Turns()
         self._had_nothing = False  # to do, and found nothing to claim, at the last look
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
@@ -139,7 +141,8 @@ class Poller:
             # was started shortly after it, is claimed together in a moment.
             self._bell.set()
             return Found.SOME
-        took = self._take(free)
+        took = self._take_from_behind()
+        took += self._take(free - took) if took < free else 0
         # Where there is always something to claim, sleepers are to be woken all the same.
         woken = self._timers.look_now_and_then() if took else self._timers.look()
         if woken or took == free:
@@ -148,8 +151,25 @@ class Poller:
             return Found.SOME
         if nothing_runs:
             self._had_nothing = True
-            self.found_nothing.set()
+            # Asked once at most in the life of a worker that is not to end with its work.
+            if not self.found_nothing.is_set() and not self._is_anything_left():
+                self.found_nothing.set()
         return Found.NOTHING
+
+    def _is_anything_left(self) -> bool:
+        """Say whether there is work all the same: what others lock, or what we hold unknowingly.
+
+        The answer to a claim may have been lost; the heartbeat gives such executions back.
+        """
+        store, types = self._environment.store, self._identity.served_types()
+        with store.reading() as connection:
+            if (
+                types
+                and store.executions.top_priority(connection, types, self._identity.served_queues())
+                is not None
+            ):
+                return True
+            return bool(store.executions.held_by(connection, self._identity.id))
 
     def _named(self) -> Key | None:
         """Say what was started a moment ago, where that is likely to be all there is.
@@ -164,6 +184,17 @@ class Poller:
             return keys.parse(self._environment.store.tables.key_type, heard[0])
         return None
 
+    def _take_from_behind(self) -> int:
+        """Take one that waits behind the very many of another workflow, if it is its turn."""
+        crowding = self._turns.crowding()
+        if crowding is None:
+            return 0
+        behind = find_behind(self._environment, self._identity, crowding)
+        if behind is None:
+            self._turns.note_alone(crowding)
+            return 0
+        return self._take(1, behind)
+
     def _take(self, free: int, named: Key | None = None) -> int:
         self._claimed_at = time.monotonic()
         with self._identity.tokens.expecting() as token:
@@ -175,6 +206,8 @@ class Poller:
                 rooms=self._rooms_of_capped(),
                 named=named,
             )
+            if named is None:
+                self._turns.note(claimed)
             return self._performer.take_up(claimed)
 
     def _rooms_of_capped(self) -> dict[str, int]:

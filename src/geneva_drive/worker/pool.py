@@ -24,6 +24,7 @@ class Pool:
         self._inbox: queue.SimpleQueue[Flight | None] = queue.SimpleQueue()
         self._stuck: set[Flight] = set()
         self._lock = threading.Lock()
+        self._is_stopping = False
 
     def start(self) -> None:
         for _ in range(self._size):
@@ -34,8 +35,10 @@ class Pool:
 
     def stop(self) -> None:
         """Let each thread end after what it does now; a stuck one is left to the process's end."""
-        for _ in range(self._size):
-            self._inbox.put(None)
+        with self._lock:
+            self._is_stopping = True
+            for _ in range(self._size):
+                self._inbox.put(None)
 
     def leave_behind(self, flight: Flight) -> int:
         """Replace the thread that is stuck with `flight`; give the number of stuck ones."""
@@ -44,7 +47,12 @@ class Pool:
                 return len(self._stuck)  # the body has ended after all
             self._stuck.add(flight)
             number = len(self._stuck)
-        self._start_thread()
+        try:
+            self._start_thread()
+        except RuntimeError:  # the system has no thread left; this one is to go on then
+            with self._lock:
+                self._stuck.discard(flight)
+            raise
         return number
 
     def _start_thread(self) -> None:
@@ -72,9 +80,11 @@ class Pool:
         """Go on with what follows, unless others are waiting: then it is their turn."""
         if following is None:
             return self._inbox.get()
-        if self._inbox.empty():
-            return following
-        self._inbox.put(following)
+        with self._lock:
+            # Behind the last of those who are to end, nobody would come for it.
+            if self._inbox.empty() or self._is_stopping:
+                return following
+            self._inbox.put(following)
         return self._inbox.get()
 
     def _was_replaced(self, flight: Flight) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from contextlib import AbstractContextManager
 
 
@@ -39,4 +39,4 @@ class _Expected:
 
 
 def new_token() -> str:
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, MetaData, Table, inspect
 
 from geneva_drive.clock import SystemClock
 from geneva_drive.drive.drive import Drive
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import InvalidInput, NotCreated
 from geneva_drive.storage.database import Database
 
 PREFIX = "geneva_bench_"
@@ -40,6 +40,8 @@ def own_tables(drive: Drive, *, force: bool, keep: bool) -> Iterator[Drive]:
     if drive.settings.table_prefix == PREFIX:
         raise PrefixTaken
     database = Database(drive.engine, drive.settings)
+    if database.is_absent:
+        raise NotCreated(database.url)
     _clear(database, force=force)
     settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
     # The app's clock may stand still, say, and nothing here is to be scheduled by it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,13 +19,31 @@ from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.definition import registry
+from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_views import GraphView, view_of_class, view_of_workflow
-from geneva_drive.errors import UnknownWorkflowClass
+from geneva_drive.errors import NotFound, UnknownWorkflowClass
 
 _WRITERS = {"mermaid": mermaid.write, "dot": dot.write, "svg": svg.write}
+_ENDINGS = {
+    "mermaid": (".mmd", ".mermaid", ".md", ".txt"),
+    "dot": (".dot", ".gv", ".txt"),
+    "svg": (".svg",),
+}
 _BY_ENDING = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+
+
+class NoSuchClass(NotFound):
+    """The app has classes, and none of this name."""
+
+    def __init__(self, type_name: str, known: Sequence[str]) -> None:
+        self.type_name = type_name
+        close = get_close_matches(type_name, known, 1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known)}."
+        super().__init__(
+            f"No workflow class of type {type_name!r} is imported in this process. {hint}"
+        )
 
 
 @click.command("graph")
@@ -60,20 +80,39 @@ def command(
     if as_json:
         print_json(_body(view))
         return
+    chosen = _form(form, output)
     groups = folding.each_alone(view) if unfolded else folding.folded(view)
     picture = picture_of(view, groups, title=title, now=drive.clock.now())
-    by_ending = _BY_ENDING.get(output.suffix.lower(), "mermaid") if output else "mermaid"
-    _write(_WRITERS[form or by_ending](picture), output)
+    _write(_WRITERS[chosen](picture), output)
+
+
+def _form(asked: str | None, output: Path | None) -> str:
+    """Choose what to write; a file whose ending promises something else is refused."""
+    ending = output.suffix.lower() if output else ""
+    form = asked or _BY_ENDING.get(ending, "mermaid")
+    if ending in ("", *_ENDINGS[form]):
+        return form
+    fitting = _ENDINGS[asked] if asked else [one for each in _ENDINGS.values() for one in each]
+    files = f"files of --format {asked}" if asked else "files"
+    raise click.BadParameter(
+        f"{str(output)!r} does not fit: {files} end in {', '.join(dict.fromkeys(fitting))}",
+        param_hint="'--output'",
+    )
 
 
 def _find(drive: Drive, target: str) -> tuple[str, GraphView]:
     if not _is_id(target):
         workflow_class = registry.get(target)
         if workflow_class is None:
-            raise UnknownWorkflowClass(target)
+            raise _unknown(target)
         return target, view_of_class(workflow_class)
     workflow = drive.workflows(Workflow).find(target)
     return headline(workflow).plain, view_of_workflow(drive, workflow.id)
+
+
+def _unknown(target: str) -> NotFound:
+    known = [name for name in registry.types() if name != DYNAMIC_TYPE]
+    return NoSuchClass(target, known) if known else UnknownWorkflowClass(target)
 
 
 def _is_id(target: str) -> bool:

@@ -10,8 +10,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from geneva_drive.cli.bodies import execution_body, step_body
+from geneva_drive.cli import iterating
+from geneva_drive.cli.bodies import execution_body, loop_body, step_body
 from geneva_drive.cli.headline import headline
+from geneva_drive.cli.naming import cursor_words, item_words, name_of
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import make_console, make_table, moment, plain, print_json, state_text
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
@@ -20,10 +22,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import Checkpoint, StepExecution
 from geneva_drive.durations import describe
-from geneva_drive.engine.rows import SKIPPED_ITEM
-from geneva_drive.states import Interruption
 
-_INTERRUPTIONS = frozenset(Interruption)
 _MOST_ITEMS = 20
 
 
@@ -36,8 +35,7 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     workflow = drive.workflows(Workflow).find(workflow_id)
     executions = workflow.step_executions
     if as_json:
-        steps = [step_body(execution) for execution in executions]
-        print_json({"execution": execution_body(workflow), "steps": steps})
+        print_json(_body(workflow, executions))
         return
     console = make_console()
     console.print(headline(workflow))
@@ -45,6 +43,13 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     _print_errors(console, executions)
     _print_loops(console, executions)
     _print_commands(console, workflow)
+
+
+def _body(workflow: WorkflowHandle[Any], executions: Sequence[StepExecution]) -> dict[str, Any]:
+    return {
+        "execution": execution_body(workflow),
+        "steps": [{**step_body(execution), **loop_body(execution)} for execution in executions],
+    }
 
 
 def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> None:
@@ -58,7 +63,7 @@ def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> No
     for execution in executions:
         items = f"{execution.completed_iterations:,}" if execution.progress else ""
         table.add_row(
-            plain(execution.node_id),
+            plain(name_of(execution)),
             str(execution.attempt_number),
             state_text(execution.state, execution.outcome),
             *([items] if has_items else []),
@@ -78,7 +83,7 @@ def _took(execution: StepExecution) -> str:
 def _print_errors(console: Console, executions: Sequence[StepExecution]) -> None:
     for execution in executions:
         if execution.error_class:
-            where = plain(f"{execution.node_id}, attempt {execution.attempt_number}:")
+            where = plain(f"{name_of(execution)}, attempt {execution.attempt_number}:")
             where.stylize("red")
             error = plain(f" {_name(execution)}: {execution.error_message}")
             console.print()
@@ -87,12 +92,15 @@ def _print_errors(console: Console, executions: Sequence[StepExecution]) -> None
 
 def _print_loops(console: Console, executions: Sequence[StepExecution]) -> None:
     for execution in executions:
+        where = f"{name_of(execution)}, attempt {execution.attempt_number}"
+        if execution.stored_cursor is not None:
+            console.print()
+            console.print(plain(f"{where}: at {cursor_words(execution.stored_cursor)}"))
         if execution.progress is None:
             continue
-        where = f"{execution.node_id}, attempt {execution.attempt_number}"
         kept = execution.checkpoint_history
-        _print_interruptions(console, where, [one for one in kept if one.reason in _INTERRUPTIONS])
-        _print_skipped(console, where, [one for one in kept if one.reason == SKIPPED_ITEM])
+        _print_interruptions(console, where, iterating.interruptions(kept))
+        _print_skipped(console, where, iterating.skipped_items(kept))
 
 
 def _print_interruptions(console: Console, where: str, stops: Sequence[Checkpoint]) -> None:
@@ -112,7 +120,7 @@ def _print_skipped(console: Console, where: str, skipped: Sequence[Checkpoint]) 
     count = "1 item was" if len(skipped) == 1 else f"{len(skipped):,} items were"
     table = make_table("Item", "Error")
     for one in skipped[:_MOST_ITEMS]:
-        table.add_row(plain(one.item or ""), plain(f"{_name(one)}: {one.error_message}"))
+        table.add_row(plain(item_words(one)), plain(f"{_name(one)}: {one.error_message}"))
     console.print()
     console.print(plain(f"{where}: {count} skipped{shown}:"))
     console.print(table)

@@ -119,6 +119,11 @@ def _table(workflows: list[WorkflowHandle[Any]], columns: tuple[str, ...]) -> Ta
     return table
 
 
+def _step(workflow: WorkflowHandle[Any]) -> str | None:
+    # In a graph that is paused by one node, another may be next.
+    return workflow.current_step_name or workflow.paused_step_name or workflow.next_step_name
+
+
 def _cells(workflow: WorkflowHandle[Any]) -> dict[str, Text]:
     hero = f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else ""
     return {
@@ -126,6 +131,6 @@ def _cells(workflow: WorkflowHandle[Any]) -> dict[str, Text]:
         "Type": plain(type_words(workflow)),
         "Hero": plain(hero),
         "State": state_text(workflow.state),
-        "Step": plain(workflow.current_step_name or workflow.next_step_name or ""),
+        "Step": plain(_step(workflow) or ""),
         "Updated (UTC)": Text(moment(workflow.updated_at)),
     }

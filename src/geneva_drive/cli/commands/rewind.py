@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from geneva_drive import serialization
 from geneva_drive.cli import parameters
 from geneva_drive.cli.answering import answer
+from geneva_drive.cli.naming import cursor_words
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.parameters import (
     audit_options,
@@ -26,7 +28,7 @@ from geneva_drive.drive.drive import Drive
     "--to",
     metavar="CURSOR",
     help="Go on behind this cursor, in place of the start. JSON, such as 42 or "
-    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; anything else is taken as text.',
+    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; other text is taken as it is.',
 )
 @audit_options
 @json_option
@@ -42,8 +44,10 @@ def command(
 ) -> None:
     """Let a resumable step start over, or go on from another cursor. Needs --app."""
     workflow = drive.workflows(Workflow).find(workflow_id)
-    workflow.rewind(step, _cursor(to), reason=reason, actor=actor)
-    answer(workflow, as_json=as_json)
+    cursor = _cursor(to)
+    workflow.rewind(step, cursor, reason=reason, actor=actor)
+    place = "the start" if cursor is None else cursor_words(serialization.dump(cursor))
+    answer(workflow, as_json=as_json, outcome=f"Step {step!r} will go on from {place}.")
 
 
 def _cursor(text: str | None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from geneva_drive.cli import iterating
 from geneva_drive.cli.bodies import execution_body, node_body
 from geneva_drive.cli.graph.tables import nodes_by_level
 from geneva_drive.cli.headline import headline
+from geneva_drive.cli.naming import readable
 from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import make_console, moment, plain, print_json
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
@@ -61,7 +61,9 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
     yield "Template", workflow.template
     yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
     yield "Running", workflow.current_step_name
-    yield "Next step", workflow.next_step_name
+    yield "Paused step", workflow.paused_step_name
+    if workflow.paused_step_name is None:
+        yield "Next step", workflow.next_step_name
     yield "Last step", workflow.previous_step_name
     if workflow.workflow_class is not None:
         progress = workflow.progress()
@@ -77,8 +79,7 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
 def _loops(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str]]:
     """Say of each resumable step that is under way how far it has come."""
     for execution in iterating.under_way(workflow.step_executions):
-        assert execution.progress is not None, "it would not be under way"
-        yield execution.node_id, iterating.words(execution.progress)
+        yield execution.node_id, iterating.standing(execution)
 
 
 def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
@@ -95,10 +96,4 @@ def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
 
 
 def _context(workflow: WorkflowHandle[Any]) -> str:
-    readable = json.loads(serialization.dump(workflow.context), object_hook=_untyped)
-    return json.dumps(readable, indent=2, ensure_ascii=False)
-
-
-def _untyped(found: dict[str, Any]) -> Any:
-    """Show a date as its text, say; `--json` keeps the type beside it."""
-    return found["value"] if "$type" in found else found
+    return readable(serialization.dump(workflow.context), indent=2)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -50,12 +52,26 @@ class Crew:
         self.workers.append(worker)
         return worker
 
+    @contextmanager
+    def stopped(self, label: str) -> Iterator[None]:
+        """Keep a worker where it stands for the length of the block, unless it is killed in it."""
+        process = self._find(label).process
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)  # which does nothing to one that is gone
+
     def kill(self, label: str) -> WorkerProcess:
         """Send SIGKILL and return when the process is gone."""
-        [worker] = [worker for worker in self.workers if worker.label == label]
+        worker = self._find(label)
         worker.was_killed = True
         worker.process.kill()
         worker.process.wait()
+        return worker
+
+    def _find(self, label: str) -> WorkerProcess:
+        [worker] = [worker for worker in self.workers if worker.label == label]
         return worker
 
     def lost(self) -> WorkerProcess | None:

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
-from geneva_drive.cli.demo.stage import Stage
+from geneva_drive.cli.demo.stage import DemoFailed, Stage
 from geneva_drive.cli.demo.workflows import CheckedOrder, Ledger, Order, close_ledger
 
 _MUTATIONS = 500
@@ -55,8 +55,12 @@ def _close_books(stage: Stage) -> None:
 
 
 def _kill_half_way(stage: Stage) -> Kill:
-    snapshot = stage.play(lambda now: _booked(now) >= _MUTATIONS // 2 and bool(_booking(now)))
-    kill = stage.kill_worker(_booking(snapshot)[0])
+    kill = None
+    while kill is None:
+        snapshot = stage.play(_is_time_to_kill)
+        if _booked(snapshot) >= _MUTATIONS:
+            raise DemoFailed("The books were closed before a worker that held nodes was killed.")
+        kill = _kill_booking(stage, _booking(snapshot)[0])
     stage.say(
         f"6. Killed half way, holding {len(kill.held_ids)} nodes",
         "The rest is booked meanwhile. Once the lease has run out, what the dead worker held is "
@@ -64,6 +68,17 @@ def _kill_half_way(stage: Stage) -> Kill:
     )
     stage.play(lambda now: now.has_recovered(kill))
     return kill
+
+
+def _is_time_to_kill(now: Snapshot) -> bool:
+    booked = _booked(now)
+    return booked >= _MUTATIONS or (booked >= _MUTATIONS // 2 and bool(_booking(now)))
+
+
+def _kill_booking(stage: Stage, label: str) -> Kill | None:
+    """Kill a worker, unless it has just recorded the last of what it held."""
+    with stage.crew.stopped(label):
+        return stage.kill_worker(label) if label in _booking(stage.look()) else None
 
 
 def _booked(now: Snapshot) -> int:

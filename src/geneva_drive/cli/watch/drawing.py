@@ -12,6 +12,7 @@ from rich.text import Text
 
 from geneva_drive.cli import iterating
 from geneva_drive.cli.headline import headline
+from geneva_drive.cli.naming import name_of
 from geneva_drive.cli.output import make_table, plain, state_text
 from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observing import Sight, StepSight
@@ -103,12 +104,6 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
             took(execution, now),
         )
     return table
-
-
-def name_of(execution: StepExecution) -> str:
-    """Name a node as people know it; of a partition, its number is part of the id."""
-    is_dynamic = not execution.node_id.startswith(execution.step_name)
-    return execution.step_name if is_dynamic else execution.node_id
 
 
 def took(execution: StepExecution, now: datetime) -> str:

@@ -104,7 +104,7 @@ class PlainView(_Lines):
         if execution.finished_at is not None and execution.started_at is not None:
             line.append(f", took {drawing.took(execution, sight.at)}")
         if step.progress is not None and execution.state is not StepState.IN_PROGRESS:
-            line.append(f", {iterating.words(step.progress)}")
+            line.append(f", {iterating.words_alone(execution, step.progress)}")
         self._print(sight, line)
 
     def _show_progress(self, sight: Sight) -> None:

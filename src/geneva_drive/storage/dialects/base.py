@@ -84,6 +84,10 @@ class Dialect:
         """
         return not isinstance(error, OperationalError) and not self.is_transient(error)
 
+    def is_absent(self, engine: Engine) -> bool:  # noqa: ARG002 - a server says so by itself
+        """Say whether there is no database, and connecting would make one."""
+        return False
+
     def is_read_only(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
         return False
 
@@ -121,6 +125,10 @@ class Dialect:
     def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
         """Put the same into a statement that is kept, and given the values when it is executed."""
         return column.in_(bindparam(parameter, expanding=True))
+
+    def looked_at(self, column: Column[Any]) -> ColumnElement[Any]:
+        """Put a column into a condition on rows that are found by another."""
+        return column
 
     def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
         """Put into a condition that a row is of one of these nodes."""

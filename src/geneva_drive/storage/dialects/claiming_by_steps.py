@@ -32,12 +32,13 @@ Lock = Callable[[Select[Any]], Select[Any]]
 Lane = tuple[str, str | None]  # a type, and a queue unless all are served
 Head = tuple[int, int, Key, str | None]  # falling priority, turn, key, queue
 
-_MOST_LANES = 400  # in one statement: SQLite joins no more than 500 parts
+MOST_LANES = 400  # in one statement: SQLite joins no more than 500 parts
 
 
 def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Sequence[Taken]:
     """Take the head of the worker's lanes; `lock` keeps others from taking the same."""
-    ids = _heads(connection, tables, wish)
+    heads = _heads if wish.named is None else _named
+    ids = heads(connection, tables, wish)
     if not ids:
         return []
     statements = _statements_for(tables)
@@ -73,22 +74,36 @@ def top_priority(
     connection: Connection, tables: Tables, types: Sequence[str], queues: Iterable[str] | None
 ) -> int | None:
     """Give the priority of the most urgent execution that could be claimed from these lanes."""
-    heads = _look(connection, tables, _lanes(types, queues), reach=1)
+    heads = _look(connection, tables, lanes_of(types, queues), reach=1)
     return max((priority for _, priority, _ in heads), default=None)
 
 
 def _heads(connection: Connection, tables: Tables, wish: Claim) -> list[Key]:
     """List what could be taken, most urgent first, lanes taking turns."""
+    lanes = lanes_of(wish.types, wish.queues)
+    return in_turn(wish, _look(connection, tables, lanes, wish.reach))[: wish.reach]
+
+
+def in_turn(wish: Claim, heads: Iterable[tuple[Key, int, Lane]]) -> list[Key]:
+    """Put the heads of lanes into the order to take them in; each comes with its priority."""
     turns: dict[Lane, int] = defaultdict(int)
     found = []
-    lanes = _lanes(wish.types, wish.queues)
-    for key, priority, lane in _look(connection, tables, lanes, wish.reach):
+    for key, priority, lane in heads:
         turns[lane] += 1
         found.append((-priority, turns[lane], key, lane[1]))
     found.sort()
     if wish.queues is not None:
         found = _within_rooms(found, wish.queues)
-    return [key for _, _, key, _ in found[: wish.reach]]
+    return [key for _, _, key, _ in found]
+
+
+def _named(connection: Connection, tables: Tables, wish: Claim) -> list[Key]:
+    """List the one that is named, if this worker serves it."""
+    c = tables.step_executions.c
+    query = select(c.id).where(c.id == wish.named, c.type.in_(wish.types))
+    if wish.queues is not None:
+        query = query.where(c.queue.in_(list(wish.queues)))
+    return list(connection.scalars(query))
 
 
 def _within_rooms(found: list[Head], rooms: Mapping[str, int]) -> list[Head]:
@@ -104,7 +119,7 @@ def _within_rooms(found: list[Head], rooms: Mapping[str, int]) -> list[Head]:
     return kept
 
 
-def _lanes(types: Sequence[str], queues: Iterable[str] | None) -> list[Lane]:
+def lanes_of(types: Sequence[str], queues: Iterable[str] | None) -> list[Lane]:
     listed: list[str | None] = [None] if queues is None else list(queues)
     return [(type_name, queue) for type_name in types for queue in listed]
 
@@ -113,8 +128,8 @@ def _look(
     connection: Connection, tables: Tables, lanes: Sequence[Lane], reach: int
 ) -> Iterator[tuple[Key, int, Lane]]:
     """Read the head of each lane in turn, with its priority."""
-    for start in range(0, len(lanes), _MOST_LANES):
-        portion = lanes[start : start + _MOST_LANES]
+    for start in range(0, len(lanes), MOST_LANES):
+        portion = lanes[start : start + MOST_LANES]
         values: dict[str, Any] = {"reach": reach}
         for number, (type_name, queue) in enumerate(portion):
             values[f"type_{number}"] = type_name

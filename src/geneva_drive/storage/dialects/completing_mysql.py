@@ -165,19 +165,19 @@ class _Writer:
         following = one.following
         assert following is not None, "add() asked"
         place = self._values.place
-        name, now = place(following["step_name"]), place(_text(self._now))
-        scheduled_for = place(_text(following["scheduled_for"]))
-        is_due = following["scheduled_for"] <= self._now
+        name, now = place(following.step_name), place(_text(self._now))
+        scheduled_for = place(_text(following.scheduled_for))
+        is_due = following.scheduled_for <= self._now
         claimant = self._claimant if claims else None
         return ", ".join(
             (
                 "'chain'",
                 place(one.workflow.type),
-                place(following["signature"]),
+                place(following.signature),
                 name,
                 name,
-                place(following["queue"]),
-                str(following["priority"]),
+                place(following.queue),
+                str(following.priority),
                 "'in_progress'" if claimant else "'scheduled'",
                 "1" if is_due and not claimant else "0",
                 "NULL" if is_due else scheduled_for,
@@ -187,7 +187,7 @@ class _Writer:
                 scheduled_for,
                 now,
                 now if claimant else "NULL",
-                place(following["ancestry_hash"]),
+                place(following.ancestry_hash),
             )
         )
 
@@ -196,7 +196,7 @@ class _Writer:
         ids: dict[str, list[Key]] = defaultdict(list)
         for one in completions:
             if one.following is not None:
-                ids[one.following["step_name"]].append(one.workflow.id)
+                ids[one.following.step_name].append(one.workflow.id)
         if not ids:
             return "NULL"
         cases = [
@@ -208,7 +208,7 @@ class _Writer:
     def _outranked(self, completions: Sequence[Completion]) -> str:
         """Ask whether something waits that is more urgent than the least urgent of the batch."""
         claimant = self._claimant
-        priorities = [one.following["priority"] for one in completions if one.following]
+        priorities = [one.following.priority for one in completions if one.following]
         if claimant is None or not priorities:
             return "FALSE"
         queues = claimant.queues
@@ -232,7 +232,7 @@ class _Writer:
             )
         return [
             one.may_claim
-            and (top is None or (one.following is not None and one.following["priority"] >= top))
+            and (top is None or (one.following is not None and one.following.priority >= top))
             for one in followed
         ]
 
@@ -252,15 +252,16 @@ class _Writer:
 
 def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
     """Give what `_form` looks at."""
-    f = one.following or {}
+    following = one.following
+    assert following is not None, "add() asked"
     return (
         one.workflow.type,
-        f["signature"],
-        f["step_name"],
-        f["queue"],
-        f["priority"],
-        f["scheduled_for"],
-        f["ancestry_hash"],
+        following.signature,
+        following.step_name,
+        following.queue,
+        following.priority,
+        following.scheduled_for,
+        following.ancestry_hash,
         claims,
     )
 
@@ -269,9 +270,9 @@ class _Values:
     """The values of a statement, each given once: the driver writes them in, which takes time."""
 
     def __init__(self) -> None:
-        self._places: dict[str, str] = {}
+        self._places: dict[str | None, str] = {}
 
-    def place(self, value: str) -> str:
+    def place(self, value: str | None) -> str:
         place = self._places.get(value)
         if place is None:
             place = self._places[value] = f"%(v{len(self._places)})s"
@@ -280,7 +281,7 @@ class _Values:
     def places(self, values: Iterable[str]) -> str:
         return ", ".join(map(self.place, values))
 
-    def take(self) -> dict[str, str]:
+    def take(self) -> dict[str, str | None]:
         """Give the values under their names, and begin anew."""
         values = {f"v{number}": value for number, value in enumerate(self._places)}
         self._places = {}

@@ -140,9 +140,7 @@ def _claimant_values(claimant: Claimant, completions: Sequence[Completion]) -> d
     values: dict[str, Any] = {
         "worker_id": claimant.worker_id,
         "claim_token": claimant.claim_token,
-        "least": min(
-            (one.following["priority"] for one in completions if one.following), default=0
-        ),
+        "least": min((one.following.priority for one in completions if one.following), default=0),
     }
     # Not as lists: the driver takes longer over each of them than over the statement.
     values |= {f"type_{number}": name for number, name in enumerate(claimant.types)}
@@ -166,13 +164,13 @@ def _row(one: Completion, *, is_uuid: bool) -> tuple[Any, ...]:
     return (
         *ended,
         keys.new_uuid() if is_uuid else None,
-        following["step_name"],
-        following["signature"],
-        following["queue"],
-        following["priority"],
-        following["scheduled_for"],
+        following.step_name,
+        following.signature,
+        following.queue,
+        following.priority,
+        following.scheduled_for,
         one.may_claim,
-        following["ancestry_hash"],
+        following.ancestry_hash,
     )
 
 

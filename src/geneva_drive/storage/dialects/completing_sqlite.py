@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
 from geneva_drive.storage import keys
-from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion
-from geneva_drive.storage.dialects import claiming_by_steps, straight
+from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion, Following
+from geneva_drive.storage.dialects import claiming_by_steps
+from geneva_drive.storage.dialects.sqlite_statements import Statements, places
 from geneva_drive.storage.dialects.sqlite_values import moment_text
 from geneva_drive.storage.keys import KeyType
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
+# Joined in this order, and by keys alone. Left to choose, it would read, for a large group, all
+# workflows that are ready, and all executions of each.
 _SEEN = """
 SELECT e.id, e.claim_token, w.updated_at
-FROM {executions} e JOIN {workflows} w ON w.id = e.workflow_id
-WHERE e.id IN ({places}) AND e.state = 'in_progress' AND w.state = 'ready' AND w.requested IS NULL
+FROM {executions} e CROSS JOIN {workflows} w ON w.id = e.workflow_id
+WHERE e.id IN ({places}) AND +e.state = 'in_progress' AND +w.state = 'ready'
+    AND w.requested IS NULL
 """
 _OUTRANKED = """
 SELECT 1 FROM {executions}
@@ -76,6 +78,7 @@ class _Writer:
     def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
         self._connection = connection
         self._tables = tables
+        self._statements = Statements(connection, tables)
         self._is_uuid = tables.key_type is KeyType.UUID
         self._claimant = batch.claimant
         self._moment = batch.now
@@ -83,7 +86,7 @@ class _Writer:
 
     def still_as_seen(self, completions: Sequence[Completion]) -> list[Completion]:
         ids = [self._key(one.execution.id) for one in completions]
-        rows = self._execute_among(_SEEN, ids)
+        rows = self._statements.execute_among(_SEEN, ids)
         found = {row[0]: (row[1], row[2]) for row in rows}
         return [
             one
@@ -94,11 +97,11 @@ class _Writer:
 
     def end(self, completions: Sequence[Completion]) -> None:
         ids = [self._key(one.execution.id) for one in completions]
-        self._execute_among(_DONE, ids, self._now)
-        self._execute_rows(_MOVED, [self._moved(one) for one in completions])
+        self._statements.execute_among(_DONE, ids, self._now)
+        self._statements.execute_rows(_MOVED, [self._moved(one) for one in completions])
         over = [self._key(one.workflow.id) for one in completions if one.following is None]
         if over:
-            self._execute_among(_FINISHED, over, self._now)
+            self._statements.execute_among(_FINISHED, over, self._now)
 
     def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
         """Insert what follows; give for each completion what its successor became."""
@@ -109,35 +112,33 @@ class _Writer:
             return written
         attempts = self._attempts(followed)
         ids = self._new_ids(len(followed))
-        top = self._top_priority(min(following["priority"] for _, following in followed))
+        top = self._top_priority(min(following.priority for _, following in followed))
         rows = []
         for (one, following), key in zip(followed, ids, strict=True):
-            may_claim = one.may_claim and (top is None or following["priority"] >= top)
+            may_claim = one.may_claim and (top is None or following.priority >= top)
             claimant = self._claimant if may_claim else None
             attempt = attempts[self._key(one.workflow.id)] + 1
             rows.append((self._key(key), *self._added(one, following, attempt, claimant)))
             written[one.execution.id] = Completed(
                 following_id=key, attempt_number=attempt, is_claimed=claimant is not None
             )
-        self._execute_rows(_ADDED, rows)
+        self._statements.execute_rows(_ADDED, rows)
         return written
 
-    def _attempts(self, followed: Sequence[tuple[Completion, Mapping[str, Any]]]) -> dict[Any, int]:
-        nodes = [
-            (self._key(one.workflow.id), following["step_name"]) for one, following in followed
-        ]
-        return {row[0]: row[1] or 0 for row in self._execute_rows(_ATTEMPTS, nodes)}
+    def _attempts(self, followed: Sequence[tuple[Completion, Following]]) -> dict[Any, int]:
+        nodes = [(self._key(one.workflow.id), following.step_name) for one, following in followed]
+        return {row[0]: row[1] or 0 for row in self._statements.execute_rows(_ATTEMPTS, nodes)}
 
     def _new_ids(self, count: int) -> list[Key]:
         if self._is_uuid:
             return [keys.new_uuid() for _ in range(count)]
         # Nobody else writes meanwhile, so that the next numbers are free.
-        [(last,)] = self._execute(_LAST, ())
+        [(last,)] = self._statements.execute(_LAST, ())
         return list(range(last + 1, last + 1 + count))
 
     def _moved(self, one: Completion) -> tuple[Any, ...]:
         return (
-            None if one.following is None else one.following["step_name"],
+            None if one.following is None else one.following.step_name,
             one.execution.step_name,
             moment_text(one.execution.started_at),
             self._now,
@@ -148,28 +149,28 @@ class _Writer:
     def _added(
         self,
         one: Completion,
-        following: Mapping[str, Any],
+        following: Following,
         attempt: int,
         claimant: Claimant | None,
     ) -> tuple[Any, ...]:
-        is_due = following["scheduled_for"] <= self._moment
+        is_due = following.scheduled_for <= self._moment
         return (
             self._key(one.workflow.id),
             one.workflow.type,
-            following["signature"],
-            following["step_name"],
+            following.signature,
+            following.step_name,
             attempt,
             "scheduled" if claimant is None else "in_progress",
-            following["queue"],
-            following["priority"],
+            following.queue,
+            following.priority,
             is_due and claimant is None,
-            None if is_due else moment_text(following["scheduled_for"]),
+            None if is_due else moment_text(following.scheduled_for),
             claimant.worker_id if claimant else None,
             claimant.claim_token if claimant else None,
-            moment_text(following["scheduled_for"]),
+            moment_text(following.scheduled_for),
             self._now,
             self._now if claimant else None,
-            following["ancestry_hash"],
+            following.ancestry_hash,
         )
 
     def _top_priority(self, least: int) -> int | None:
@@ -178,11 +179,11 @@ class _Writer:
         if claimant is None:
             return None
         queues = claimant.queues
-        outranked = self._execute(
+        outranked = self._statements.execute(
             _OUTRANKED,
             [*claimant.types, *(queues or ()), least],
-            types=_places(len(claimant.types)),
-            on_queue="" if queues is None else f" AND queue IN ({_places(len(queues))})",
+            types=places(len(claimant.types)),
+            on_queue="" if queues is None else f" AND queue IN ({places(len(queues))})",
         )
         if not outranked:
             return None
@@ -190,44 +191,5 @@ class _Writer:
             self._connection, self._tables, claimant.types, queues
         )
 
-    def _execute(self, statement: str, values: Sequence[Any], **parts: str) -> Sequence[Any]:
-        written = _written(statement, self._tables, **parts)
-        return straight.execute(self._connection, written, tuple(values))
-
-    # All are given to one statement: the driver lets other threads run during each, and has to wait
-    # for its turn after it. With nothings added there are few sizes, whose statements are known.
-
-    def _execute_among(self, statement: str, ids: Sequence[Any], *before: Any) -> Sequence[Any]:
-        count = _power_of_two(len(ids))
-        values = [*before, *ids, *[None] * (count - len(ids))]
-        return self._execute(statement, values, places=_places(count))
-
-    def _execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
-        width, count = len(rows[0]), _power_of_two(len(rows))
-        values = [*chain.from_iterable(rows), *[None] * (width * (count - len(rows)))]
-        return self._execute(statement, values, rows=_rows_of_places(width, count))
-
     def _key(self, key: Key) -> Any:
         return key.hex if self._is_uuid else key
-
-
-def _power_of_two(count: int) -> int:
-    return 1 << (count - 1).bit_length()
-
-
-@lru_cache(maxsize=256)
-def _written(statement: str, tables: Tables, **parts: str) -> str:
-    executions, workflows = tables.step_executions, tables.workflows
-    return statement.format(
-        executions=tables.quoted(executions), workflows=tables.quoted(workflows), **parts
-    )
-
-
-@lru_cache(maxsize=64)
-def _rows_of_places(width: int, count: int) -> str:
-    return ", ".join([f"({_places(width)})"] * count)
-
-
-@lru_cache(maxsize=64)
-def _places(count: int) -> str:
-    return ", ".join("?" * count)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +52,11 @@ class Prepared:
         kind = statement, transformer.types
         name = self._names.get(kind)
         if name is not None:
-            with suppress(self._forgotten):
+            try:
                 return self._rows(name, given)
-            # The driver itself has all of them forgotten where it sees a ROLLBACK.
-            self._names.clear()
+            except self._forgotten:
+                # The driver itself has all of them forgotten where it sees a ROLLBACK.
+                self._names.clear()
         elif not self._is_worth_preparing(kind):
             return self._driver.execute(statement.encode(self._encoding), values).fetchall()
         name = self._prepare(text)

@@ -6,19 +6,22 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, Table, event, func, or_
+from sqlalchemy import Column, Connection, Engine, Select, Table, event, func, or_
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
+from geneva_drive.storage.claims import Claim, Taken
 from geneva_drive.storage.completions import Batch, Completed
-from geneva_drive.storage.dialects import completing_sqlite, starting
+from geneva_drive.storage.dialects import claiming_sqlite, completing_sqlite, starting
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.starting import Started
 from geneva_drive.storage.hints import Counter, Hints, Notice, Write
@@ -34,7 +37,7 @@ READS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BUSY_TIMEOUT = timedelta(seconds=30)
-_FIRST_REST, _LONGEST_REST = 0.0005, 0.002
+_FIRST_REST, _LONGEST_REST = 0.0001, 0.0005
 
 
 class SQLite(Dialect):
@@ -96,6 +99,11 @@ class SQLite(Dialect):
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:  # noqa: ARG002 - no row locks here
         return query
 
+    def looked_at(self, column: Column[Any]) -> ColumnElement[Any]:
+        # Before a table is analyzed it believes that few rows have a value, and would rather read
+        # all that have it than look up some dozens of keys. A plus keeps it from that.
+        return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
     def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
         c, pairs = table.c, list(wanted)
         if len({key for key, _ in pairs}) == 1:
@@ -110,6 +118,12 @@ class SQLite(Dialect):
 
     def is_transient(self, error: DBAPIError) -> bool:
         return super().is_transient(error) or self.is_busy(error)
+
+    def is_absent(self, engine: Engine) -> bool:
+        name = engine.url.database or ""
+        # In a folder that is not there, none can be made: that is said by who tries.
+        is_file = not name.startswith("file:") and Path(name).parent.is_dir()
+        return is_file and not Path(name).exists()
 
     def is_read_only(self, error: DBAPIError) -> bool:
         return "readonly" in str(error.orig)
@@ -138,6 +152,9 @@ class SQLite(Dialect):
         saving: AbstractContextManager[Any] | None,
     ) -> Hints:
         return Counter(engine, saving)
+
+    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+        return claiming_sqlite.claim(connection, tables, wish)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch
@@ -195,12 +212,13 @@ def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -
     if (
         not cursor.connection.in_transaction
         and not READS.match(statement)
-        and not _commits_by_itself(connection)
+        and not commits_by_itself(connection)
     ):
         cursor.execute("BEGIN IMMEDIATE")
 
 
-def _commits_by_itself(connection: Connection) -> bool:
+def commits_by_itself(connection: Connection) -> bool:
+    """Say whether each statement on a connection, of whatever database, is a transaction."""
     options = connection.get_execution_options()
     # SQLAlchemy keeps the level that an engine was created with to itself.
     level = getattr(connection.dialect, "_on_connect_isolation_level", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +13,20 @@ _WITHOUT_ZONE = len("2026-01-31 12:00:00.000000")
 def moment_text(moment: datetime | None) -> str | None:
     if moment is None:
         return None
-    if moment.tzinfo is not UTC:
-        moment = moment.astimezone(UTC)
+    return _text(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
+
+
+# Those of a group, and of what was written with it before, are few. In UTC: in a zone whose clocks
+# are set back, two moments are equal.
+@lru_cache(maxsize=1024)
+def _text(moment: datetime) -> str:
     return moment.isoformat(" ", "microseconds")[:_WITHOUT_ZONE]
+
+
+@lru_cache(maxsize=1024)
+def read_moment(written: str) -> datetime:
+    """Read what was written of a moment."""
+    return datetime.fromisoformat(f"{written}+00:00")
 
 
 def plain(value: Any) -> Any:

@@ -30,14 +30,14 @@ def execute(connection: Connection, statement: str, values: Values) -> Sequence[
     if is_traced or STRAIGHT_OPTION not in connection.get_execution_options():
         found = connection.exec_driver_sql(statement, values)
         return found.all() if found.returns_rows else []
-    driver: Any = connection.connection.driver_connection
-    dialect = connection.dialect
-    kept = connection.info
+    pooled, dialect = connection.connection, connection.dialect
+    way: _Way | None = pooled.info.get(_WAY)
     try:
-        way: _Way = kept.get(_WAY) or kept.setdefault(_WAY, _way_of(driver, dialect.driver))
+        if way is None:
+            way = pooled.info[_WAY] = _way_of(pooled.driver_connection, dialect.driver)
         return way(statement, values)
     except dialect.loaded_dbapi.Error as error:
-        is_lost = dialect.is_disconnect(error, driver, None)
+        is_lost = dialect.is_disconnect(error, pooled.driver_connection, None)
         if is_lost:
             connection.invalidate(error)  # or its pool would try to make it usable again
         # Callers know these errors by what SQLAlchemy makes of them.

@@ -1,0 +1,53 @@
+"""What is wrong with the file of an SQLite database, which no server could be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import DatabaseUnavailable, StorageError
+
+
+class FileNotUsable(StorageError):
+    """There is nothing to be started: the file is another one than was meant."""
+
+    def __init__(self, url: str, cause: str, way_out: str) -> None:
+        super().__init__(
+            f"The database at {url} cannot be opened: {cause}. {way_out}, or correct the URL: "
+            f"--database, GENEVA_DATABASE_URL, or your app's own."
+        )
+
+
+@contextmanager
+def files_explained(drive: Drive) -> Iterator[None]:
+    """Say of a file what is wrong with it, where a server would be said not to run."""
+    try:
+        yield
+    except DatabaseUnavailable as error:
+        fault = _fault(drive, error)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def _fault(drive: Drive, error: DatabaseUnavailable) -> FileNotUsable | None:
+    url = drive.engine.url
+    if url.get_backend_name() != "sqlite" or not url.database:
+        return None
+    folder = Path(url.database).parent
+    if not folder.is_dir() and not url.database.startswith("file:"):
+        cause, way_out = f"there is no folder {str(folder)!r}", "Create it"
+    elif _is_no_database(error):
+        cause, way_out = "the file is not a database", "Name another file"
+    else:
+        return None
+    return FileNotUsable(drive.database_url, cause, way_out)
+
+
+def _is_no_database(error: DatabaseUnavailable) -> bool:
+    refusal = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else None
+    return getattr(refusal, "sqlite_errorname", None) == "SQLITE_NOTADB"

@@ -1,0 +1,46 @@
+"""What nodes and items are called in front of people."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from geneva_drive.drive.step_executions import Checkpoint, StepExecution
+
+# Python's own words for an object, alone or in a batch: its place in the memory of a process.
+_ADDRESS = re.compile(r"\[?<\S+ object at 0x[0-9a-fA-F]+>")
+
+_LONGEST = 100  # characters of a cursor; `--json` has all of it
+
+
+def name_of(execution: StepExecution) -> str:
+    """Name a node as people know it; of a partition, its number is part of the id."""
+    return execution.node_id if is_partition(execution) else execution.step_name
+
+
+def is_partition(execution: StepExecution) -> bool:
+    return execution.node_id.startswith(f"{execution.step_name}[")
+
+
+def item_words(skipped: Checkpoint) -> str:
+    """Name an item that was skipped: by its cursor, where its words tell nothing."""
+    item = skipped.item or ""
+    if skipped.stored_cursor is None or not _ADDRESS.match(item):
+        return item
+    return cursor_words(skipped.stored_cursor)
+
+
+def cursor_words(stored: str) -> str:
+    text = readable(stored)
+    return f"cursor {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}...'}"
+
+
+def readable(stored: str, indent: int | None = None) -> str:
+    """Write typed JSON without its types: a date as its text, say; `--json` keeps them."""
+    untyped = json.loads(stored, object_hook=_untyped)
+    return json.dumps(untyped, indent=indent, ensure_ascii=False)
+
+
+def _untyped(found: dict[str, Any]) -> Any:
+    return found["value"] if "$type" in found else found

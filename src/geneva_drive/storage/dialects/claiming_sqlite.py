@@ -1,0 +1,133 @@
+"""The claim on SQLite: a few plain statements, under the lock that lets nobody else take any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Boolean, Connection, Table, Uuid
+
+from geneva_drive.storage.claims import Claim, Taken
+from geneva_drive.storage.dialects.claiming_by_steps import MOST_LANES, Lane, in_turn, lanes_of
+from geneva_drive.storage.dialects.sqlite_statements import Rows, Statements, places
+from geneva_drive.storage.dialects.sqlite_values import moment_text, plain, read_moment
+from geneva_drive.storage.records import (
+    EXECUTION_COLUMNS,
+    WORKFLOW_COLUMNS,
+    ExecutionRecord,
+    Key,
+    WorkflowRecord,
+)
+from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.types import Moment
+
+Reader = tuple[int, Callable[[Any], Any]]  # a place, and how to read what stands there
+
+_HEAD = """
+SELECT * FROM (
+    SELECT id, priority, {lane} FROM {{executions}}
+    WHERE claimable = 1 AND type = ?{on_queue} ORDER BY priority DESC, id LIMIT ?
+)
+"""
+_NAMED = """
+SELECT id FROM {executions} WHERE id = ? AND +claimable = 1 AND +type IN ({types}){on_queue}
+"""
+# What was scheduled while this one waited for its turn starts no earlier than that.
+_TAKE = """
+UPDATE {executions} SET state = 'in_progress', claimable = 0, wakes_at = NULL, worker_id = ?,
+    claim_token = ?, started_at = COALESCE(started_at, MAX(created_at, ?))
+WHERE id IN ({places})
+"""
+_READ = f"""
+SELECT {", ".join([f"e.{name}" for name in EXECUTION_COLUMNS])},
+    {", ".join([f"w.{name}" for name in WORKFLOW_COLUMNS])}
+FROM {{executions}} e CROSS JOIN {{workflows}} w ON w.id = e.workflow_id
+WHERE e.id IN ({{places}})
+"""
+
+
+def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+    """Take the head of the worker's lanes inside BEGIN IMMEDIATE."""
+    statements = Statements(connection, tables)
+    keys = _heads(statements, wish) if wish.named is None else _named(statements, wish)
+    if not keys:
+        return []
+    now = moment_text(wish.now)
+    statements.execute_among(_TAKE, keys, wish.worker_id, wish.claim_token, now)
+    found = {row[0]: row for row in statements.execute_among(_READ, keys)}
+    return _taken(tables, [found[key] for key in keys])
+
+
+def _heads(statements: Statements, wish: Claim) -> list[Any]:
+    """List what to take, most urgent first, lanes taking turns."""
+    lanes = lanes_of(wish.types, wish.queues)
+    return in_turn(wish, _look(statements, lanes, wish.limit))[: wish.limit]
+
+
+def _look(
+    statements: Statements, lanes: Sequence[Lane], limit: int
+) -> Iterator[tuple[Any, int, Lane]]:
+    for start in range(0, len(lanes), MOST_LANES):
+        portion = lanes[start : start + MOST_LANES]
+        by_queue = portion[0][1] is not None
+        values: list[Any] = []
+        for lane in portion:
+            values += [*(lane if by_queue else lane[:1]), limit]
+        for key, priority, number in statements.execute(_heads_of(len(portion), by_queue), values):
+            yield key, priority, portion[number]
+
+
+@lru_cache(maxsize=64)
+def _heads_of(lanes: int, by_queue: bool) -> str:
+    on_queue = " AND queue = ?" if by_queue else ""
+    return "UNION ALL".join(_HEAD.format(lane=n, on_queue=on_queue) for n in range(lanes))
+
+
+def _named(statements: Statements, wish: Claim) -> list[Any]:
+    """List the one that is named, if it is free and this worker serves it."""
+    queues = list(wish.queues or ())
+    rows = statements.execute(
+        _NAMED,
+        [plain(wish.named), *wish.types, *queues],
+        types=places(len(wish.types)),
+        on_queue=f" AND +queue IN ({places(len(queues))})" if queues else "",
+    )
+    return [key for (key,) in rows]
+
+
+def _taken(tables: Tables, rows: Rows) -> list[Taken]:
+    border = len(EXECUTION_COLUMNS)
+    of_executions = _readers(tables.step_executions, EXECUTION_COLUMNS)
+    of_workflows = _readers(tables.workflows, WORKFLOW_COLUMNS)
+    # A fan's nodes all come with the same workflow.
+    workflows: dict[Key, WorkflowRecord] = {}
+    taken = []
+    for row in rows:
+        execution = ExecutionRecord.read(_read(row[:border], of_executions))
+        if execution.workflow_id not in workflows:
+            workflow = WorkflowRecord.read(_read(row[border:], of_workflows))
+            workflows[execution.workflow_id] = workflow
+        taken.append((execution, workflows[execution.workflow_id]))
+    return taken
+
+
+def _read(row: Sequence[Any], readers: Sequence[Reader]) -> list[Any]:
+    values = list(row)
+    for place, read in readers:
+        if (value := values[place]) is not None:
+            values[place] = read(value)
+    return values
+
+
+@lru_cache(maxsize=16)
+def _readers(table: Table, names: Sequence[str]) -> list[Reader]:
+    """Say at which places of a row something is to be made of what the driver gives."""
+    of_kinds: dict[type[Any], Callable[[Any], Any]] = {
+        Moment: read_moment,
+        Uuid: UUID,
+        Boolean: bool,
+    }
+    kinds = [type(table.c[name].type) for name in names]
+    return [(place, of_kinds[kind]) for place, kind in enumerate(kinds) if kind in of_kinds]
