@@ -63,8 +63,11 @@ def test_steps_are_started_claimed_and_completed_that_way(
 
     def note(connection: Connection, statement: str, values: Any) -> Any:
         assert STRAIGHT_OPTION in connection.get_execution_options()
-        seen.append(statement.split()[0])
-        return execute(connection, statement, values)
+        verb, rows = statement.split()[0], execute(connection, statement, values)
+        # How often a worker looks around in vain is a matter of its pace.
+        if rows or verb != "SELECT":
+            seen.append(verb)
+        return rows
 
     monkeypatch.setattr(straight, "execute", note)
 
@@ -79,5 +82,4 @@ def test_steps_are_started_claimed_and_completed_that_way(
     started, claimed = ["INSERT", "INSERT"], ["SELECT", "UPDATE", "SELECT"]
     # The look whether it is still held, and what is written of its end.
     completed = ["SELECT", "UPDATE", "UPDATE", "UPDATE"]
-    nothing_left = ["SELECT"]
-    assert seen == [*started, *claimed, *completed, *nothing_left]
+    assert seen == [*started, *claimed, *completed]

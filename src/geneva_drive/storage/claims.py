@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.records import EXECUTION_COLUMNS, ExecutionRecord, Key, WorkflowRecord
 
+Row = Sequence[Any]
 Taken = tuple[ExecutionRecord, WorkflowRecord]
 
 
@@ -32,3 +34,22 @@ class Claim:
     def reach(self) -> int:
         """How far to look in each lane: past what other workers may be taking right now."""
         return 2 * self.limit + 16
+
+
+def read_taken(
+    rows: Iterable[Row],
+    values_of_execution: Callable[[Row], Iterable[Any]],
+    values_of_workflow: Callable[[Row], Iterable[Any]],
+) -> list[Taken]:
+    """Make records of rows as a driver gives them: an execution's columns, then its workflow's."""
+    border = len(EXECUTION_COLUMNS)
+    # A fan's nodes all come with the same workflow.
+    workflows: dict[Key, WorkflowRecord] = {}
+    taken = []
+    for row in rows:
+        execution = ExecutionRecord.read(values_of_execution(row[:border]))
+        if execution.workflow_id not in workflows:
+            workflow = WorkflowRecord.read(values_of_workflow(row[border:]))
+            workflows[execution.workflow_id] = workflow
+        taken.append((execution, workflows[execution.workflow_id]))
+    return taken

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.claims import Claim, Taken
+from geneva_drive.storage.claims import Claim, Row, Taken, read_taken
 from geneva_drive.storage.dialects import straight
-from geneva_drive.storage.records import (
-    EXECUTION_COLUMNS,
-    WORKFLOW_COLUMNS,
-    ExecutionRecord,
-    Key,
-    WorkflowRecord,
-)
+from geneva_drive.storage.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
 from geneva_drive.storage.tables import Tables
 
 # The candidates are found without locks: locking inside each lane would lock far more than is
@@ -135,23 +129,9 @@ def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken
         statement = _statement_for(*kind, 1 << (wish.reach - 1).bit_length())
         rooms = (wish.queues or {}).values()
         values |= {"limit": wish.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}
-    return _taken(straight.execute(connection, statement, values))
+    return read_taken(straight.execute(connection, statement, values), _in_utc, _in_utc)
 
 
-def _taken(rows: Sequence[Sequence[Any]]) -> Sequence[Taken]:
-    border = len(EXECUTION_COLUMNS)
-    # A fan's nodes all come with the same workflow.
-    workflows: dict[Key, WorkflowRecord] = {}
-    taken = []
-    for row in rows:
-        execution = ExecutionRecord.read(map(_in_utc, row[:border]))
-        if execution.workflow_id not in workflows:
-            workflow = WorkflowRecord.read(map(_in_utc, row[border:]))
-            workflows[execution.workflow_id] = workflow
-        taken.append((execution, workflows[execution.workflow_id]))
-    return taken
-
-
-def _in_utc(value: Any) -> Any:
+def _in_utc(row: Row) -> Iterable[Any]:
     # The driver gives moments in the time zone of its session.
-    return value.astimezone(UTC) if isinstance(value, datetime) else value
+    return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in row]

@@ -9,21 +9,13 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, Connection, Table, Uuid
 
-from geneva_drive.storage.claims import Claim, Taken
+from geneva_drive.storage.claims import Claim, Row, Taken, read_taken
 from geneva_drive.storage.dialects.claiming_by_steps import MOST_LANES, Lane, in_turn, lanes_of
-from geneva_drive.storage.dialects.sqlite_statements import Rows, Statements, places
+from geneva_drive.storage.dialects.sqlite_statements import Statements, places
 from geneva_drive.storage.dialects.sqlite_values import moment_text, plain, read_moment
-from geneva_drive.storage.records import (
-    EXECUTION_COLUMNS,
-    WORKFLOW_COLUMNS,
-    ExecutionRecord,
-    Key,
-    WorkflowRecord,
-)
+from geneva_drive.storage.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
 from geneva_drive.storage.tables import Tables
 from geneva_drive.storage.types import Moment
-
-Reader = tuple[int, Callable[[Any], Any]]  # a place, and how to read what stands there
 
 _HEAD = """
 SELECT * FROM (
@@ -57,7 +49,11 @@ def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken
     now = moment_text(wish.now)
     statements.execute_among(_TAKE, keys, wish.worker_id, wish.claim_token, now)
     found = {row[0]: row for row in statements.execute_among(_READ, keys)}
-    return _taken(tables, [found[key] for key in keys])
+    return read_taken(
+        [found[key] for key in keys],
+        _reader(tables.step_executions, EXECUTION_COLUMNS),
+        _reader(tables.workflows, WORKFLOW_COLUMNS),
+    )
 
 
 def _heads(statements: Statements, wish: Claim) -> list[Any]:
@@ -97,37 +93,22 @@ def _named(statements: Statements, wish: Claim) -> list[Any]:
     return [key for (key,) in rows]
 
 
-def _taken(tables: Tables, rows: Rows) -> list[Taken]:
-    border = len(EXECUTION_COLUMNS)
-    of_executions = _readers(tables.step_executions, EXECUTION_COLUMNS)
-    of_workflows = _readers(tables.workflows, WORKFLOW_COLUMNS)
-    # A fan's nodes all come with the same workflow.
-    workflows: dict[Key, WorkflowRecord] = {}
-    taken = []
-    for row in rows:
-        execution = ExecutionRecord.read(_read(row[:border], of_executions))
-        if execution.workflow_id not in workflows:
-            workflow = WorkflowRecord.read(_read(row[border:], of_workflows))
-            workflows[execution.workflow_id] = workflow
-        taken.append((execution, workflows[execution.workflow_id]))
-    return taken
-
-
-def _read(row: Sequence[Any], readers: Sequence[Reader]) -> list[Any]:
-    values = list(row)
-    for place, read in readers:
-        if (value := values[place]) is not None:
-            values[place] = read(value)
-    return values
-
-
 @lru_cache(maxsize=16)
-def _readers(table: Table, names: Sequence[str]) -> list[Reader]:
-    """Say at which places of a row something is to be made of what the driver gives."""
+def _reader(table: Table, names: Sequence[str]) -> Callable[[Row], list[Any]]:
+    """Give what makes values of a row as the driver gives it."""
     of_kinds: dict[type[Any], Callable[[Any], Any]] = {
         Moment: read_moment,
         Uuid: UUID,
         Boolean: bool,
     }
     kinds = [type(table.c[name].type) for name in names]
-    return [(place, of_kinds[kind]) for place, kind in enumerate(kinds) if kind in of_kinds]
+    to_read = [(place, of_kinds[kind]) for place, kind in enumerate(kinds) if kind in of_kinds]
+
+    def read(row: Row) -> list[Any]:
+        values = list(row)
+        for place, read_value in to_read:
+            if (value := values[place]) is not None:
+                values[place] = read_value(value)
+        return values
+
+    return read
