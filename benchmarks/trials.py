@@ -55,9 +55,14 @@ _IN_TURN = {"W1": ("geneva-postgresql", "geneva-sqlite"), "W2": ("geneva-postgre
 
 
 def plan(wish: Wish) -> list[Turns]:
-    """List the trials of one round, systems in turn within each kind of trial."""
+    """List the trials of one round, systems in turn within each kind of trial.
+
+    What a disk still writes minutes after a large load would be counted as the delay of single
+    starts, so these come first.
+    """
     trials = [
         *_one_by_one(_floors(wish)),
+        *_one_by_one(_idle(wish)),
         *_loops(wish),
         *_in_turn(wish),
         *_one_by_one(_one_process(wish)),
@@ -117,6 +122,32 @@ def _load(session: Session, wish: Wish) -> Figures:
     yield "W1.enqueue", rates["enqueue"]
 
 
+def _idle(wish: Wish) -> list[Trial]:
+    return [
+        Trial(
+            system.name,
+            system.service,
+            "an idle worker",
+            ("W3", "W5"),
+            partial(_run_idle, system, wish),
+        )
+        for system in systems.ALL
+    ]
+
+
+def _run_idle(system: System, wish: Wish) -> Figures:
+    scale = wish.scale
+    with at_work(system) as session:
+        if wish.wants("W5") and (system.is_ours or scale.idles_peers):
+            idle = footprint.idle(session, scale.idle_seconds)
+            yield "W5.memory", idle["memory"]
+            yield "W5.cpu", idle["cpu"]
+        if wish.wants("W3"):
+            latency = start.measure(session, scale.latencies)
+            yield "W3.p50", latency["p50"]
+            yield "W3.p99", latency["p99"]
+
+
 def _one_process(wish: Wish) -> list[Trial]:
     return [
         Trial(
@@ -132,25 +163,14 @@ def _one_process(wish: Wish) -> list[Trial]:
 
 def _of_one_process(system: System) -> tuple[str, ...]:
     return tuple(
-        workload
-        for workload in ("W1", "W2", "W3", "W5")
-        if system.name not in _IN_TURN.get(workload, ())
+        workload for workload in ("W1", "W2") if system.name not in _IN_TURN.get(workload, ())
     )
 
 
 def _run_one_process(system: System, wish: Wish) -> Figures:
-    scale = wish.scale
     wanted = {workload for workload in _of_one_process(system) if wish.wants(workload)}
     # From the least rows to the most, so that no workload meets what another has left.
     with at_work(system) as session:
-        if "W5" in wanted and (system.is_ours or scale.idles_peers):
-            idle = footprint.idle(session, scale.idle_seconds)
-            yield "W5.memory", idle["memory"]
-            yield "W5.cpu", idle["cpu"]
-        if "W3" in wanted:
-            latency = start.measure(session, scale.latencies)
-            yield "W3.p50", latency["p50"]
-            yield "W3.p99", latency["p99"]
         if "W2" in wanted:
             yield from _chains(session, wish)
         if "W1" in wanted:

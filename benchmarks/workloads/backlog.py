@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -21,6 +22,7 @@ WORKFLOWS = "geneva_drive_workflows"
 EXECUTIONS = "geneva_drive_step_executions"
 CHUNK = 50_000
 LATER = timedelta(days=30)
+_SETTLING = {"postgresql": "VACUUM ANALYZE", "sqlite": "ANALYZE"}
 
 
 class ServedByNobody(gd.Workflow):
@@ -49,7 +51,8 @@ def stand_unserved(url: str, count: int) -> None:
 def measure(system: System, sizes: Mapping[str, int], load: tuple[int, int]) -> Figures:
     """Give steps per second beside backlogs of kinds and sizes; `load`: workflows, how often.
 
-    The loads take turns: a machine that is slow for some seconds is so for all of them.
+    The loads take turns, in any order: a machine that is slow for some seconds is so for all of
+    them, and so is a database that still writes down what the load before has left.
     """
     workflows, loads = load
     rates: dict[str, list[float]] = {kind: [] for kind in sizes}
@@ -57,8 +60,10 @@ def measure(system: System, sizes: Mapping[str, int], load: tuple[int, int]) -> 
         sessions = {
             kind: stack.enter_context(_beside(system, kind, size)) for kind, size in sizes.items()
         }
+        turns = list(sessions.items())
         for _ in range(loads):
-            for kind, session in sessions.items():
+            random.shuffle(turns)
+            for kind, session in turns:
                 # Those whose turn it was not have rested: where nobody tells them, for long.
                 throughput.measure(session, WARM_UP_WORKFLOWS, 1)
                 rates[kind].append(throughput.measure(session, workflows, 1)["steps"])
@@ -122,7 +127,10 @@ def _allow_long_series(connection: Connection) -> None:
 
 
 def _settle(engine: Engine) -> None:
-    """Tell the database what it now holds."""
+    """Tell the database what it now holds, and let it clear up before anything is measured.
+
+    A million rows that were there for long would not have it vacuum them now.
+    """
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(
@@ -132,5 +140,5 @@ def _settle(engine: Engine) -> None:
                 )
             )
         for table in (WORKFLOWS, EXECUTIONS):
-            verb = "ANALYZE" if engine.dialect.name in ("postgresql", "sqlite") else "ANALYZE TABLE"
+            verb = _SETTLING.get(engine.dialect.name, "ANALYZE TABLE")
             connection.execute(text(f"{verb} {table}"))

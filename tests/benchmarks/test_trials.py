@@ -39,6 +39,16 @@ def test_loads_take_turns_on_the_databases_that_are_compared() -> None:
     ]
 
 
+def test_single_starts_are_measured_before_anything_large_is_written() -> None:
+    wish = Wish(scale=QUICK, workloads=(), systems=(), enqueuers=1)
+    titles = [taken[0].title for taken in plan(wish)]
+
+    others = titles[titles.count("an idle worker") + 1 :]
+    assert titles[:2] == ["bare driver", "an idle worker"]
+    assert "an idle worker" not in others
+    assert {"loops", "loads", "backlogs", "fan-out and fan-in"} <= set(others)
+
+
 def test_loops_can_be_asked_for_without_their_floors() -> None:
     assert turns("geneva-sqlite") == [["geneva-sqlite"], ["geneva-sqlite"]]
 

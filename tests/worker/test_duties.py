@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -10,6 +11,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
 from geneva_drive.worker.housekeeping import duties
 from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.service import Periodic
+from tests.worker.watching import wait
 
 
 def made_of(rounds: Iterator[Round]) -> Duty:
@@ -52,3 +55,23 @@ def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
         ("families", 7),
         ("retention", 7),
     ]
+
+
+def test_what_is_done_again_and_again_begins_when_it_is_told_to() -> None:
+    begun = threading.Event()
+    once_a_day = Periodic("test", timedelta(days=1), begun.set, first_after=timedelta())
+
+    once_a_day.start()
+    wait(begun)
+    once_a_day.stop(timeout=10)
+
+
+def test_duties_begin_after_a_heartbeat_and_not_all_at_once(geneva: gd.Drive) -> None:
+    every = geneva.settings.heartbeat_interval
+    services = [one for one in geneva.worker()._services if isinstance(one, Periodic)]
+
+    heartbeat, *others = (one.first_after for one in services)
+
+    assert heartbeat == every
+    assert all(every <= after < 2 * every for after in others)
+    assert len(set(others)) == len(others) == 3

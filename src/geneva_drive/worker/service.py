@@ -28,9 +28,11 @@ class Periodic:
         every: timedelta,
         action: Callable[[], object],
         *,
+        first_after: timedelta | None = None,
         after_failure: timedelta | None = None,
     ) -> None:
         self.name = name
+        self.first_after = every if first_after is None else first_after
         self._every = every.total_seconds()
         self._after_failure = min(every, after_failure or every).total_seconds()
         self._action = action
@@ -45,7 +47,7 @@ class Periodic:
         self._thread.join(timeout)
 
     def _run(self) -> None:
-        pause = self._every
+        pause = self.first_after.total_seconds()
         while not self._stopping.wait(pause):
             pause = self._every
             try:

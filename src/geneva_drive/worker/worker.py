@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import logging
 import queue
+import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -78,7 +79,14 @@ class Worker:
                 after_failure=_BEATEN_AGAIN_AFTER,  # nothing begins until it is heard
             ),
             *(
-                Periodic(duty.name, duty.every, partial(self._do, duty))
+                Periodic(
+                    duty.name,
+                    duty.every,
+                    partial(self._do, duty),
+                    # Begun together, all duties of all workers would come to the database at once,
+                    # time and again, and whatever starts then would wait for them.
+                    first_after=duty.every * (1 + random.random()),
+                )
                 for duty in duties(settings, lambda: self._heartbeat.may_judge)
             ),
         ]
