@@ -6,6 +6,7 @@ import os
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
+from geneva_drive.testing import drain
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
@@ -109,3 +110,23 @@ def test_rows_that_a_worker_has_are_never_given_back(geneva: gd.Drive) -> None:
         heartbeat.beat()
 
     assert rows_of(task) == [("work", "in_progress", None)]
+
+
+def test_what_runs_inline_is_kept_alive_beside_workers(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive(heartbeat_interval=0.05)
+
+    class Report(gd.Workflow):
+        @gd.step
+        def write(self) -> None:
+            [first] = drive.workers
+            wait_until(
+                lambda: drive.workers[0].heartbeat_at > first.heartbeat_at, "the lease is renewed"
+            )
+
+    workflow = Report.using(drive).create()
+
+    drain(drive)
+
+    assert workflow.reload().state == "finished"

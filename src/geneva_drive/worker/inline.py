@@ -17,8 +17,10 @@ from geneva_drive.worker.claiming import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity, signatures
+from geneva_drive.worker.service import Periodic
 
 _NO_BREAKS = Breaks()
+_LAST_BEAT = 5.0  # seconds that one which is under way may take
 
 
 def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BREAKS) -> bool:
@@ -95,7 +97,14 @@ def _presence(environment: Environment) -> Iterator[Identity]:
             signatures=signatures(),
         )
     )
+    heartbeat = Periodic(
+        "heartbeat",
+        environment.settings.heartbeat_interval,
+        lambda: store.write(lambda connection: store.workers.beat(connection, identity.id)),
+    )
+    heartbeat.start()
     try:
         yield identity
     finally:
+        heartbeat.stop(_LAST_BEAT)
         store.write(lambda connection: store.workers.forget(connection, [identity.id]))
