@@ -6,12 +6,16 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 
+import pytest
+from sqlalchemy.exc import OperationalError
+
 import geneva_drive as gd
 from geneva_drive.engine.environment import Environment
+from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.settings import Settings
 from geneva_drive.worker.housekeeping import duties
 from geneva_drive.worker.housekeeping.duty import Duty, Round
-from geneva_drive.worker.service import Periodic
+from geneva_drive.worker.service import Periodic, report_failure
 from tests.worker.watching import wait
 
 
@@ -75,3 +79,23 @@ def test_duties_begin_after_a_heartbeat_and_not_all_at_once(geneva: gd.Drive) ->
     assert heartbeat == every
     assert all(every <= after < 2 * every for after in others)
     assert len(set(others)) == len(others) == 3
+
+
+def test_a_database_that_is_away_is_told_of_in_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    gone = OperationalError(
+        "SELECT 1", None, Exception("server closed the connection\n\tunexpectedly")
+    )
+
+    report_failure("Heartbeat", gone, 1.0)
+    report_failure("Recovery", DatabaseUnavailable("sqlite://", "no such host"), 1.0)
+    report_failure("Orphans", ZeroDivisionError("ours"), 10.0)
+
+    of_database, of_another, of_ours = caplog.records
+    assert of_database.getMessage() == (
+        "Heartbeat failed; next try in 1s: server closed the connection unexpectedly"
+    )
+    assert (of_database.levelname, of_database.exc_info) == ("WARNING", None)
+    assert "no such host" in of_another.getMessage()
+    assert (of_another.levelname, of_another.exc_info) == ("WARNING", None)
+    assert (of_ours.getMessage(), of_ours.levelname) == ("Orphans failed; next try in 10s", "ERROR")
+    assert of_ours.exc_info is not None

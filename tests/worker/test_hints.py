@@ -183,7 +183,7 @@ def test_on_mysql_polling_finds_everything(
 
 
 def test_a_listening_connection_that_is_killed_is_made_anew(
-    postgresql: str, geneva: gd.Drive, resting: gd.Drive
+    postgresql: str, geneva: gd.Drive, resting: gd.Drive, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch = Watch(resting)
 
@@ -195,6 +195,9 @@ def test_a_listening_connection_that_is_killed_is_made_anew(
         create_one_by_one(geneva, watch, 10)
 
     assert Task.finished().count() == 10
+    (told,) = [record for record in caplog.records if "Listening" in record.getMessage()]
+    assert (told.levelname, "\n" in told.getMessage(), told.exc_info) == ("WARNING", False, None)
+    assert not [record for record in caplog.records if record.name.startswith("sqlalchemy")]
 
 
 def test_a_stopped_worker_listens_no_more(

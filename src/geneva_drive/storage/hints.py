@@ -150,12 +150,21 @@ class _Listening:
     def run(self) -> None:
         with self._engine.connect() as connection:
             driver = _taken_out(connection)
-            driver.autocommit = True
-            with selectors.DefaultSelector() as selector:
-                selector.register(driver, selectors.EVENT_READ)
-                selector.register(self._hear_stop, selectors.EVENT_READ)
-                if not pooler.stands_before(driver) or self._are_passed_on(driver, selector):
-                    self._listen(driver, selector)
+            try:
+                self._run_on(driver)
+            except BaseException:
+                # It is lost: its pool would try to make it usable, and be loud about it.
+                connection.invalidate()
+                driver.close()
+                raise
+
+    def _run_on(self, driver: Any) -> None:
+        driver.autocommit = True
+        with selectors.DefaultSelector() as selector:
+            selector.register(driver, selectors.EVENT_READ)
+            selector.register(self._hear_stop, selectors.EVENT_READ)
+            if not pooler.stands_before(driver) or self._are_passed_on(driver, selector):
+                self._listen(driver, selector)
 
     def stop(self) -> None:
         self._say_stop.close()

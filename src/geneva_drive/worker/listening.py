@@ -7,6 +7,7 @@ import threading
 import time
 
 from geneva_drive.storage.hints import Watch
+from geneva_drive.worker.service import in_a_line
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ class Listening:
             except Exception as error:  # noqa: BLE001 - whatever it was, it begins anew
                 # Only hints are missed: what is due is found by polling meanwhile.
                 if not self._stopping.is_set():
-                    logger.warning("Listening for hints was interrupted: %s", error)
+                    logger.warning("Listening for hints was interrupted: %s", in_a_line(error))
             else:
                 return
             lasted = time.monotonic() - started > _LONGEST_REST

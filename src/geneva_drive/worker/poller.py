@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import queue
 import threading
@@ -20,9 +19,8 @@ from geneva_drive.worker.claiming import claim_due, find_behind
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer
+from geneva_drive.worker.service import report_failure
 from geneva_drive.worker.turns import Turns
-
-logger = logging.getLogger(__name__)
 
 _FIRST_REST = 0.01
 _GATHERED = 0.01
@@ -87,9 +85,8 @@ class Poller:
                 found = self._claim()
                 rest = self._next_rest(found, rest, longest)
                 pause = self._pause(found, rest, longest)
-            except Exception:
-                # A database that is away is waited for; the heartbeat reports it as well.
-                logger.exception("Claiming failed; next try in %ss", longest)
+            except Exception as error:  # noqa: BLE001 - a database that is away is waited for
+                report_failure("Claiming", error, longest)
                 self._stopping.wait(longest)
                 continue
             if pause and self._bell.wait(pause):

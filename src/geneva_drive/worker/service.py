@@ -8,7 +8,26 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Protocol
 
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from geneva_drive.errors import StorageError
+
 logger = logging.getLogger(__name__)
+
+
+def report_failure(what: str, error: Exception, pause: float) -> None:
+    """Tell that something did not work out this time; where it happened, unless that is clear."""
+    if isinstance(error, StorageError | OperationalError | InterfaceError):
+        # A database that is away, or hinders us: it says what it is, and statements tell no more.
+        logger.warning("%s failed; next try in %gs: %s", what, pause, in_a_line(error))
+    else:
+        logger.error("%s failed; next try in %gs", what, pause, exc_info=error)
+
+
+def in_a_line(error: BaseException) -> str:
+    """Give its words, or those of the driver: SQLAlchemy adds the statement."""
+    words = error.orig if isinstance(error, DBAPIError) else error
+    return " ".join(str(words).split())
 
 
 class Service(Protocol):
@@ -52,7 +71,6 @@ class Periodic:
             pause = self._every
             try:
                 self._action()
-            except Exception:
-                # One bad round (a database hiccup) must not end the heartbeat.
+            except Exception as error:  # noqa: BLE001 - one bad round must not end the heartbeat
                 pause = self._after_failure
-                logger.exception("%s failed; next try in %ss", self.name, pause)
+                report_failure(self.name.capitalize(), error, pause)
