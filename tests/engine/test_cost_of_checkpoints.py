@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,12 +37,18 @@ class Noted:
 
 @pytest.fixture
 def statements(geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Every statement that is sent, by SQLAlchemy or past it."""
+    """Every statement that this thread sends, by SQLAlchemy or past it.
+
+    But for those that come with time: of heartbeats, and of connections that renew their plans.
+    """
+    monkeypatch.setattr("geneva_drive.storage.keeping._FIRST_RENEWAL", math.inf)
     sent: list[str] = []
     enter: Callable[[KeptDriver], Any] = KeptDriver.__enter__
+    this_thread = threading.get_ident()
 
     def note(_: Any, __: Any, statement: str, *___: Any) -> None:
-        sent.append(statement)
+        if threading.get_ident() == this_thread:
+            sent.append(statement)
 
     monkeypatch.setattr(KeptDriver, "__enter__", lambda driver: Noted(enter(driver), sent))
     event.listen(geneva.engine, "before_cursor_execute", note)
