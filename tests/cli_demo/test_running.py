@@ -18,7 +18,7 @@ raise SystemExit(run_demo(Console(width=100)))
 """
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Path) -> None:
     demo = subprocess.run(
         [sys.executable, "-c", _RUN],

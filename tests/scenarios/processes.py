@@ -12,7 +12,7 @@ from typing import IO
 
 from tests.scenarios.nursery import fork
 
-TIME_LIMIT = 60.0
+TIME_LIMIT = 200.0
 APP = "tests.scenarios.app"
 GENEVA = "tests.scenarios.geneva"
 # A lease that a loaded machine can keep, and a scenario can wait for.

@@ -43,7 +43,7 @@ class Begun:
 
 
 # Each kill holds up what waits for the nodes of the dead, until their lease is over.
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_workers_are_killed_in_a_graph_and_every_node_is_done_once_after_its_parents(
     geneva: gd.Drive, graphs: ModuleType, start: StartProcess, chance: random.Random, tmp_path: Path
 ) -> None:

@@ -94,7 +94,7 @@ class Victims:
 
 
 # Fifty processes of their own, beside all other tests.
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_fifty_workers_are_killed_in_their_loops_and_each_record_is_done_as_often_as_promised(
     geneva: gd.Drive,
     loops: ModuleType,

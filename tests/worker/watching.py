@@ -9,7 +9,7 @@ from typing import Any
 
 import geneva_drive as gd
 
-TIME_LIMIT = 20.0
+TIME_LIMIT = 60.0
 
 Event = gd.StepChanged | gd.WorkflowChanged
 
