@@ -511,3 +511,55 @@ def test_what_is_raised_after_a_break_rolls_back_to_the_last_checkpoint(
     assert names(geneva) == ["a", "b"]
     assert error_of(last(workflow)) == ("builtins.ValueError", "no end")
     assert places(workflow) == [("failed", None, 2, 2)]
+
+
+def setting(it: gd.IterableStep, letter: str) -> None:
+    it.set(letter)
+
+
+def advancing(it: gd.IterableStep, letter: str) -> None:
+    it.advance()
+
+
+def setting_and_saving(it: gd.IterableStep, letter: str) -> None:
+    it.set(letter)
+    it.checkpoint()
+
+
+@pytest.mark.parametrize("move", [setting, advancing, setting_and_saving])
+@pytest.mark.parametrize("every", [1, 2, 100], ids=["each", "every other", "at the end"])
+@pytest.mark.filterwarnings("error::sqlalchemy.exc.SAWarning")
+def test_a_loop_of_ones_own_commits_its_writes_with_its_cursor(
+    geneva: gd.Drive, users: None, every: int, move: Callable[[gd.IterableStep, str], None]
+) -> None:
+    def body(self: Any, it: gd.IterableStep, session: Session) -> None:
+        for letter in "abcde"[it._course.place.completed :]:
+            session.add(User(name=letter))
+            session.flush()
+            if letter == "d":
+                once_at_d(self, letter, session)
+            move(it, letter)
+        session.add(User(name="z"))  # with the step's end
+
+    once_at_d = once_at("d", _raise)
+    workflow = importing_in_transactions(body, checkpoint_every=every, on_exception="reattempt")
+    drain(geneva)
+
+    assert names(geneva) == ["a", "b", "c", "d", "e", "z"]
+    assert places(workflow)[-1] == ("completed", None, None, 5)
+
+
+@pytest.mark.filterwarnings("error::sqlalchemy.exc.SAWarning")
+def test_what_is_written_between_loop_and_end_commits_with_the_end(
+    geneva: gd.Drive, users: None
+) -> None:
+    def body(self: Any, it: gd.IterableStep, session: Session) -> None:
+        for letter in it.iterate_over("ab"):
+            session.add(User(name=letter))
+        session.add(User(name="z"))
+        session.flush()
+
+    workflow = speedrun(importing_in_transactions(body))
+
+    assert names(geneva) == ["a", "b", "z"]
+    assert places(workflow) == [("completed", None, None, 2)]

@@ -129,6 +129,37 @@ def test_it_is_seen_when_the_cursor_skips_what_follows(geneva: gd.Drive) -> None
     assert _count(geneva) == 0
 
 
+def test_it_is_seen_when_a_loop_of_ones_own_skips_what_follows(geneva: gd.Drive) -> None:
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step
+        def rows(self, it: gd.IterableStep) -> None:
+            with Session(geneva.engine) as session:
+                session.execute(insert(NOTES).values(id=1))
+                it.skip_to(3)
+
+    assert _last(Import.create()) == (REFUSAL, None, 0)
+    assert _count(geneva) == 0
+
+
+def test_it_is_no_fault_of_an_item_that_could_be_skipped(geneva: gd.Drive) -> None:
+    _with_notes(geneva)
+
+    class Import(gd.Workflow):
+        @gd.resumable_step(on_item_error="skip")
+        def rows(self, it: gd.IterableStep) -> None:
+            with Session(geneva.engine) as session:
+                for number in it.iterate_over(range(1, 5)):
+                    session.execute(insert(NOTES).values(id=number))
+                session.commit()
+
+    workflow = Import.create()
+
+    assert _last(workflow) == (REFUSAL, None, 0)
+    assert workflow.step_executions[0].skipped_items == []
+
+
 def test_a_commit_in_two_phases_is_one(geneva: gd.Drive, database: str, own_engine: Engine) -> None:
     if database != "mysql":
         pytest.skip("PostgreSQL has it switched off by default, and SQLite has none.")

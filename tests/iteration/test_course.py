@@ -49,6 +49,8 @@ class Pages:
     def item_ends(self) -> None:
         self.noted.append("ends")
 
+    def body_goes_on(self) -> None: ...
+
     def item_failed(self) -> None:
         self.noted.append("failed")
 

@@ -108,6 +108,9 @@ class LoopTransaction:
             self._of_item.rollback()
             self._of_item = None
 
+    def body_goes_on(self) -> None:
+        self._begin()
+
     def open_query(self, query: Any, cursor: Any) -> Query:
         return reading.open_query(query, cursor, self._own_session, detach=False)
 

@@ -196,6 +196,9 @@ class Loop:
             self._refuse_open_writes()
         probes.reached("item")
 
+    def body_goes_on(self) -> None:
+        """Nothing is to be begun for a body that commits by itself."""
+
     def _refuse_open_writes(self) -> NoReturn:
         open_writes.roll_back()
         raise UncommittedWork(self.course.name)
@@ -208,7 +211,7 @@ class Loop:
     def passes_over(self, error: Exception) -> bool:
         """Leave an item behind on which the body failed, if that is the step's policy."""
         item = self.course.item_of(error)
-        if not self._iteration.skips_item_errors or item is None or self._may_pass(error):
+        if not self._iteration.skips_item_errors or item is None or self._is_no_fault_of_it(error):
             return False
         most, place = self._iteration.max_item_errors, self.course.place
         if most is not None and place.errors >= most:
@@ -230,8 +233,10 @@ class Loop:
         self.course.pass_over()
         return True
 
-    def _may_pass(self, error: Exception) -> bool:
-        """Say whether it is the database's state that is to blame, and not the item."""
+    def _is_no_fault_of_it(self, error: Exception) -> bool:
+        """Say whether it is not the item that is to blame: each of them would meet it."""
+        if isinstance(error, UncommittedWork):
+            return True
         database = self._environment.store.database
         return isinstance(error, DBAPIError) and (
             database.is_transient(error) or database.is_unreachable(error)

@@ -127,6 +127,7 @@ class AsyncIterableStep:
             self._course.begin_item(pair)
             yield pair[0]
             await asyncio.to_thread(self._course.pass_to, pair[1])
+        await asyncio.to_thread(self._course.ledger.body_goes_on)
 
     def __repr__(self) -> str:
         return f"<AsyncIterableStep {self.description}>"

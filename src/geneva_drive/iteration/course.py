@@ -65,6 +65,9 @@ class Ledger(Protocol):
     def item_failed(self) -> None:
         """Note that the body raised on an item, which is passed over."""
 
+    def body_goes_on(self) -> None:
+        """Note that the body may do something between loops, or in a loop of its own."""
+
     def open_query(self, query: Any, cursor: Any) -> Query:
         """Get a query ready to be read from any cursor on."""
 
@@ -154,6 +157,7 @@ class Course:
                     self._left = leaving.standing()
                 raise
             self.pass_to(pair[1])
+        self.ledger.body_goes_on()
 
     def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
         """Give the cursor that this run ends with, None for no end; or divide the step first."""
@@ -198,6 +202,11 @@ class Course:
         if self.pace.item_done():
             self._look_around()
 
+    def move_to(self, cursor: Any) -> None:
+        """Move on in a loop of one's own, which has no other place where its next item begins."""
+        self.pass_to(cursor)
+        self.ledger.body_goes_on()
+
     def pass_over(self) -> None:
         """Leave behind an item that the body failed on."""
         assert self._item is not None, "only an item of a loop of ours can be passed over"
@@ -222,10 +231,10 @@ class Course:
         reached = self.pace.reached()
         if reached is not None:
             raise Interrupted(reached)
+        self.ledger.body_goes_on()
 
     def skip_to(self, cursor: Any, wait: timedelta) -> None:
-        if self._item is not None:
-            self.ledger.item_ends()
+        self.ledger.item_ends()
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
         self.place.cursor = cursor

@@ -65,7 +65,7 @@ class IterableStep:
     def set(self, value: Any) -> None:
         """Move the cursor, and checkpoint: an item is done."""
         self._course.refuse_partitions("a loop of one's own")
-        self._course.pass_to(value)
+        self._course.move_to(value)
 
     def advance(self) -> None:
         """Move an integer cursor on by one, and checkpoint; without a cursor, from 0."""
