@@ -98,7 +98,10 @@ def start_worker(geneva: gd.Drive, served_app: ModuleType) -> Iterator[StartWork
     with ExitStack() as stack:
 
         def started(*options: str, **environment: str) -> subprocess.Popen[str]:
-            command = [sys.executable, "-c", PROGRAM, "worker", "--app", served_app.__name__]
+            # Also where the tests themselves run beneath `nohup`.
+            mind_hangups = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+            program = f"{mind_hangups}\n{PROGRAM}"
+            command = [sys.executable, "-c", program, "worker", "--app", served_app.__name__]
             process = stack.enter_context(
                 subprocess.Popen(
                     [*command, *options],

@@ -49,7 +49,9 @@ def _rest(process: subprocess.Popen[str]) -> list[str]:
 
 
 @pytest.mark.scenario
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=["SIGTERM", "SIGINT", "SIGHUP"]
+)
 def test_all_processes_serve_until_one_signal_stops_them_politely(
     geneva: gd.Drive, start_worker: StartWorker, number: int
 ) -> None:

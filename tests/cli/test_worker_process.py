@@ -28,7 +28,9 @@ def _line(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.scenario
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=["SIGTERM", "SIGINT", "SIGHUP"]
+)
 def test_a_worker_serves_until_a_signal_and_exits_with_0(
     geneva: gd.Drive, start_worker: StartWorker, served_app: ModuleType, number: int
 ) -> None:

@@ -8,12 +8,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _STDERR = 2
 
 
+def stop_signals() -> list[signal.Signals]:
+    """List what asks a process to end: also that its terminal was closed, unless it is not to mind.
+
+    Beneath `nohup` it goes on.
+    """
+    wanted = [signal.SIGTERM, signal.SIGINT]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        wanted.append(signal.SIGHUP)
+    return wanted
+
+
 class PoliteStop:
-    """Asks for a stop at the first SIGTERM or SIGINT."""
+    """Asks for a stop at the first signal that is to end the process."""
 
     def __init__(
         self, request_stop: Callable[[], None], notice: str, *, is_supervised: bool = False
@@ -24,10 +34,11 @@ class PoliteStop:
         # supervisor it is no wish to hurry: systemd sends the first to all processes, and the
         # supervisor passes on its own.
         self._at_second = signal.SIG_IGN if is_supervised else signal.SIG_DFL
+        self._signals = stop_signals()
         self.was_requested = False
 
     def install(self) -> None:
-        for number in _SIGNALS:
+        for number in self._signals:
             signal.signal(number, self._stop)
 
     def request(self) -> None:
@@ -35,7 +46,7 @@ class PoliteStop:
         self._request_stop()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's signature
-        for each in _SIGNALS:
+        for each in self._signals:
             signal.signal(each, self._at_second)
         self.request()
         # A stream's lock may be held by the very line that this signal interrupted.
@@ -62,9 +73,7 @@ def interrupted_by_signals() -> Iterator[Callable[[], None]]:
         if was_asked:
             raise KeyboardInterrupt
 
-    # The terminal may be closed, too.
-    wanted = [*_SIGNALS, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    former = {number: signal.signal(number, interrupt) for number in wanted}
+    former = {number: signal.signal(number, interrupt) for number in stop_signals()}
     try:
         yield stop_if_asked
     finally:

@@ -17,11 +17,11 @@ from typing import assert_never
 
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.lifeline import Lifeline
+from geneva_drive.cli.stopping import stop_signals
 from geneva_drive.durations import describe
 
 logger = logging.getLogger(__name__)
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FIRST_REST = timedelta(seconds=1)
 _LONGEST_REST = timedelta(seconds=30)
 _SETTLED = timedelta(seconds=30)  # who lived this long did not die of its start
@@ -75,7 +75,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Work until a signal, or until the first process says that it cannot start at all."""
-        for number in _SIGNALS:
+        for number in stop_signals():
             signal.signal(number, self._note_signal)
         self._lifeline.listen(lambda: self._news.put(_Serves()))
         # The first goes ahead: what is wrong with the app is said once, and not N times.
