@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.engine.committing import commit_endings
@@ -15,45 +14,15 @@ from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.performing import ending
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
+from tests.worker.poison import poisoned
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of
-
-TABLE = "geneva_drive_step_executions"
-CREATE = {
-    "sqlite": [
-        f"CREATE TRIGGER refuse_poison BEFORE UPDATE ON {TABLE} WHEN NEW.result LIKE '%poison%' "
-        f"BEGIN SELECT RAISE(ABORT, 'this is poison'); END"
-    ],
-    "postgresql": [
-        "CREATE FUNCTION refuse_poison() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'this is poison'; END $$",
-        f"CREATE TRIGGER refuse_poison BEFORE UPDATE ON {TABLE} FOR EACH ROW "
-        f"WHEN (NEW.result LIKE '%poison%') EXECUTE FUNCTION refuse_poison()",
-    ],
-    "mysql": [
-        f"CREATE TRIGGER refuse_poison BEFORE UPDATE ON {TABLE} FOR EACH ROW "
-        f"IF NEW.result LIKE '%poison%' THEN "
-        f"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'this is poison'; END IF"
-    ],
-}
-DROP = {
-    "sqlite": ["DROP TRIGGER refuse_poison"],
-    "postgresql": [f"DROP TRIGGER refuse_poison ON {TABLE}", "DROP FUNCTION refuse_poison"],
-    "mysql": ["DROP TRIGGER refuse_poison"],
-}
 
 
 @pytest.fixture
 def poison(geneva: gd.Drive, database: str) -> Iterator[str]:
     """A result that the database itself refuses to store."""
-    _run(geneva, CREATE[database])
-    yield "poison"
-    _run(geneva, DROP[database])
-
-
-def _run(drive: gd.Drive, statements: list[str]) -> None:
-    with drive.engine.begin() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
+    with poisoned(geneva, database, "NEW.result LIKE '%poison%'"):
+        yield "poison"
 
 
 def test_a_poisoned_outcome_fails_alone_in_its_group(geneva: gd.Drive, poison: str) -> None:

@@ -9,10 +9,11 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.worker.housekeeping import wake_due
 from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.timers import Timers
 from tests.worker.at_once import at_once
 from tests.worker.conftest import MakeDrive
+from tests.worker.poison import poisoned
 
 DAY = timedelta(days=1)
 BATCH = "geneva_drive.worker.housekeeping.timers._BATCH"
@@ -37,10 +38,11 @@ def test_a_round_wakes_one_batch_and_says_whether_more_are_due(
     monkeypatch.setattr(BATCH, 2)
     for _ in range(3):
         Reminder.create()
-    assert wake_due(geneva.environment) == Round(0, False)
+    timers = Timers(geneva.environment)
+    assert timers.wake_due() == Round(0, False)
     geneva_clock.advance(DAY)
 
-    rounds = [wake_due(geneva.environment) for _ in range(2)]
+    rounds = [timers.wake_due() for _ in range(2)]
 
     assert rounds == [Round(2, True), Round(1, False)]
     assert claimable(geneva) == 3
@@ -75,3 +77,50 @@ def test_two_at_once_wake_each_sleeper_once(
 
     assert sum(counts) == 30
     assert claimable(geneva) == 30
+
+
+class Poison(gd.Workflow[Any]):
+    type_name = "test_waking.Poison"
+
+    @gd.step(wait=DAY, priority=66)
+    def remind(self) -> None: ...
+
+
+def test_a_row_that_cannot_be_changed_is_told_once_and_stands_in_nobodys_way(
+    geneva: gd.Drive,
+    database: str,
+    geneva_clock: ShiftedClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(BATCH, 3)
+    refused = Poison.create()
+    for _ in range(5):
+        Reminder.create()
+    geneva_clock.advance(DAY)
+
+    with poisoned(geneva, database, "OLD.priority = 66"):
+        timers = Timers(geneva.environment)
+        woken = [timers.look() for _ in range(4)]
+        rests = timers.until_next(60.0)
+
+    assert woken == [2, 3, 0, 0]
+    assert claimable(geneva) == 5
+    assert rests == 60.0  # it is no reason to look again
+    key = refused.step_executions[0].id
+    told = [message for message in caplog.messages if "cannot be woken" in message]
+    assert [message.startswith(f"Execution {key} cannot be woken") for message in told] == [True]
+
+
+def test_a_worker_works_beside_a_row_that_cannot_be_woken(
+    geneva: gd.Drive, database: str, geneva_clock: ShiftedClock
+) -> None:
+    Poison.create()
+    for _ in range(3):
+        Reminder.create()
+    geneva_clock.advance(DAY)
+
+    with poisoned(geneva, database, "OLD.priority = 66"):
+        geneva.worker().run_until_idle()
+
+    assert Reminder.finished().count() == 3

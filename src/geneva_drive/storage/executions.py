@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     Connection,
     Select,
     Update,
@@ -229,29 +230,56 @@ class Executions:
         rows = self._dialect.take(connection, self._table, due, values)
         return ExecutionRecord.of(rows[0]) if rows else None
 
-    def wake(self, connection: Connection, now: datetime, limit: int) -> int:
+    def wake(
+        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
+    ) -> int:
         """Make up to `limit` sleepers claimable whose time has come, and count them."""
-        c = self._table.c
-        due = select(c.id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
-        due = due.order_by(c.wakes_at).limit(limit)
+        due = self._to_wake(now, limit, passed_over)
         return len(
             self._dialect.take(connection, self._table, due, {"claimable": True, "wakes_at": None})
         )
 
-    @cached_property
-    def _next_wakes(self) -> Select[Any]:
-        """Ask when the next sleeper wakes, and when the next limit is to be looked at."""
-        # Not MIN(), for which MariaDB reads all of them.
-        moments = (
-            select(column).where(column.is_not(None)).order_by(column).limit(1).scalar_subquery()
-            for column in (self._table.c.wakes_at, self._tables.limits.c.wakes_at)
-        )
-        return select(*moments)
+    def to_wake(
+        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
+    ) -> list[Key]:
+        """List up to `limit` sleepers whose time has come."""
+        return list(connection.scalars(self._to_wake(now, limit, passed_over)))
 
-    def next_wake(self, connection: Connection) -> datetime | None:
+    def wake_one(self, connection: Connection, execution_id: Key) -> int:
+        """Make a sleeper claimable, unless somebody else has done so."""
+        c = self._table.c
+        sleeper = select(c.id).where(c.id == execution_id, c.wakes_at.is_not(None))
+        values = {"claimable": True, "wakes_at": None}
+        return len(self._dialect.take(connection, self._table, sleeper, values))
+
+    def _to_wake(self, now: datetime, limit: int, passed_over: Collection[Key]) -> Select[Any]:
+        c = self._table.c
+        due = select(c.id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
+        return _without(due, c.id, passed_over).order_by(c.wakes_at).limit(limit)
+
+    def next_wake(
+        self, connection: Connection, passed_over: Collection[Key] = ()
+    ) -> datetime | None:
         """Give the moment at which somebody has to look at the timers again."""
-        moments = connection.execute(self._next_wakes).one()
+        asked = self._next_wakes(passed_over) if passed_over else self._next_of_all
+        moments = connection.execute(asked).one()
         return min((moment for moment in moments if moment is not None), default=None)
+
+    @cached_property
+    def _next_of_all(self) -> Select[Any]:
+        return self._next_wakes(())
+
+    def _next_wakes(self, passed_over: Collection[Key]) -> Select[Any]:
+        """Ask when the next sleeper wakes, and when the next limit is to be looked at."""
+        sleepers, limits = self._table.c, self._tables.limits.c
+        # Not MIN(), for which MariaDB reads all of them.
+        next_sleeper = select(sleepers.wakes_at).where(sleepers.wakes_at.is_not(None))
+        next_sleeper = _without(next_sleeper, sleepers.id, passed_over)
+        next_limit = select(limits.wakes_at).where(limits.wakes_at.is_not(None))
+        return select(
+            next_sleeper.order_by(sleepers.wakes_at).limit(1).scalar_subquery(),
+            next_limit.order_by(limits.wakes_at).limit(1).scalar_subquery(),
+        )
 
     def top_priority(
         self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
@@ -303,3 +331,7 @@ class Executions:
     def _by_id(connection: Connection, query: Any) -> dict[Key, ExecutionRecord]:
         rows = connection.execute(query).mappings()
         return {row["id"]: ExecutionRecord.of(row) for row in rows}
+
+
+def _without(query: Select[Any], key: Column[Any], passed_over: Collection[Key]) -> Select[Any]:
+    return query.where(key.not_in(passed_over)) if passed_over else query

@@ -36,7 +36,7 @@ def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BR
 def run_due(environment: Environment) -> int:
     """Run everything that is due, and what becomes due by it; count the executions."""
     total = 0
-    timers = Timers(environment, None)
+    timers = Timers(environment)
     with _presence(environment) as identity:
         while True:
             timers.look()

@@ -14,9 +14,9 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
 from geneva_drive.worker.housekeeping import dead_workers, families, orphans, retention
 from geneva_drive.worker.housekeeping.duty import Duty, finish
-from geneva_drive.worker.housekeeping.timers import wake_due
+from geneva_drive.worker.housekeeping.timers import Timers
 
-__all__ = ["Duty", "duties", "housekeep", "wake_due"]
+__all__ = ["Duty", "duties", "housekeep"]
 
 
 def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> tuple[Duty, ...]:
@@ -30,5 +30,5 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
 
 def housekeep(environment: Environment) -> int:
     """Do every duty once, to its end; count what was changed."""
-    woken = finish(lambda: wake_due(environment))
+    woken = finish(Timers(environment).wake_due)
     return woken + sum(duty.finish(environment) for duty in duties(environment.settings))

@@ -6,34 +6,61 @@ import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy.exc import DBAPIError
+
 from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
 from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.refusals import Refusals
 
 _BATCH = 500
 _SHORTEST_REST = 0.001
 _NOW_AND_THEN = 0.05  # seconds
 
 
-def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> Round:
-    """Make a batch of executions claimable whose time or turn has come.
-
-    One batch, as a poller does this: with a million due it must come to claiming in between.
-    """
-    store, now = environment.store, environment.clock.now()
-    woken = store.write(lambda connection: store.executions.wake(connection, now, _BATCH))
-    let_go = unparking.wake_due(environment, queues)
-    return Round(woken + let_go, has_more=woken == _BATCH)
-
-
 class Timers:
-    """When the next sleeper wakes, so that a poller asks and writes no more than it has to."""
+    """Wakes sleepers, and knows when the next one wakes, so that a poller asks no more than needed.
 
-    def __init__(self, environment: Environment, queues: Sequence[str] | None) -> None:
+    One batch in a round, as a poller does this: with a million due it must come to claiming in
+    between. A row that the database refuses to change is passed over.
+    """
+
+    def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
         self._queues = queues
+        self._refusals = Refusals("Execution %s cannot be woken")
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
+
+    def wake_due(self) -> Round:
+        """Make a batch of executions claimable whose time or turn has come."""
+        woken, has_more = self._wake()
+        let_go = unparking.wake_due(self._environment, self._queues)
+        return Round(woken + let_go, has_more)
+
+    def _wake(self) -> tuple[int, bool]:
+        store, now = self._environment.store, self._environment.clock.now()
+        refused = self._refusals.keys
+        try:
+            woken = store.write(
+                lambda connection: store.executions.wake(connection, now, _BATCH, refused)
+            )
+        except DBAPIError as error:
+            if not self._refusals.are_meant(self._environment, error):
+                raise
+            return self._wake_each(now), True
+        return woken, woken == _BATCH
+
+    def _wake_each(self, now: datetime) -> int:
+        """Wake those of a batch one by one, to find out which of them is refused."""
+        store = self._environment.store
+        with store.reading() as connection:
+            due = store.executions.to_wake(connection, now, _BATCH, self._refusals.keys)
+        return self._refusals.each(
+            self._environment,
+            due,
+            lambda key: store.write(lambda connection: store.executions.wake_one(connection, key)),
+        )
 
     def look(self) -> int:
         """Wake those whose time has come; count them, and note whose time comes next."""
@@ -41,7 +68,7 @@ class Timers:
         self._next = self._read_next()
         if self._next is None or self._next > self._environment.clock.now():
             return 0
-        done = wake_due(self._environment, self._queues)
+        done = self.wake_due()
         self._next = None if done.has_more else self._read_next()
         if done.has_more:
             self._looks_at = time.monotonic()
@@ -60,4 +87,7 @@ class Timers:
 
     def _read_next(self) -> datetime | None:
         store = self._environment.store
-        return store.read_at_once(store.executions.next_wake)
+        refused = self._refusals.keys
+        return store.read_at_once(
+            lambda connection: store.executions.next_wake(connection, refused)
+        )
