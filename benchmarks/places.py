@@ -28,7 +28,7 @@ _DROP = {
 }
 _SETTINGS = {
     "postgresql": "SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'fsync', "
-    "'synchronous_commit', 'shared_buffers', 'wal_sync_method', 'full_page_writes')",
+    "'synchronous_commit', 'shared_buffers', 'wal_sync_method', 'full_page_writes', 'autovacuum')",
     "mariadb": "SHOW VARIABLES WHERE Variable_name IN ('version', 'sync_binlog', 'log_bin', "
     "'innodb_flush_log_at_trx_commit', 'innodb_buffer_pool_size')",
 }
