@@ -408,7 +408,7 @@ def test_a_suspended_loop_holds_no_slot_of_its_limit(geneva: gd.Drive) -> None:
 
 
 def test_a_loop_past_its_timeout_ends_at_its_next_checkpoint_and_keeps_its_cursor(
-    geneva: gd.Drive,
+    geneva: gd.Drive, time_is_up: Callable[[], None]
 ) -> None:
     watch = Watch(geneva)
     done: list[int] = []
@@ -419,11 +419,12 @@ def test_a_loop_past_its_timeout_ends_at_its_next_checkpoint_and_keeps_its_curso
             for item in it.iterate_over(range(5)):
                 done.append(item)
                 if item == 1:
+                    time_is_up()
                     watch.wait_for_steps(1, "failed")
         finally:
             ended.set()
 
-    workflow = importing(body, timeout=0.5)
+    workflow = importing(body, timeout=3600)
     with geneva.worker():
         wait(ended)
     watch.end()

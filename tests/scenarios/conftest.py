@@ -95,6 +95,7 @@ def suspend_between_transactions(process: Process, drive: gd.Drive) -> None:
         if drive.engine.dialect.name != "sqlite" or _can_write(drive):
             return
         process.go_on()
+        wait_until(lambda: _can_write(drive), "it has ended its transaction")
 
 
 def _can_write(drive: gd.Drive) -> bool:

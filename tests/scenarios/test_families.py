@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,7 +39,8 @@ class Family:
     ) -> None:
         self._drive = drive
         self._graphs = graphs
-        self._start = start
+        # Long enough that nobody is taken for dead who only waits for the machine.
+        self._start = partial(start, lease="60s")
         self._chance = chance
         self._processes: list[Process] = []
         self.crew = Crew(drive, graphs, start=self._watched, notes=notes, chance=chance)
@@ -107,6 +109,7 @@ def test_families_are_whole_after_a_worker_was_killed_among_them(
     for _ in range(3):
         family.beget_and_cancel(PARENTS // 3)
         family.crew.kill(1)
+        geneva.store.write(geneva.store.workers.expire_all)
         family.crew.fill_up()
     family.wait_for_all()
 

@@ -31,7 +31,6 @@ pytestmark = pytest.mark.scenario
 LOOPS = "tests.scenarios.loops"
 KILLS = 50
 RECORDS = 20_000
-MOST_PER_RUN = 560  # records to wait for before a kill: the loops must last for all of them
 # The lease of a killed worker is ended by the test, so that it may be as long as a loaded machine
 # needs; a worker takes back what others left once it has been there for an interval.
 QUICK = {"lease": "5s", "heartbeat_interval": "0.05s", "poll_interval": "0.05s"}
@@ -69,11 +68,13 @@ class Victims:
         self._pause = threading.Event()
         self.hits: Counter[Any] = Counter()
 
-    def start_and_kill(self) -> None:
+    def start_and_kill(self, kills_left: int) -> None:
         """Kill a worker somewhere in its loops, and note which of them were running."""
         before = self._positions()
         victim = self._start()
-        aim = self._chance.randint(1, MOST_PER_RUN)
+        # The loops must last for all kills, however late each of them comes.
+        left = RECORDS - max(before.values(), default=0)
+        aim = self._chance.randint(1, max(1, left // (2 * kills_left)))
         wait_until(lambda: self._have_all_come_further(before, aim), f"{aim} records are done")
         self._pause.wait(self._chance.uniform(0, 0.01))
         assert victim.kill() == -signal.SIGKILL
@@ -106,8 +107,8 @@ def test_fifty_workers_are_killed_in_their_loops_and_each_record_is_done_as_ofte
     exact, rough = loops.ExactlyOnce.create(), loops.AtLeastOnce.create()
     start_worker = partial(start, program=LOOPS, scenario_notes=str(notes), **QUICK)
     victims = Victims(geneva, start_worker, chance)
-    for _ in range(KILLS):
-        victims.start_and_kill()
+    for number in range(KILLS):
+        victims.start_and_kill(kills_left=KILLS - number)
     start_worker()
     wait_until_finished(geneva, 2)
 
@@ -150,11 +151,12 @@ def test_a_worker_that_wakes_up_in_a_loop_that_another_has_taken_over_writes_not
 ) -> None:
     count = 2_000
     workflow = loops.ExactlyOnceAtIntervals.create(context={"count": count})
-    settings = {"lease": "1s", "heartbeat_interval": "0.2s"}
+    settings = {"lease": "60s", "heartbeat_interval": "0.2s"}
     sleeper = start(program=LOOPS, **settings)
     _wait_until_all_move([workflow])
     suspend_between_transactions(sleeper, geneva)
     saved = workflow.step_executions[0].completed_iterations
+    geneva.store.write(geneva.store.workers.expire_all)
     other = start(program=LOOPS, **settings)
     wait_until(lambda: workflow.step_executions[-1].completed_iterations > saved, "another goes on")
 

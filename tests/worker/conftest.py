@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -26,6 +27,12 @@ def make_drive(geneva: gd.Drive, geneva_database_url: str) -> Iterator[MakeDrive
             return drive
 
         yield make
+
+
+@pytest.fixture
+def chains_as_long_as_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a chain go back to the queue for no other reason than its test's."""
+    monkeypatch.setattr("geneva_drive.worker.performer.MAX_CHAIN_SECONDS", math.inf)
 
 
 @pytest.fixture

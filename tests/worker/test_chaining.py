@@ -11,6 +11,8 @@ import geneva_drive as gd
 from geneva_drive.worker.performer import MAX_CHAIN_LENGTH
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until_draining
 
+pytestmark = pytest.mark.usefixtures("chains_as_long_as_they_like")
+
 
 def _was_claimed_apart(watch: Watch) -> list[str]:
     """Name the executions that were scheduled first and claimed later."""

@@ -106,6 +106,7 @@ def test_steps_that_are_parked_together_all_run(geneva: gd.Drive, make_drive: Ma
     assert parked(geneva) == []
 
 
+@pytest.mark.usefixtures("chains_as_long_as_they_like")
 def test_a_step_under_a_limit_is_not_taken_along_by_the_step_before(
     geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_step_under_a_limit_is_not_taken_along_by_the_step_before(
     assert claimed == ["reserve", "charge", "label", "label", "book", "book"]
 
 
+@pytest.mark.usefixtures("nobody_looks_again")
 def test_a_class_with_many_that_must_wait_keeps_nobody_else_from_running(
     geneva: gd.Drive, watch: Watch
 ) -> None:
@@ -166,6 +168,7 @@ def test_a_class_with_many_that_must_wait_keeps_nobody_else_from_running(
     assert asked == ["load", "load", "look"]
 
 
+@pytest.mark.usefixtures("nobody_looks_again")
 def test_what_waits_is_not_looked_at_when_there_is_nothing_to_let_go(
     geneva: gd.Drive, watch: Watch
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.definition.workflow import definition_of
+from tests.limiting import StillClock
 from tests.worker.watching import rows_of
 
 OLD = ("reserve", "ship")
@@ -85,6 +86,7 @@ def test_old_code_hands_a_step_over_while_new_code_is_alive(
 
 
 def test_what_was_handed_over_rests_before_anybody_takes_it_again(geneva: gd.Drive) -> None:
+    geneva.clock = StillClock()  # it rests for two seconds, however long the workers take
     order = _standing_at_inspect()
     _start_elsewhere(geneva, _deploy(*NEW))
     _deploy(*OLD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -126,13 +127,16 @@ def test_a_worker_with_a_thread_to_spare_goes_on(geneva: gd.Drive, watch: Watch)
         release.set()
 
 
-def test_a_timeout_goes_through_the_policy_of_the_step(geneva: gd.Drive, watch: Watch) -> None:
+def test_a_timeout_goes_through_the_policy_of_the_step(
+    geneva: gd.Drive, watch: Watch, time_is_up: Callable[[], None]
+) -> None:
     release = threading.Event()
 
     class Task(gd.Workflow):
-        @gd.step(timeout=0.05, on_exception="reattempt", max_reattempts=1)
+        @gd.step(timeout=3600, on_exception="reattempt", max_reattempts=1)
         def work(self) -> None:
             if self.attempt == 1:
+                time_is_up()
                 wait(release)
 
     task = Task.create()
@@ -195,15 +199,19 @@ def _step_threads() -> int:
 
 
 def test_an_item_that_hangs_keeps_the_cursor_before_it(
-    geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
+    geneva: gd.Drive,
+    watch: Watch,
+    caplog: pytest.LogCaptureFixture,
+    time_is_up: Callable[[], None],
 ) -> None:
     release, done = threading.Event(), list[str]()
 
     def hang_at_b(self: Any, letter: str) -> None:
         if letter == "b" and self.attempt == 1:
+            time_is_up()
             wait(release)
 
-    workflow = importing(through("abc", done, hang_at_b), timeout=0.5, on_exception="reattempt")
+    workflow = importing(through("abc", done, hang_at_b), timeout=3600, on_exception="reattempt")
     with geneva.worker(concurrency=2):
         watch.wait_for_workflows(1)
         release.set()
@@ -215,12 +223,18 @@ def test_an_item_that_hangs_keeps_the_cursor_before_it(
 
 
 def test_a_body_that_was_left_behind_does_no_further_item(
-    geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
+    geneva: gd.Drive,
+    watch: Watch,
+    caplog: pytest.LogCaptureFixture,
+    time_is_up: Callable[[], None],
 ) -> None:
     release, done = threading.Event(), list[str]()
-    body = through("abc", done, lambda *_: wait(release))
 
-    workflow = importing(body, timeout=0.05, checkpoint_every=100)
+    def hang(*_: Any) -> None:
+        time_is_up()
+        wait(release)
+
+    workflow = importing(through("abc", done, hang), timeout=0.001, checkpoint_every=100)
     with geneva.worker(concurrency=2):
         watch.wait_for_workflows(1, "paused")
         release.set()

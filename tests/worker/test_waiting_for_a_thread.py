@@ -18,7 +18,14 @@ from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.pace import Pace
 from geneva_drive.worker.performer import Performer, Stopping
 from tests.worker.conftest import MakeDrive
-from tests.worker.watching import TIME_LIMIT, rows_of, wait, wait_until, wait_until_draining
+from tests.worker.watching import (
+    TIME_LIMIT,
+    Watch,
+    rows_of,
+    wait,
+    wait_until,
+    wait_until_draining,
+)
 
 NOW = timedelta(0)
 DONE = [("work", "completed", "success")]
@@ -194,10 +201,12 @@ def test_a_flight_is_given_up_only_before_a_thread_has_begun_it(
 
 
 @pytest.mark.usefixtures("_eager")
-def test_a_worker_claims_more_than_it_has_threads_for(geneva: gd.Drive, jam: _Jam) -> None:
+def test_a_worker_claims_more_than_it_has_threads_for(
+    geneva: gd.Drive, watch: Watch, jam: _Jam
+) -> None:
     with geneva.worker(concurrency=1):
         jam.wait_until_begun()
-        wait_until(lambda: jam.rows() == [RUNNING] * 3, "all three are claimed")
+        watch.wait_for_steps(3, "in_progress")
         jam.release()
         wait_until(lambda: jam.rows() == [DONE] * 3, "all three are done")
 
@@ -209,10 +218,11 @@ def test_a_worker_gives_back_what_it_has_no_thread_for_and_another_runs_it(
     geneva: gd.Drive, make_drive: MakeDrive, jam: _Jam
 ) -> None:
     busy, idle = make_drive(poll_interval=0.05), make_drive(poll_interval=0.05)
+    watch = Watch(busy)
 
     with busy.worker(concurrency=1):
         jam.wait_until_begun()
-        wait_until(lambda: jam.rows() == [RUNNING] * 3, "all three are claimed")
+        watch.wait_for_steps(3, "in_progress")
         with idle.worker(concurrency=2):
             wait_until(lambda: jam.rows() == [RUNNING, DONE, DONE], "another has run two of them")
             jam.release()
@@ -223,12 +233,12 @@ def test_a_worker_gives_back_what_it_has_no_thread_for_and_another_runs_it(
 
 @pytest.mark.usefixtures("_eager")
 def test_a_worker_that_stops_gives_back_at_once_what_no_thread_has_begun(
-    geneva: gd.Drive, jam: _Jam
+    geneva: gd.Drive, watch: Watch, jam: _Jam
 ) -> None:
     worker = geneva.worker(concurrency=1)
     worker.start()
     jam.wait_until_begun()
-    wait_until(lambda: jam.rows() == [RUNNING] * 3, "all three are claimed")
+    watch.wait_for_steps(3, "in_progress")
 
     stopping = threading.Thread(target=worker.stop)
     stopping.start()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, make_url, text
 
 import geneva_drive as gd
 from geneva_drive.storage.health.checks import Check, ok, problem, reminder
+from tests.conftest import RUN
 from tests.scenarios.processes import wait_until
 from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
@@ -206,7 +208,7 @@ def test_a_commit_that_is_not_flushed_is_a_problem(
 @pytest.fixture
 def stranger(geneva: gd.Drive, geneva_database_url: str, worker_id: str) -> Iterator[str]:
     """The URL for a user who may read our tables and nothing else."""
-    name = f"geneva_stranger_{worker_id}"
+    name = f"geneva_stranger_{os.environ[RUN]}_{worker_id}"
     with geneva.engine.begin() as connection:
         connection.execute(text(f"CREATE ROLE {name} LOGIN"))
         connection.execute(text(f"GRANT USAGE ON SCHEMA public TO {name}"))
