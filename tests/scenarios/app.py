@@ -58,6 +58,17 @@ class Patient(gd.Workflow):
     def go_on(self) -> None: ...
 
 
+class Narrow(gd.Workflow):
+    """One at a time over all workers; its first attempt lasts until a file appears."""
+
+    @gd.step(limit=gd.Limit(key="narrow", concurrency=1))
+    def pass_through(self) -> None:
+        say(f"begun {self.id}")
+        release = Path(self.context["release"])
+        while self.attempt == 1 and not release.exists():
+            time.sleep(0.02)
+
+
 class Single(gd.Workflow):
     """One step, to be raced for."""
 
