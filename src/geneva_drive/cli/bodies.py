@@ -26,7 +26,7 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
         "requested": workflow.requested,
         "hero_type": workflow.hero_type,
         "hero_id": workflow.hero_id,
-        "context": _typed(workflow.context),
+        "context": _stored(workflow.stored_context),
         "paused_at": _moment(workflow.paused_at),
         "paused_reason": workflow.paused_reason,
         "paused_step_name": workflow.paused_step_name,
@@ -62,7 +62,7 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
         "error_class": execution.error_class,
         "error_message": execution.error_message,
         "error_backtrace": execution.error_backtrace,
-        "result": _typed(execution.result),
+        "result": _stored(execution.stored_result),
         "metadata": _typed(execution.metadata),
         "cursor": _stored(execution.stored_cursor),
         "completed_iterations": execution.completed_iterations,
@@ -138,5 +138,5 @@ def _typed(value: object) -> Any:
 
 
 def _stored(text: str | None) -> Any:
-    """Give a cursor as typed JSON, also where the app that knows its type is not imported."""
+    """Give a value as typed JSON, also where the app that knows its type is not imported."""
     return None if text is None else json.loads(text)

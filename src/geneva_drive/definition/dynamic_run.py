@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
 from typing import Any, Final
 
 from geneva_drive import serialization
@@ -15,6 +15,7 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.options import Options
 from geneva_drive.definition.step import Child, ChildStep
+from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
 
@@ -46,22 +47,25 @@ def stored_node(name: str, job_name: str | None, args: str | None) -> Node | Non
     if job_name is None:
         declared = Declared(NodeKind.TASK, name, Options(), _WHERE)
         return Node(name=name, where=_WHERE, declared=declared)
-    arguments: Mapping[str, Any] = serialization.load(args) or {}
     if job_name == CHILD_JOB:
-        return _child(name, arguments)
+        return _child(name, args or "{}")
     job = jobs.get(job_name)
     if job is None:
         return None
+    # Read with the body: a type that is not known here is an error of the node, as any other.
+    arguments = NO_ARGS if args is None else StoredArgs(args)
     task = JobTask(job, arguments, job.options, job.where)
     return Node(name=name, where=job.where, declared=task, options=job.options)
 
 
-def _child(name: str, args: Mapping[str, Any]) -> Node:
+def _child(name: str, text: str) -> Node:
+    args = json.loads(text)
+    context = json.dumps(args.get("context"))
     hero = HeroRef(args["hero_type"], args["hero_id"]) if args.get("hero_type") else None
     child = Child(
         workflow_class=args["type"],
         hero=hero,
-        context=args.get("context"),
+        context=lambda _: serialization.load(context),
         detached=bool(args.get("detached")),
     )
     return Node(name=name, where=_WHERE, declared=ChildStep(child, Options(), _WHERE))

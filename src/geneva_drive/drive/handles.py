@@ -121,6 +121,11 @@ class WorkflowHandle(GraphHandle, Generic[W]):
         return context
 
     @property
+    def stored_context(self) -> str:
+        """The context as typed JSON, also where its types are not known."""
+        return self._record.context or "{}"
+
+    @property
     def allow_multiple(self) -> bool:
         return self._record.allow_multiple
 

@@ -152,6 +152,11 @@ class StepExecution:
         return serialization.load(self._record.result)
 
     @property
+    def stored_result(self) -> str | None:
+        """The result as typed JSON, also where its type is not known."""
+        return self._record.result
+
+    @property
     def cursor(self) -> Any:
         """Where a resumable step stands; None without a cursor, and once it has completed."""
         return serialization.load(self._record.cursor)

@@ -92,7 +92,8 @@ class Run:
         self._node = claimed.node_in(definition)
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
-        self.loop = self._make_loop(breaks)
+        self._breaks = breaks
+        self.loop: Loop | None = None  # known once prepare() has let the body run
         self._started = time.monotonic()
         self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
         self.has_begun = False  # its body, at least once
@@ -101,11 +102,12 @@ class Run:
     def node(self) -> Node | None:
         return self._node
 
-    def _make_loop(self, breaks: Breaks) -> Loop | None:
-        node, claimed = self._node, self._claimed
-        if node is None or not node.is_resumable:
+    def _make_loop(self, node: Node) -> Loop | None:
+        """Read where the loop of a resumable step stands; raises if its cursor cannot be read."""
+        if not node.is_resumable:
             return None
-        return Loop(self._environment, claimed.workflow, claimed.execution, node, breaks)
+        workflow, execution = self._claimed.workflow, self._claimed.execution
+        return Loop(self._environment, workflow, execution, node, self._breaks)
 
     @property
     def position(self) -> Position | None:
@@ -125,6 +127,7 @@ class Run:
         try:
             ended = self._check_conditions(self._node)
             if ended is None:
+                self.loop = self._make_loop(self._node)
                 self.wanted = self._want_slots(self._node)
             return ended  # noqa: TRY300 - as part of what user code may spoil
         except FlowControl as signal:
@@ -141,6 +144,18 @@ class Run:
 
         Of a node whose child is to be started, this raises `ChildPlanned`.
         """
+        ended = self._run_body(arguments, finish)
+        if self.loop is None or isinstance(ended, Failed | Lost):
+            return ended
+        try:
+            self.loop.position()
+        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
+            return Failed(error)
+        return ended
+
+    def _run_body(
+        self, arguments: BodyArguments, finish: Callable[[], None] | None
+    ) -> StepOutcome | Failed:
         self.has_begun = True
         node = self._require_node()
         result = None  # for an around-hook that swallows what the body raised
@@ -226,15 +241,9 @@ class Run:
 
     def _left(self, leave: Interrupted | DividedLoop) -> StepOutcome | Failed:
         """Say how a body was left that is not over."""
-        return self._suspended(leave) if isinstance(leave, Interrupted) else self._divided(leave)
-
-    def _suspended(self, interrupted: Interrupted) -> StepOutcome | Failed:
-        assert self.loop is not None, "only a loop is interrupted"
-        try:
-            self.loop.position()
-        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
-            return Failed(error)
-        return Suspended(interrupted.by, interrupted.wait)
+        if isinstance(leave, Interrupted):
+            return Suspended(leave.by, leave.wait)
+        return self._divided(leave)
 
     def _divided(self, division: DividedLoop) -> StepOutcome | Failed:
         limit = self._environment.settings.max_cursor_size

@@ -19,12 +19,12 @@ from geneva_drive.engine import probes, reading
 from geneva_drive.engine.announcing import progressed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import ErrorDetails
+from geneva_drive.engine.places import partition_of, place_of, read_cursor
 from geneva_drive.engine.position import Position, SkippedItem
 from geneva_drive.engine.rows import skipped_values
-from geneva_drive.engine.shares import Share
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
-from geneva_drive.iteration.course import Course, Partition, Place, Query
+from geneva_drive.iteration.course import Course, Place, Query
 from geneva_drive.iteration.interrupted import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.pace import Pace
@@ -88,12 +88,12 @@ class Loop:
         stopwatch = Stopwatch(serialization.load(execution.progress))
         self.course = Course(
             node.name,
-            _place(execution, self._iteration),
+            place_of(execution, self._iteration),
             self,
             _pace(self._iteration, breaks, node.options.timeout),
             stopwatch,
             self._iteration.iteration_limit,
-            _partition(execution, self._iteration),
+            partition_of(execution, self._iteration),
         )
         self.course.resumed = execution.cursor is not None
 
@@ -308,20 +308,25 @@ class Loop:
 
     def return_to_saved(self) -> None:
         """Forget what is not saved: it may not last."""
-        saved, place = self._saved, _place(self._execution, self._iteration)
+        saved, place = self._saved, place_of(self._execution, self._iteration)
         if saved is not None:
             if saved.cursor is not None:
-                place.cursor, place.has_cursor = serialization.load(saved.cursor), True
+                place.cursor = read_cursor(self._execution, saved.cursor)
+                place.has_cursor = True
             place.completed, place.errors = saved.completed_iterations, saved.item_errors
         self.course.place = place
         self._skipped.clear()
 
     def restart_from(self, execution: ExecutionRecord) -> None:
-        """Go back to what is saved, as what came after was rolled back."""
+        """Go back to what is saved, as what came after was rolled back.
+
+        Raises if its cursor cannot be read.
+        """
+        place = place_of(execution, self._iteration)
         self._execution = execution
         self._saved = None
         self._skipped.clear()
-        self.course.place = _place(execution, self._iteration)
+        self.course.place = place
 
     def _save_with_the_rest(self, checkpoint: Checkpoint) -> bool:
         store = self._environment.store
@@ -353,25 +358,6 @@ class Loop:
                 environment.clock.now(),
             )
         )
-
-
-def _partition(execution: ExecutionRecord, iteration: Iteration) -> Partition:
-    share = Share.load(execution.share)
-    if share is None:
-        return Partition(iteration.partitions)
-    return Partition(iteration.partitions, is_assigned=True, until=share.until)
-
-
-def _place(execution: ExecutionRecord, iteration: Iteration) -> Place:
-    has_cursor = execution.cursor is not None
-    share = Share.load(execution.share)
-    start = iteration.start if share is None or share.after is None else share.after
-    return Place(
-        cursor=serialization.load(execution.cursor) if has_cursor else start,
-        has_cursor=has_cursor or start is not None,
-        completed=execution.completed_iterations,
-        errors=execution.item_errors,
-    )
 
 
 def _pace(iteration: Iteration, breaks: Breaks, timeout: timedelta | None) -> Pace:

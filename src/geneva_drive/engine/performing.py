@@ -284,7 +284,10 @@ def _loop_in_transactions(
                 claimed.execution.id,
             )
             return Committed(None)
-        loop.restart_from(execution)
+        try:
+            loop.restart_from(execution)
+        except InvalidInput as unreadable:
+            return Concluded(run.conclude(Failed(unreadable)))
         if loop.course.place.completed > completed:
             tries, completed = 0, loop.course.place.completed
         tries += 1
@@ -315,14 +318,9 @@ def _run_loop(
         if isinstance(outcome, Suspended | Reattempted) and not loop.course.is_between_items:
             # In the midst of an item: what is written of it would be written again.
             raise _RollBack(outcome)
-        try:
-            is_over = isinstance(outcome, Returned | Skipped | Finished)
-            position = loop.last_position() if is_over else loop.position()
-        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
-            raise _RollBack(Failed(error)) from error
         chaining = may_chain()
         ended_loop = replace(
-            ending(claimed, outcome, may_chain=chaining is not None, position=position),
+            ending(claimed, outcome, may_chain=chaining is not None, position=loop.position()),
             saved_iterations=loop.saved_iterations,
         )
         applied = _apply(transaction.connection, environment, ended_loop, chaining)

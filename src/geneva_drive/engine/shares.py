@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,28 +32,30 @@ _WAITS = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """The items after one cursor, up to another; None is the end that is open."""
+    """The items after one cursor, up to another; None is the end that is open.
+
+    The cursors stay typed JSON: a share is looked at where their types are not known, too.
+    """
 
     number: int
     of: int
-    after: Any
-    until: Any
+    after: str
+    until: str
     division: str  # the execution that divided the step; after a rewind, another does
 
     def dump(self) -> str:
-        return serialization.dump(
-            {
-                "number": self.number,
-                "of": self.of,
-                "after": self.after,
-                "until": self.until,
-                "division": self.division,
-            }
+        return (
+            f'{{"number":{self.number},"of":{self.of},"after":{self.after},"until":{self.until},'
+            f'"division":{json.dumps(self.division)}}}'
         )
 
     @classmethod
     def load(cls, text: str | None) -> Share | None:
-        return None if text is None else cls(**serialization.load(text))
+        if text is None:
+            return None
+        stored = json.loads(text)
+        cursors = {name: json.dumps(stored[name]) for name in ("after", "until")}
+        return cls(**{**stored, **cursors})
 
 
 def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> list[NewExecution]:
@@ -66,8 +69,8 @@ def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> lis
             share=Share(
                 number=number,
                 of=count,
-                after=ends[number - 1],
-                until=ends[number],
+                after=serialization.dump(ends[number - 1]),
+                until=serialization.dump(ends[number]),
                 division=str(division),
             ).dump(),
         )

@@ -8,7 +8,6 @@ from typing import Any
 import click
 from rich.table import Table
 
-from geneva_drive import serialization
 from geneva_drive.cli import iterating
 from geneva_drive.cli.bodies import execution_body, node_body
 from geneva_drive.cli.graph.tables import nodes_by_level
@@ -52,8 +51,8 @@ def _facts(workflow: WorkflowHandle[Any]) -> Table:
     for name, value in (*_what(workflow), *_when(workflow)):
         if value:
             grid.add_row(name, plain(value))
-    if workflow.context:
-        grid.add_row("Context", plain(_context(workflow)))
+    if workflow.stored_context != "{}":
+        grid.add_row("Context", plain(readable(workflow.stored_context, indent=2)))
     return grid
 
 
@@ -93,7 +92,3 @@ def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
     ):
         yield name, f"{moment(at)} UTC" if at else None
     yield "Reason", workflow.paused_reason
-
-
-def _context(workflow: WorkflowHandle[Any]) -> str:
-    return readable(serialization.dump(workflow.context), indent=2)
