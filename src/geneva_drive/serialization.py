@@ -25,7 +25,7 @@ def dump(value: object, what: str = "The value") -> str:
     try:
         return _WRITERS.get(type(value), _write_other)(value)
     except Unstorable as refusal:
-        raise InvalidInput(refusal.about(what)) from None
+        raise InvalidInput(refusal.about(what)) from refusal.__cause__
     except RecursionError:
         raise InvalidInput(
             f"{what} contains itself, or is nested too deeply to be stored as JSON."
@@ -140,12 +140,25 @@ def _write_other(value: object) -> str:
 
 
 def _write_encoded(serializer: Serializer, value: object) -> str:
-    encoded = serializer.encode(value)
+    encoded = _encode(serializer, value)
     try:
         return _tagged(serializer.name, _write(encoded))
     except Unstorable as refusal:
         refusal.within(f" (encoded by the serializer {serializer.name!r})")
         raise
+
+
+def _encode(serializer: Serializer, value: object) -> Any:
+    try:
+        return serializer.encode(value)
+    except (Unstorable, RecursionError):
+        raise
+    except Exception as error:
+        # A user's function may raise anything, and it is the value that cannot be stored.
+        raise Unstorable(
+            f"cannot be stored, as its serializer {serializer.name!r} raised "
+            f"{type(error).__name__}: {words_of(error)}"
+        ) from error
 
 
 def _write_enum(member: Enum) -> str:
