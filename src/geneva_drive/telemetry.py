@@ -115,6 +115,11 @@ class Events:
         """Say whether anybody listens, so that unwanted events are never built."""
         return bool(self._subscribers) or logger.isEnabledFor(logging.INFO)
 
+    @property
+    def progress_wanted(self) -> bool:
+        """Say whether anybody wants to know how far resumable steps have come."""
+        return bool(self._of_progress)
+
     def emit(self, events: Iterable[Event]) -> None:
         for event in events:
             log_event(event)

@@ -10,13 +10,14 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import unparking
-from geneva_drive.testing import drain, expire_leases, perform_next_step, speedrun
+from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.identity import Identity
 from tests.limiting import occupy
 from tests.looking import last
+from tests.looping import importing, through
 
 
 class StandingClock:
@@ -251,3 +252,12 @@ def test_a_step_that_a_limit_has_let_go_waits_for_a_worker(
     assert waiting.reload().why() == (
         "Step 'send' is due and waits for a free worker on queue 'default'."
     )
+
+
+def test_of_a_rewound_loop_it_tells_what_was_done_since(geneva: gd.Drive) -> None:
+    workflow = importing(through(range(9), []))
+    workflow.rewind("rows", to=4)
+    with crash_after(items=3):
+        drain(geneva)
+
+    assert workflow.reload().why().endswith(" (2 items done since its rewind).")

@@ -13,7 +13,7 @@ import geneva_drive as gd
 from geneva_drive.engine import looping
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
-from tests.looping import importing
+from tests.looping import importing, importing_in_transactions
 
 
 class Seconds:
@@ -175,15 +175,85 @@ def test_while_a_loop_runs_its_progress_is_told_at_first_and_then_once_a_second(
     assert event.remaining == timedelta(seconds=2.4)
 
 
-def test_a_loop_that_is_over_within_a_second_tells_only_that_it_began(
+def test_a_loop_that_is_over_within_a_second_tells_that_it_began_and_all_of_it(
     geneva: gd.Drive, seconds: Seconds, told: list[gd.StepProgressed]
 ) -> None:
     workflow = speedrun(importing(taking(seconds, 0.1, total=8)))
 
-    assert [event.done for event in told] == [1]
+    assert [(event.done, event.cursor) for event in told] == [(1, 1), (8, None)]
+    assert (told[1].total, told[1].remaining) == (8, timedelta(0))
+    assert told[1].rate == pytest.approx(10)
     progress = workflow.step_executions[0].progress
     assert progress is not None
     assert progress.elapsed == timedelta(seconds=0.8)
+
+
+def test_the_last_progress_of_a_loop_is_told_once_it_is_committed(
+    geneva: gd.Drive, seconds: Seconds
+) -> None:
+    told: list[tuple[str, object]] = []
+
+    def hear(event: object) -> None:
+        if isinstance(event, gd.StepProgressed):
+            told.append(("done", event.done))
+            told.append(("found", workflow.reload().step_executions[0].state))
+        elif isinstance(event, gd.StepChanged) and event.step_name == "rows":
+            told.append(("changed", event.to_state))
+
+    workflow = importing(taking(seconds, 0.1, total=8), checkpoint_every=10)
+    unsubscribe = geneva.events.subscribe(hear, progress=True)
+    drain(geneva)
+    unsubscribe()
+
+    assert told == [
+        ("changed", "in_progress"),
+        ("done", 8),
+        ("found", "completed"),
+        ("changed", "completed"),
+    ]
+
+
+def test_a_loop_with_transactions_tells_all_of_it_too(
+    geneva: gd.Drive, told: list[gd.StepProgressed]
+) -> None:
+    workflow = importing_in_transactions(
+        lambda self, it, session: list(it.iterate_over(range(5))), checkpoint_every=3
+    )
+    speedrun(workflow)
+
+    assert [event.done for event in told] == [3, 5]
+
+
+def test_a_loop_without_items_tells_nothing(
+    geneva: gd.Drive, told: list[gd.StepProgressed]
+) -> None:
+    speedrun(importing(lambda self, it: list(it.iterate_over([]))))
+
+    assert told == []
+
+
+def test_a_loop_that_is_not_done_tells_no_end(
+    geneva: gd.Drive, seconds: Seconds, told: list[gd.StepProgressed]
+) -> None:
+    workflow = importing(taking(seconds, 0.1, total=8))
+    run_iterations(workflow, "rows", count=5)
+
+    assert [event.done for event in told] == [1]
+
+
+def test_nothing_is_left_of_a_loop_that_was_ended_early(geneva: gd.Drive, seconds: Seconds) -> None:
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.progress(total=8)
+        for item in it.iterate_over(range(8)):
+            seconds.advance(1)
+            if item == 4:
+                break
+
+    workflow = speedrun(importing(body))
+
+    progress = workflow.step_executions[0].progress
+    assert progress is not None
+    assert (progress.done, progress.total, progress.remaining) == (4, 8, timedelta(0))
 
 
 def test_progress_is_told_with_checkpoints_only(
@@ -231,3 +301,44 @@ def test_a_rewound_loop_measures_anew(geneva: gd.Drive, seconds: Seconds) -> Non
     execution = run_iterations(workflow, "rows", count=2)
 
     assert execution.progress == IterationProgress(done=2, total=8, elapsed=timedelta(seconds=2))
+
+
+def test_of_a_loop_that_was_rewound_to_a_cursor_nobody_knows_how_much_is_left(
+    geneva: gd.Drive, seconds: Seconds, told: list[gd.StepProgressed]
+) -> None:
+    workflow = importing(taking(seconds, 2, total=8))
+    run_iterations(workflow, "rows", count=5)
+    workflow.rewind("rows", to=4)
+
+    assert workflow.step_executions[-1].progress is None
+    told.clear()
+    execution = run_iterations(workflow, "rows", count=2)
+    progress = execution.progress
+    assert progress == IterationProgress(done=2, total=8, elapsed=timedelta(seconds=4))
+    assert (progress.rate, progress.fraction, progress.remaining) == (0.5, None, None)
+    assert [event.remaining for event in told] == [None]
+
+    speedrun(workflow)
+    ended = next(e for e in workflow.step_executions if e.id == execution.id).progress
+    assert ended is not None
+    assert (ended.done, ended.fraction, ended.remaining) == (4, None, timedelta(0))
+
+
+def test_a_further_attempt_at_a_rewound_loop_is_rewound_too(geneva: gd.Drive) -> None:
+    workflow = importing(lambda self, it: [1 / 0 for _ in it.iterate_over(range(8))])
+    speedrun(workflow)
+    workflow.rewind("rows", to=4).resume()
+    speedrun(workflow).resume()
+
+    progress = run_iterations(workflow, "rows", count=1).progress
+    assert progress is not None
+    assert progress.is_rewound
+
+
+def test_the_shares_of_a_rewound_step_are_rewound_too(geneva: gd.Drive, seconds: Seconds) -> None:
+    workflow = importing(taking(seconds, 2, total=8), partitions=2)
+    workflow.rewind("rows", to=4)
+    speedrun(workflow)
+
+    shares = [e.progress for e in workflow.step_executions if e.node_id.startswith("rows[")]
+    assert [(p.done, p.is_rewound) for p in shares if p is not None] == [(2, True), (2, True)]

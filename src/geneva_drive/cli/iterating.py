@@ -63,8 +63,9 @@ def words_alone(execution: StepExecution, progress: IterationProgress) -> str:
 
 
 def items(progress: IterationProgress) -> str:
-    if progress.total is None:
-        return f"{progress.done:,} {'item' if progress.done == 1 else 'items'}"
+    if progress.total is None or progress.is_rewound:
+        count = f"{progress.done:,} {'item' if progress.done == 1 else 'items'}"
+        return f"{count} since the rewind" if progress.is_rewound else count
     return f"{progress.done:,} of {progress.total:,} items"
 
 
@@ -76,6 +77,8 @@ def together(parts: Sequence[IterationProgress]) -> IterationProgress:
         total=max((part.total for part in parts if part.total is not None), default=None),
         elapsed=max(part.elapsed for part in parts),
         measured=sum(part.measured or part.done for part in parts),
+        is_over=all(part.is_over for part in parts),
+        is_rewound=any(part.is_rewound for part in parts),
     )
 
 

@@ -193,6 +193,8 @@ def _how_far(execution: ExecutionRecord) -> str:
     share = Share.load(execution.share)
     if share is not None:
         return f" (partition {share.number} of {share.of}: {progress.done:,} items done)"
+    if progress.is_rewound:
+        return f" ({progress.done:,} items done since its rewind)"
     total = "" if progress.total is None else f" of {progress.total:,}"
     return f" ({progress.done:,}{total} items done)"
 

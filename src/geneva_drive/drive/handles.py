@@ -15,7 +15,7 @@ from geneva_drive.drive.explaining import MOST_NAMED
 from geneva_drive.drive.graph_handles import GraphHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, heroes
-from geneva_drive.engine.position import Position
+from geneva_drive.engine.position import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -310,7 +310,7 @@ class WorkflowHandle(GraphHandle, Generic[W]):
     ) -> Self:
         """Let a resumable step start over, or from the cursor `to`; it starts counting anew."""
         limit = self._drive.settings.max_cursor_size
-        position = None if to is None else Position(cursor=serialization.dump_cursor(to, limit))
+        position = None if to is None else rewound_to(serialization.dump_cursor(to, limit))
         return self._command("rewind", lambda s: commands.rewind(s, node, position), reason, actor)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from geneva_drive import serialization
 from geneva_drive.engine.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import Outcome, StepState
+from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.records import CheckpointRecord, ExecutionRecord, Key
 
 ReadCheckpoints = Callable[[Key], list[CheckpointRecord]]
@@ -184,11 +184,11 @@ class StepExecution:
     def progress(self) -> IterationProgress | None:
         """How far a resumable step has come, over all its runs; None of any other."""
         record = self._record
-        if record.progress is None and not record.completed_iterations:
+        stored = serialization.load(record.progress) or {}
+        if "seconds" not in stored and not record.completed_iterations:
             return None
-        return IterationProgress.read(
-            record.completed_iterations, serialization.load(record.progress)
-        )
+        is_over = is_done(record.state, record.outcome)
+        return IterationProgress.read(record.completed_iterations, stored, is_over=is_over)
 
     @property
     def checkpoint_history(self) -> list[Checkpoint]:

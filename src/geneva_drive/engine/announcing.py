@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
+from geneva_drive import serialization
 from geneva_drive.engine.change import ExecutionMove
 from geneva_drive.engine.endings import Applied
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.states import StepState, WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
 
@@ -63,6 +64,22 @@ def progressed(
         remaining=progress.remaining,
         at=now,
     )
+
+
+def arrived(
+    applied: Iterable[Applied],
+) -> Iterator[tuple[WorkflowRecord, ExecutionRecord, IterationProgress]]:
+    """Give the loops that came to their end since somebody was told how far they are."""
+    for one in applied:
+        for move in one.change.executions:
+            position = move.position
+            if position is None or position.is_told or not position.completed_iterations:
+                continue
+            if is_done(move.state, move.outcome):
+                stored = serialization.load(position.progress)
+                done = position.completed_iterations
+                progress = IterationProgress.read(done, stored, is_over=True)
+                yield one.workflow, move.record, progress
 
 
 def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
@@ -148,6 +149,13 @@ def _may_pass(environment: Environment, error: Exception) -> bool:
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
     """Tell subscribers what was committed, and wake workers for what became due."""
     events = environment.events
+    if events.progress_wanted:
+        now = environment.clock.now()
+        for workflow, execution, progress in announcing.arrived(applied):
+            # Its cursor is cleared by now.
+            events.emit_progress(
+                partial(announcing.progressed, workflow, execution, None, progress, now)
+            )
     # A failed step is a line in the log even where nobody asked for all that happens.
     told = applied if events.wanted else [one for one in applied if one.has_failure]
     if told:

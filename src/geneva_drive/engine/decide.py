@@ -29,7 +29,7 @@ from geneva_drive.engine.outcome import (
     Suspended,
     ordinal,
 )
-from geneva_drive.engine.position import Position
+from geneva_drive.engine.position import Position, before_shares
 from geneva_drive.engine.requests import honour_request
 from geneva_drive.engine.shares import close, divided, settle
 from geneva_drive.states import (
@@ -369,7 +369,9 @@ class _Case:
             record=self.execution, state=StepState.COMPLETED, outcome=Outcome.SUCCESS
         )
         planned = replace(
-            again(self.execution, self.now, rewind=True), is_limited=self._is_limited()
+            again(self.execution, self.now, rewind=True),
+            is_limited=self._is_limited(),
+            position=before_shares(self.execution),
         )
         shares = divided(planned, self.execution.id, [division.after, *division.borders, None])
         return replace(self._stay(end), schedule=tuple(shares))

@@ -82,6 +82,7 @@ class Loop:
         self._skipped: list[SkippedItem] = []
         self._claim_token = execution.claim_token or ""
         self._saved: Checkpoint | None = None  # in this run
+        self._told: int | None = None  # how many iterations those know of who want to
         # Whether a checkpoint has nothing but the position to write; the first one lets earlier
         # failures be forgotten.
         self._is_plain = not (execution.failures or execution.recoveries)
@@ -122,6 +123,7 @@ class Loop:
             item_errors=place.errors,
             progress=self._progress_text(),
             skipped=tuple(self._skipped),
+            is_told=place.completed == self._told,
         )
 
     def last_position(self) -> Position:
@@ -348,6 +350,7 @@ class Loop:
 
     def _tell(self, place: Place) -> None:
         self.course.stopwatch.written()
+        self._told = place.completed
         environment = self._environment
         environment.events.emit_progress(
             lambda: progressed(

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from geneva_drive import serialization
 from geneva_drive.states import is_done
 from geneva_drive.storage.records import ExecutionRecord
+
+_REWOUND = '{"rewound":true}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,7 @@ class Position:
     item_errors: int = 0
     progress: str | None = None
     skipped: tuple[SkippedItem, ...] = ()  # since the last checkpoint
+    is_told: bool = True  # to those who want to know how far it is
 
     @classmethod
     def of(cls, record: ExecutionRecord) -> Position:
@@ -58,6 +62,17 @@ class Position:
 
 
 AT_THE_START = Position()
+
+
+def rewound_to(cursor: str) -> Position:
+    """Say where a loop goes on that an operator has sent to a cursor; it counts from there."""
+    return Position(cursor=cursor, progress=_REWOUND)
+
+
+def before_shares(divided: ExecutionRecord) -> Position:
+    """Say where the shares of a step begin; that it was rewound holds for each of them."""
+    is_rewound = "rewound" in (serialization.load(divided.progress) or {})
+    return Position(progress=_REWOUND) if is_rewound else AT_THE_START
 
 
 def carried_over(latest: ExecutionRecord | None) -> Position | None:
