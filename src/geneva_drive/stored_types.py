@@ -11,8 +11,10 @@ from enum import Enum, Flag, IntEnum, IntFlag, StrEnum
 from types import NoneType
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from geneva_drive import enum_names
+from geneva_drive.errors import InvalidInput
 
 
 class Unstorable(Exception):
@@ -48,6 +50,14 @@ def _encode_moment(moment: datetime | time) -> object:
     return [text, moment.fold] if moment.fold else text
 
 
+def _encode_datetime(moment: datetime) -> object:
+    # Nor does it tell the zone, by which the same hour of the next day is found.
+    zone = moment.tzinfo
+    if isinstance(zone, ZoneInfo) and zone.key is not None:
+        return [moment.isoformat(), moment.fold, zone.key]
+    return _encode_moment(moment)
+
+
 def _encode_time(of_day: time) -> object:
     if of_day.tzinfo is not None and of_day.utcoffset() is None:
         raise Unstorable(
@@ -58,8 +68,22 @@ def _encode_time(of_day: time) -> object:
 
 
 def _decode_datetime(stored: Any) -> datetime:
-    text, fold = stored if isinstance(stored, list) else (stored, 0)
-    return datetime.fromisoformat(text).replace(fold=fold)
+    text, fold, *zone = stored if isinstance(stored, list) else (stored, 0)
+    moment = datetime.fromisoformat(text).replace(fold=fold)
+    return _in_zone(moment, zone[0]) if zone else moment
+
+
+def _in_zone(moment: datetime, key: str) -> datetime:
+    try:
+        zone = ZoneInfo(key)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise InvalidInput(
+            f"The database holds a moment in the time zone {key!r}, which this machine does not "
+            f"know. Install the package tzdata."
+        ) from None
+    there = moment.replace(tzinfo=zone)
+    # Where the zone's rules have changed since it was stored, it is the same moment that counts.
+    return there if there.utcoffset() == moment.utcoffset() else moment.astimezone(zone)
 
 
 def _decode_time(stored: Any) -> time:
@@ -69,7 +93,7 @@ def _decode_time(stored: Any) -> time:
 
 # `datetime` stands before `date`, its parent.
 _FORMS: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
-    (datetime, "datetime", _encode_moment, _decode_datetime),
+    (datetime, "datetime", _encode_datetime, _decode_datetime),
     (date, "date", date.isoformat, date.fromisoformat),
     (time, "time", _encode_time, _decode_time),
     (

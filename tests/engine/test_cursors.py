@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, select
@@ -94,6 +95,20 @@ def test_an_empty_cursor_is_carried_over_like_any_other(geneva: gd.Drive, cursor
 
     assert history(workflow)[1] == ("rows", "completed", "success")
     assert places(workflow)[0] == ("failed", None, cursor, 1)
+
+
+def test_a_moment_of_a_zone_is_counted_on_in_it_after_each_interruption(geneva: gd.Drive) -> None:
+    zone, done = ZoneInfo("Europe/Amsterdam"), []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        while it.cursor.month == 3:
+            done.append(f"{it.cursor:%d %H:%M}")
+            it.set(it.cursor + timedelta(days=1))
+
+    start = datetime(2024, 3, 29, 9, tzinfo=zone)
+    speedrun(importing(body, start=start, max_iterations=1))
+
+    assert done == ["29 09:00", "30 09:00", "31 09:00"]
 
 
 def _set(it: gd.IterableStep, cursor: object) -> None:

@@ -77,6 +77,10 @@ def test_what_is_stored_is_plain_ascii_json(value: Any) -> None:
             datetime(2026, 10, 25, 2, 30, fold=1),  # noqa: DTZ001 - naive on purpose
             '{"$type":"datetime","value":["2026-10-25T02:30:00",1]}',
         ),
+        (
+            datetime(2026, 1, 2, 3, tzinfo=ZoneInfo("Europe/Berlin")),
+            '{"$type":"datetime","value":["2026-01-02T03:00:00+01:00",0,"Europe/Berlin"]}',
+        ),
         (time(3, 4), '{"$type":"time","value":"03:04:00"}'),
         (time(3, 4, fold=1), '{"$type":"time","value":["03:04:00",1]}'),
         (timedelta(days=1, seconds=2), '{"$type":"timedelta","value":[1,2,0]}'),
@@ -109,13 +113,68 @@ def test_numbers_longer_than_python_writes_in_decimal_come_back() -> None:
     assert load(dump([10**5000, -(10**5000)])) == [10**5000, -(10**5000)]
 
 
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
 @pytest.mark.parametrize(
     ("fold", "back"), [(0, "2026-10-25 02:30:00+02:00"), (1, "2026-10-25 02:30:00+01:00")]
 )
 def test_a_moment_of_a_zone_comes_back_with_its_distance_from_utc(fold: int, back: str) -> None:
-    moment = datetime(2026, 10, 25, 2, 30, fold=fold, tzinfo=ZoneInfo("Europe/Berlin"))
+    moment = datetime(2026, 10, 25, 2, 30, fold=fold, tzinfo=BERLIN)
 
     assert str(load(dump(moment))) == back
+
+
+def test_a_moment_of_a_zone_comes_back_in_it_so_that_days_are_counted_as_before() -> None:
+    back = load(dump(datetime(2026, 3, 28, 9, tzinfo=BERLIN)))
+
+    assert back.tzinfo is BERLIN
+    assert str(back + timedelta(days=1)) == "2026-03-29 09:00:00+02:00"
+
+
+@given(
+    st.datetimes(timezones=st.timezones(), allow_imaginary=True),
+    folds,
+)
+def test_a_moment_of_any_zone_comes_back_as_it_was(moment: datetime, fold: int) -> None:
+    given = moment.replace(fold=fold)
+
+    assert repr(load(dump(given))) == repr(given)
+
+
+@pytest.mark.parametrize(
+    ("stored", "back"),
+    [
+        ('"2026-10-25T02:30:00+02:00"', "2026-10-25 02:30:00+02:00"),
+        ('["2026-10-25T02:30:00+01:00",1]', "2026-10-25 02:30:00+01:00"),
+    ],
+    ids=["text", "fold"],
+)
+def test_moments_that_were_stored_without_their_zone_are_still_read(stored: str, back: str) -> None:
+    moment = load(f'{{"$type":"datetime","value":{stored}}}')
+
+    assert str(moment) == back
+    assert isinstance(moment.tzinfo, timezone)
+
+
+def test_where_the_rules_of_a_zone_have_changed_it_is_the_same_moment() -> None:
+    stored = '["2026-07-01T09:00:00+01:00",0,"Europe/Berlin"]'
+
+    moment = load(f'{{"$type":"datetime","value":{stored}}}')
+
+    assert str(moment) == "2026-07-01 10:00:00+02:00"
+    assert moment.tzinfo is BERLIN
+
+
+@pytest.mark.parametrize("key", ["Mars/Olympus", "../up"])
+def test_a_zone_that_this_machine_does_not_know_is_named(key: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load(f'{{"$type":"datetime","value":["2026-07-01T09:00:00+01:00",0,"{key}"]}}')
+
+    assert str(caught.value) == (
+        f"The database holds a moment in the time zone '{key}', which this machine does not know. "
+        f"Install the package tzdata."
+    )
 
 
 def test_kinds_of_dictionaries_come_back_as_dictionaries() -> None:

@@ -43,4 +43,9 @@ def readable(stored: str, indent: int | None = None) -> str:
 
 
 def _untyped(found: dict[str, Any]) -> Any:
-    return found["value"] if "$type" in found else found
+    if "$type" not in found:
+        return found
+    value = found["value"]
+    # With its fold and zone, which its text implies well enough for people.
+    is_listed = found["$type"] in ("datetime", "time") and isinstance(value, list)
+    return value[0] if is_listed else value
