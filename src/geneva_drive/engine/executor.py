@@ -202,6 +202,8 @@ class Run:
         return self._react(self._timed_out(self._require_node()))
 
     def close(self) -> None:
+        if self.loop is not None:
+            self.loop.close()
         stop_executing(self._instance)
 
     def _require_node(self) -> Node:

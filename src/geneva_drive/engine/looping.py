@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -25,6 +25,7 @@ from geneva_drive.engine.rows import skipped_values
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
 from geneva_drive.iteration.course import Course, Place, Query
+from geneva_drive.iteration.ended import EndedLedger
 from geneva_drive.iteration.interrupted import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.pace import Pace
@@ -113,6 +114,10 @@ class Loop:
         """Give what the body is called with, at its start or behind an item that it failed on."""
         self.course.begin_body()
         return AsyncIterableStep(self.course) if node.is_async else IterableStep(self.course)
+
+    def close(self) -> None:
+        """Let `it` be of no more use to whoever has kept it."""
+        self.course.ledger = cast("Any", EndedLedger(self.course.name))
 
     def position(self) -> Position:
         """Give where the loop stands; raises if its cursor cannot be stored."""

@@ -83,6 +83,7 @@ class IterableStep:
 
     def skip_to(self, value: Any, wait: Duration | None = None) -> NoReturn:
         """Move the cursor and suspend; the step goes on from there, now or after `wait`."""
+        self._require_running()
         self._course.skip_to(value, _span("skip_to(wait=...)", wait))
         raise AssertionError("skip_to does not return")
 
@@ -156,7 +157,12 @@ class IterableStep:
 
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
         """Suspend for `backoff` whenever the condition holds: now, and before each next item."""
+        self._require_running()
         self._course.throttle(condition, _span("throttle(backoff=...)", backoff))
+
+    def _require_running(self) -> None:
+        """Look at the ledger, which raises once the step is over: to suspend asks nothing of it."""
+        _ = self._course.ledger.commits_items
 
     def __repr__(self) -> str:
         return f"<IterableStep {self.description}>"
