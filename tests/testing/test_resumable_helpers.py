@@ -59,6 +59,33 @@ def test_run_iterations_of_no_number_of_items_is_refused(geneva: gd.Drive, count
     assert (workflow.reload().state, done) == ("ready", [])
 
 
+def test_run_iterations_of_a_step_that_is_not_resumable_is_refused(geneva: gd.Drive) -> None:
+    workflow = importing(through(range(3), []))
+    speedrun_resumable_step(workflow, "rows")
+
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        run_iterations(workflow, "report", count=1)
+
+    assert str(refusal.value) == (
+        f"run_iterations() runs items of a resumable step, and step 'report' of {workflow!r} is "
+        f"not one. To run it, use perform_step_inline()."
+    )
+    assert workflow.reload().next_step_name == "report"
+
+
+@gd.job
+def send() -> None: ...
+
+
+def test_run_iterations_of_a_job_is_refused(geneva: gd.Drive) -> None:
+    building = gd.DynamicWorkflow()
+    building.node("send", job=send)
+    workflow = building.start()
+
+    with pytest.raises(gd.errors.InvalidInput, match=r"step 'send' of .* is not one"):
+        run_iterations(workflow, "send", count=1)
+
+
 def test_a_resumable_step_is_run_to_its_end_whatever_would_interrupt_it(geneva: gd.Drive) -> None:
     done: list[int] = []
     workflow = importing(through(range(5), done), max_iterations=1, max_runtime=0.000001)

@@ -69,6 +69,14 @@ def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> S
 
 
 def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks) -> StepExecution:
+    execution = _standing(workflow, step)
+    performed = _perform(workflow, execution, breaks)
+    if performed is None:
+        raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
+    return performed
+
+
+def _standing(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
     workflow.reload()
     name = None if step is None else workflow.name_of(step)
     execution = _next_execution(workflow, name) or _next_execution(workflow)
@@ -78,10 +86,7 @@ def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks)
         raise InvalidStateError(
             f"{workflow!r} stands at step {execution.step_name!r}, not at {name!r}."
         )
-    performed = _perform(workflow, execution, breaks)
-    if performed is None:
-        raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
-    return performed
+    return execution
 
 
 def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> StepExecution | None:
@@ -118,6 +123,7 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
     """Run so many items of a resumable step, then interrupt it."""
     _require_handle("run_iterations", workflow)
     _require_count(count)
+    _require_resumable(workflow, _standing(workflow, step).step_name)
     execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
     following = workflow.reload().current_execution
     has_shares = following is not None and following.node_id != following.step_name
@@ -142,6 +148,16 @@ def _require_count(count: Any) -> None:
         f"run_iterations(count=...) takes a whole number from 1 up, not {count!r}. To run a step "
         f"to its end, use speedrun_resumable_step()."
     )
+
+
+def _require_resumable(workflow: WorkflowHandle[Any], step_name: str) -> None:
+    workflow_class = workflow.workflow_class
+    node = definition_of(workflow_class).get(step_name) if workflow_class else None
+    if node is None or not node.is_resumable:
+        raise InvalidInput(
+            f"run_iterations() runs items of a resumable step, and step {step_name!r} of "
+            f"{workflow!r} is not one. To run it, use perform_step_inline()."
+        )
 
 
 def drain(drive: Drive | None = None) -> int:
