@@ -231,26 +231,27 @@ class Executions:
         return ExecutionRecord.of(rows[0]) if rows else None
 
     def wake(
-        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
+        self,
+        connection: Connection,
+        now: datetime,
+        limit: int,
+        *,
+        only: Key | None = None,
+        passed_over: Collection[Key] = (),
     ) -> int:
         """Make up to `limit` sleepers claimable whose time has come, and count them."""
         due = self._to_wake(now, limit, passed_over)
+        if only is not None:
+            due = due.where(self._table.c.id == only)
         return len(
             self._dialect.take(connection, self._table, due, {"claimable": True, "wakes_at": None})
         )
 
     def to_wake(
-        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
+        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key]
     ) -> list[Key]:
         """List up to `limit` sleepers whose time has come."""
         return list(connection.scalars(self._to_wake(now, limit, passed_over)))
-
-    def wake_one(self, connection: Connection, execution_id: Key) -> int:
-        """Make a sleeper claimable, unless somebody else has done so."""
-        c = self._table.c
-        sleeper = select(c.id).where(c.id == execution_id, c.wakes_at.is_not(None))
-        values = {"claimable": True, "wakes_at": None}
-        return len(self._dialect.take(connection, self._table, sleeper, values))
 
     def _to_wake(self, now: datetime, limit: int, passed_over: Collection[Key]) -> Select[Any]:
         c = self._table.c

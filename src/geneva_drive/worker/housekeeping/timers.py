@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
+from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.refusals import Refusals
 
@@ -43,7 +44,9 @@ class Timers:
         refused = self._refusals.keys
         try:
             woken = store.write(
-                lambda connection: store.executions.wake(connection, now, _BATCH, refused)
+                lambda connection: store.executions.wake(
+                    connection, now, _BATCH, passed_over=refused
+                )
             )
         except DBAPIError as error:
             if not self._refusals.are_meant(self._environment, error):
@@ -56,11 +59,13 @@ class Timers:
         store = self._environment.store
         with store.reading() as connection:
             due = store.executions.to_wake(connection, now, _BATCH, self._refusals.keys)
-        return self._refusals.each(
-            self._environment,
-            due,
-            lambda key: store.write(lambda connection: store.executions.wake_one(connection, key)),
-        )
+
+        def wake(key: Key) -> int:
+            return store.write(
+                lambda connection: store.executions.wake(connection, now, 1, only=key)
+            )
+
+        return self._refusals.each(self._environment, due, wake)
 
     def look(self) -> int:
         """Wake those whose time has come; count them, and note whose time comes next."""
