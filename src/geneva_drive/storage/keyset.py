@@ -5,40 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
-from operator import itemgetter
+from itertools import islice, pairwise, takewhile
+from operator import eq, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    Integer,
-    Select,
-    and_,
-    bindparam,
-    func,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import Select, func, select, tuple_, type_coerce, update
 
-from geneva_drive.errors import InvalidInput, NullCursor
+from geneva_drive.errors import CursorNotExact, InvalidInput, NullCursor, RepeatedKey
+from geneva_drive.storage.chunk_reading import ChunkReader, key_reader, record_reader
+from geneva_drive.storage.chunk_statements import beyond, up_to
+from geneva_drive.storage.exactness import ExactnessCheck
+from geneva_drive.storage.key_columns import KeyColumn, key_column
 from geneva_drive.storage.query_sources import (
     Column,
     are_alike,
     entity_of,
     key_of,
-    may_hold,
     plain,
     positions,
     tables_of,
 )
 
 if TYPE_CHECKING:
+    from sqlalchemy import Dialect
     from sqlalchemy.orm import Session
 
 OpenSession = Callable[[], "AbstractContextManager[Session]"]
 
-_LIMIT = "geneva_limit"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Readers:
+    """What reads a select on one kind of database."""
+
+    dialect: Dialect
+    key: Sequence[KeyColumn]
+    query: Select[Any]  # up to where the walk ends
+    records: ChunkReader
+    keys: ChunkReader
+    exactness: ExactnessCheck
 
 
 class Keyset:
@@ -46,40 +50,44 @@ class Keyset:
 
     `open_session` gives a session for each read, and for `RowBatch.update` one whose commit is
     final. With `detach=False` it gives the step's own: entities stay in it and nothing is
-    committed here.
+    committed here. The record of the cursor `until` is the last one.
     """
 
     def __init__(
-        self, query: Any, cursor: Any = "id", *, open_session: OpenSession, detach: bool = True
+        self,
+        query: Any,
+        cursor: Any = "id",
+        *,
+        open_session: OpenSession,
+        detach: bool = True,
+        until: Any = None,
     ) -> None:
         self._query = query = plain(query)
         self._cursor = cursor
         self._source = source = entity_of(query) or tables_of(query)
-        self._key = key = key_of(source, cursor)
+        self._columns = columns = key_of(source, cursor)
+        self._places = positions(source, columns)
         self._open = open_session
         self._detach = detach
+        self._until = None if until is None else self._parts(until)
         self._is_entity = source.positions is None
-        # The key is read beside an entity, whose attributes may be deferred, or old and changed.
-        self._statements = _statements(query.add_columns(*key) if self._is_entity else query, key)
-        self._cursor_of = itemgetter(*positions(source, key))
+        self._has_options = self._is_entity and bool(query._with_options)
+        self._readers: _Readers | None = None
         self._may_be_null = [
-            column for column in key if source.is_outer_joined or getattr(column, "nullable", True)
+            column
+            for column in columns
+            if source.is_outer_joined or getattr(column, "nullable", True)
         ]
+        self._looked_for_nulls = False
         self._last: Any = None  # cursor that was read here, and is not from elsewhere
+        self._ties = 0  # in how many columns all that was read with it is equal
 
     def read(self, after: Any, limit: int) -> Sequence[tuple[Any, Any]]:
         with self._open() as session:
-            found = self._fetch(session, self._statements, after, limit)
-            cursor_of = self._cursor_of
-            if self._is_entity:
-                pairs = [(row[0], cursor_of(row)) for row in found.all()]
-                if self._detach:
-                    session.expunge_all()
-            else:
-                pairs = [(row, cursor_of(row)) for row in found.all()]
-            if pairs:
-                self._last = pairs[-1][1]
-            return pairs
+            items, keys = self._fetch(session, self._on(session).records, after, limit)
+            if self._is_entity and self._detach:
+                session.expunge_all()
+            return list(zip(items, keys, strict=True))
 
     def read_batch(self, after: Any, size: int) -> tuple[RowBatch, Any] | None:
         if self._source.target is None:
@@ -88,46 +96,39 @@ class Keyset:
                 "tables. Select one entity, or the columns of one table, and join in where()."
             )
         with self._open() as session:
-            statements, cursor_of = self._key_statements
-            found = self._fetch(session, statements, after, size)
-            keys = [cursor_of(row) for row in found.all()]
+            _, keys = self._fetch(session, self._on(session).keys, after, size)
         if not keys:
             return None
-        self._last = keys[-1]
         return RowBatch(self, list(dict.fromkeys(map(self._id_of, keys)))), keys[-1]
 
     def split(self, after: Any, parts: int) -> list[Any]:
         """Find the cursors between so many parts of about the same size; fewer if there are few."""
         with self._open() as session:
-            total = session.scalar(self._counting(after)) or 0
+            readers = self._on(session)
+            self._check(session, readers, after)
+            total = session.scalar(self._counting(readers, after)) or 0
         size = total // parts
         borders: list[Any] = []
         while size and len(borders) < parts - 1:
             with self._open() as session:
-                statements, cursor_of = self._key_statements
-                found = self._fetch(session, statements.at(size - 1), after, 1).all()
-            if not found:  # deleted meanwhile
+                values = None if after is None else self._parts(after)
+                after = readers.keys.key_at(session, values, size - 1)
+            if after is None:  # deleted meanwhile
                 break
-            after = cursor_of(found[0])
             borders.append(after)
         return borders
 
     def up_to(self, until: Any) -> Keyset:
         """Give the same walk with an end: the last record is that of the cursor `until`."""
-        within = _up_to(self._key, self._parts(until))
         return Keyset(
-            self._query.where(within), self._cursor, open_session=self._open, detach=self._detach
+            self._query, self._cursor, open_session=self._open, detach=self._detach, until=until
         )
 
-    def _counting(self, after: Any) -> Select[Any]:
-        keys = self._query.with_only_columns(*self._key, maintain_column_froms=True)
-        rows = keys if after is None else keys.where(_beyond(self._key, self._parts(after)))
-        return select(func.count()).select_from(rows.subquery())
-
     def rows(self, ids: Sequence[Any]) -> Sequence[Any]:
-        among = _among(self._source.primary_key, ids)
-        statement = self._query.where(among).order_by(*self._key)
         with self._open() as session:
+            readers = self._on(session)
+            among = self._among(self._source.primary_key, ids)
+            statement = readers.query.where(among).order_by(*(part.place for part in readers.key))
             if not self._is_entity:
                 return session.execute(statement).all()
             entities = session.scalars(statement).unique().all()
@@ -147,59 +148,130 @@ class Keyset:
             return count
 
     def where(self, ids: Sequence[Any]) -> Column:
-        return _among(self._source.target_key, ids)
+        return self._among(self._source.target_key, ids)
 
-    @cached_property
-    def _key_statements(self) -> tuple[_Statements, Callable[[Any], Any]]:
+    def _on(self, session: Session) -> _Readers:
+        """Get ready for the kind of database that is read, which a session alone knows."""
+        if self._readers is None:
+            mapper = self._source.mapper
+            dialect = session.get_bind(mapper=mapper, clause=self._query).dialect
+            self._readers = self._readers_for(dialect)
+        return self._readers
+
+    def _readers_for(self, dialect: Dialect) -> _Readers:
+        key = [key_column(column, dialect) for column in self._columns]
+        query = self._query
+        if self._until is not None:
+            query = query.where(up_to(key, _literal(key, self._until)))
+        records = record_reader(query, self._source, key, self._places)
         # Options of an entity are refused by a select without it, so it is loaded along with them.
-        if self._is_entity and self._query._with_options:
-            return self._statements, self._cursor_of
-        keys = self._query.with_only_columns(*self._key, maintain_column_froms=True)
-        return _statements(keys, self._key), itemgetter(*range(len(self._key)))
+        keys = records if self._has_options else key_reader(query, self._source, key)
+        exactness = ExactnessCheck(self._query, key, self._source.primary_key)
+        return _Readers(
+            dialect=dialect,
+            key=key,
+            query=query,
+            records=records,
+            keys=keys,
+            exactness=exactness,
+        )
 
-    @cached_property
+    def _counting(self, readers: _Readers, after: Any) -> Select[Any]:
+        keys = readers.query.with_only_columns(*self._columns, maintain_column_froms=True)
+        if after is not None:
+            keys = keys.where(beyond(readers.key, _literal(readers.key, self._parts(after))))
+        return select(func.count()).select_from(keys.subquery())
+
+    @property
     def _id_of(self) -> Callable[[Any], Any]:
-        if len(self._key) == 1:
+        if len(self._columns) == 1:
             return lambda key: key
-        places = {column: place for place, column in enumerate(self._key)}
+        places = {column: place for place, column in enumerate(self._columns)}
         return itemgetter(*(places[column] for column in self._source.primary_key))
 
-    def _fetch(self, session: Session, statements: _Statements, after: Any, limit: int) -> Any:
-        while self._may_be_null:
-            _refuse_nulls(session, self._query, self._may_be_null[-1])
-            self._may_be_null.pop()
-        if after is None:
-            result = session.execute(statements.first, {_LIMIT: limit})
-        else:
-            parts = self._parts(after)
-            if after is not self._last:
-                self._require_same_kinds(session, after, parts)
-            values = dict(zip(_names(self._key), parts, strict=True))
-            result = session.execute(statements.later, {_LIMIT: limit, **values})
-        # An entity is repeated by a join of the user's, or by one that loads something along.
-        return result.unique() if self._is_entity and self._source.is_joined else result
+    def _among(self, columns: Sequence[Column], ids: Sequence[Any]) -> Column:
+        assert self._readers is not None  # a batch was read
+        parts = {part.column: part for part in self._readers.key}
+        compared = [
+            column if part.is_shown_as_it_is else type_coerce(column, part.value_type)
+            for column, part in zip(
+                columns, map(parts.__getitem__, self._source.primary_key), strict=True
+            )
+        ]
+        return compared[0].in_(ids) if len(compared) == 1 else tuple_(*compared).in_(ids)
 
-    def _parts(self, after: Any) -> Sequence[Any]:
+    def _fetch(
+        self, session: Session, reader: ChunkReader, after: Any, limit: int
+    ) -> tuple[list[Any], list[Any]]:
+        looked_for_nulls = self._looked_for_nulls
+        self._check(session, self._on(session), after)
+        parts = None if after is None else self._parts(after)
+        ties = self._ties if after is self._last else len(self._columns) - 1
+        # One more tells whether the next chunk would begin with what this one ends with.
+        wanted = limit + 1 if self._source.may_repeat else limit
+        items, keys = reader.read(session, parts, wanted, ties=ties)
+        if keys:
+            self._refuse_repetition(after, keys)
+            items, keys = items[:limit], keys[:limit]
+            self._ties = self._ties_of(keys[0] if after is None else after, keys[-1])
+            self._last = keys[-1]
+            self._require_exact(session, keys[-1])
+        elif looked_for_nulls:
+            self._refuse_nulls(session)  # that came while the loop went on
+        return items, keys
+
+    def _check(self, session: Session, readers: _Readers, after: Any) -> None:
+        if not self._looked_for_nulls:
+            self._refuse_nulls(session)
+            self._looked_for_nulls = True
+        if after is not None and after is not self._last:
+            self._require_same_kinds(session, readers, after)
+            self._require_exact(session, after)
+
+    def _refuse_nulls(self, session: Session) -> None:
+        for column in reversed(self._may_be_null):
+            if session.scalar(select(self._query.where(column.is_(None)).exists())):
+                raise NullCursor(str(column))
+
+    def _refuse_repetition(self, after: Any, keys: Sequence[Any]) -> None:
+        if after is not None and self._parts(after) == self._parts(keys[0]):
+            raise CursorNotExact(after, list(map(str, self._columns)))
+        # Entities that a join repeats were given once, and are none of these.
+        if any(map(eq, keys, islice(keys, 1, None))):
+            repeated = next(key for key, other in pairwise(keys) if key == other)
+            raise RepeatedKey(repeated, list(map(str, self._columns)))
+
+    def _require_exact(self, session: Session, cursor: Any) -> None:
+        exactness = self._on(session).exactness
+        if exactness.is_needed and not self._has_options:
+            exactness.require(session, cursor, self._parts(cursor))
+
+    def _ties_of(self, first: Any, last: Any) -> int:
+        pairs = zip(self._parts(first)[:-1], self._parts(last), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def _parts(self, after: Any) -> tuple[Any, ...]:
         parts = tuple(after) if isinstance(after, tuple | list) else (after,)
-        if len(parts) == len(self._key) and None not in parts:
+        if len(parts) == len(self._columns) and None not in parts:
             return parts
         raise self._other_loops(after)
 
-    def _require_same_kinds(self, session: Session, after: Any, parts: Sequence[Any]) -> None:
+    def _require_same_kinds(self, session: Session, readers: _Readers, after: Any) -> None:
         """Refuse a cursor that no row could have: SQLite would compare text with numbers."""
-        if all(map(may_hold, self._key, parts)):
+        parts = self._parts(after)
+        pairs = zip(readers.key, parts, strict=True)
+        if all(column.may_be(part, readers.dialect) for column, part in pairs):
             return
         # What is in a table may differ from what is declared of it: the first row tells.
-        statements, cursor_of = self._key_statements
-        first = session.execute(statements.first, {_LIMIT: 1}).first()
-        if first is not None and not all(map(are_alike, self._parts(cursor_of(first)), parts)):
+        first = readers.keys.key_at(session, None, 0)
+        if first is not None and not all(map(are_alike, self._parts(first), parts)):
             raise self._other_loops(after)
 
     def _other_loops(self, after: Any) -> InvalidInput:
         return InvalidInput(
             f"The saved cursor {after!r} does not fit this loop, whose cursor is made of "
-            f"{', '.join(map(str, self._key))}. It was saved by another loop. Rewind the step with "
-            f"`geneva rewind`, or put that loop back."
+            f"{', '.join(map(str, self._columns))}. It was saved by another loop. Rewind the step "
+            f"with `geneva rewind`, or put that loop back."
         )
 
 
@@ -225,54 +297,8 @@ class RowBatch:
         return self._keyset.update(session, self.ids, values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Statements:
-    first: Select[Any]
-    later: Select[Any]
-
-    def at(self, offset: int) -> _Statements:
-        return _Statements(self.first.offset(offset), self.later.offset(offset))
-
-
-def _statements(query: Select[Any], key: Sequence[Column]) -> _Statements:
-    first = query.order_by(*key).limit(bindparam(_LIMIT, type_=Integer))
-    values = [
-        bindparam(name, type_=column.type) for name, column in zip(_names(key), key, strict=True)
-    ]
-    return _Statements(first, first.where(_beyond(key, values)))
-
-
-def _names(key: Sequence[Column]) -> list[str]:
-    return [f"geneva_after_{place}" for place in range(len(key))]
-
-
-def _beyond(key: Sequence[Column], values: Sequence[Column]) -> Column:
-    """Compare by the first column, and where it is equal by the next.
-
-    The first column stands alone in an AND, so that an index on it can be used.
-    """
-    column, value = key[0], values[0]
-    if len(key) == 1:
-        return column > value
-    return and_(column >= value, or_(column > value, _beyond(key[1:], values[1:])))
-
-
-def _up_to(key: Sequence[Column], values: Sequence[Any]) -> Column:
-    """Hold of what is not beyond, put so that an index on the first column is used."""
-    column, value = key[0], values[0]
-    if len(key) == 1:
-        within: Column = column <= value
-        return within
-    return and_(column <= value, or_(column < value, _up_to(key[1:], values[1:])))
-
-
-def _among(key: Sequence[Column], ids: Sequence[Any]) -> Column:
-    return key[0].in_(ids) if len(key) == 1 else tuple_(*key).in_(ids)
-
-
-def _refuse_nulls(session: Session, query: Select[Any], column: Column) -> None:
-    if session.scalar(select(query.where(column.is_(None)).exists())):
-        raise NullCursor(str(column))
+def _literal(key: Sequence[KeyColumn], values: Sequence[Any]) -> Sequence[Column]:
+    return [part.value(None, value) for part, value in zip(key, values, strict=True)]
 
 
 def _rowcount(session: Session, statement: Any) -> int:

@@ -10,7 +10,17 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Join, Label, Select, TypeDecorator, inspect
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Join,
+    Label,
+    Select,
+    Table,
+    TypeDecorator,
+    UnaryExpression,
+    inspect,
+)
 
 from geneva_drive.errors import InvalidInput
 
@@ -50,6 +60,8 @@ class Source:
     positions: dict[Any, int] | None  # where a row shows a column; None if it is one entity
     is_joined: bool
     is_outer_joined: bool
+    may_repeat: bool  # whether its key may be that of several rows, as no table's is
+    mapper: Any = None  # of the entity, where it is one
 
 
 def plain(query: Any) -> Select[Any]:
@@ -93,6 +105,8 @@ def entity_of(query: Select[Any]) -> Source | None:
         positions=None,
         is_joined=_is_joined(froms),
         is_outer_joined=any(map(_is_outer, froms)),
+        may_repeat=not _is_joined(froms) and _may_repeat(froms[0]),
+        mapper=mapper,
     )
 
 
@@ -122,6 +136,7 @@ def tables_of(query: Select[Any]) -> Source:
         positions={column: place for place, (_, column) in enumerate(selected)},
         is_joined=_is_joined(froms),
         is_outer_joined=any(map(_is_outer, froms)),
+        may_repeat=any(_may_repeat(table) for each in froms for table in _flat(each)),
     )
 
 
@@ -136,6 +151,10 @@ def _flat(source: FromClause) -> list[FromClause]:
     if isinstance(source, Join):
         return [*_flat(source.left), *_flat(source.right)]
     return [source]
+
+
+def _may_repeat(source: FromClause) -> bool:
+    return not isinstance(getattr(source, "element", source), Table)
 
 
 def _is_joined(froms: Sequence[FromClause]) -> bool:
@@ -156,6 +175,7 @@ def key_of(source: Source, cursor: Any) -> list[Column]:
 
 
 def _resolve(source: Source, part: Any) -> Column:
+    _refuse_direction(source, part)
     if isinstance(part, str):
         found = [column for name, column in source.columns if name == part]
     else:
@@ -172,6 +192,16 @@ def _resolve(source: Source, part: Any) -> Column:
         f"{source.name} has no column {str(part)!r} to use as the cursor. Pass one of its columns "
         f"as cursor=; its primary key is {', '.join(map(str, source.primary_key))}."
     )
+
+
+def _refuse_direction(source: Source, part: Any) -> None:
+    names = {f"-{name}" for name, _ in source.columns}
+    is_directed = isinstance(part, UnaryExpression) and part.modifier is not None
+    if is_directed or (isinstance(part, str) and part in names):
+        raise InvalidInput(
+            f"The cursor {str(part)!r} names a direction, but a loop goes through its records in "
+            f"ascending order; descending is not supported. Pass the column alone as cursor=."
+        )
 
 
 # Compared as one kind: databases give one number for another, but no number for a text.

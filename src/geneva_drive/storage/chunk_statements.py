@@ -1,0 +1,71 @@
+"""The statements that read the rows after a key, a chunk at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Integer, Select, and_, bindparam, or_
+
+from geneva_drive.storage.key_columns import KeyColumn
+from geneva_drive.storage.query_sources import Column
+
+LIMIT = "geneva_limit"
+
+
+class ChunkStatements:
+    """A select in the order of a key, from its start or from after values of that key."""
+
+    def __init__(self, query: Select[Any], key: Sequence[KeyColumn]) -> None:
+        self._query = query
+        self._key = key
+        self._names = [f"geneva_after_{place}" for place in range(len(key))]
+        self._values = [part.value(name) for part, name in zip(key, self._names, strict=True)]
+        self._later: dict[int, Sequence[Select[Any]]] = {}
+        self.first = self._ordered(0)
+
+    def parameters(self, values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(self._names, values, strict=True))
+
+    def later(self, ties: int) -> Sequence[Select[Any]]:
+        """Give the statements that read what follows, one after the other until there is enough.
+
+        Databases find the first of the rows after a key by its first column alone, and pass over
+        all that are equal in it. Where a whole chunk was equal in the first `ties` columns there
+        may be many: so the rest of these is read by itself, and then what is beyond them.
+        """
+        if ties not in self._later:
+            rest = beyond(self._key[ties:], self._values[ties:])
+            following = [
+                self._ordered(place, self._key[place].is_after(self._values[place]))
+                for place in reversed(range(ties))
+            ]
+            self._later[ties] = [self._ordered(ties, rest), *following]
+        return self._later[ties]
+
+    def _ordered(self, ties: int, *conditions: Column) -> Select[Any]:
+        pairs = zip(self._key[:ties], self._values, strict=False)
+        equal = [part.equals(value) for part, value in pairs]
+        # Not by what is equal: MySQL would sort all of it anew for each chunk.
+        order = [part.place for part in self._key[ties:]]
+        selected = self._query.where(*equal, *conditions).order_by(*order)
+        return selected.limit(bindparam(LIMIT, type_=Integer))
+
+
+def beyond(key: Sequence[KeyColumn], values: Sequence[Column]) -> Column:
+    """Compare by the first column, and where it is equal by the next.
+
+    The first column stands alone in an AND, so that an index on it can be used.
+    """
+    part, value = key[0], values[0]
+    if len(key) == 1:
+        return part.is_after(value)
+    return and_(part.is_from(value), or_(part.is_after(value), beyond(key[1:], values[1:])))
+
+
+def up_to(key: Sequence[KeyColumn], values: Sequence[Column]) -> Column:
+    """Hold of what is not beyond, put so that an index on the first column is used."""
+    part, value = key[0], values[0]
+    if len(key) == 1:
+        return part.is_up_to(value)
+    return and_(part.is_up_to(value), or_(part.is_before(value), up_to(key[1:], values[1:])))

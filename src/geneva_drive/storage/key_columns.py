@@ -1,0 +1,194 @@
+"""A column that a loop goes by: read and compared so that its order is the database's own.
+
+A loop finds its place again by the values that it has read. A database that gives a value otherwise
+than it is stored, or that sorts by something else than it compares, would lose records there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    CHAR,
+    BindParameter,
+    Boolean,
+    Date,
+    DateTime,
+    Dialect,
+    Double,
+    Enum,
+    Float,
+    Integer,
+    LargeBinary,
+    Numeric,
+    String,
+    Time,
+    TypeDecorator,
+    Uuid,
+    bindparam,
+    cast,
+    type_coerce,
+)
+from sqlalchemy.types import TypeEngine, UserDefinedType
+
+from geneva_drive.errors import InvalidInput
+from geneva_drive.storage.query_sources import Column, may_hold
+
+_EXACT = (Boolean, Integer, Numeric, String, LargeBinary, Uuid, Date, DateTime, Time)
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # columns answer == with SQL
+class KeyColumn:
+    """A column as it is read (`shown`), and how its values are compared."""
+
+    column: Column
+    shown: Column
+    value_type: TypeEngine[Any]
+    sorted_as: Callable[[Column], Column] | None = None
+    is_exact: bool = True  # known to be read as it is compared
+
+    @property
+    def is_shown_as_it_is(self) -> bool:
+        return self.shown is self.column
+
+    @property
+    def place(self) -> Column:
+        return self._placed(self.column)
+
+    def value(self, name: str | None, given: Any = None) -> BindParameter[Any]:
+        """Give a parameter by its name, or a value that is known already."""
+        if name is None:
+            return bindparam(None, given, type_=self.value_type, unique=True)
+        return bindparam(name, type_=self.value_type)
+
+    # Not by its place: an index on the column itself finds what is equal.
+    def equals(self, value: Column) -> Column:
+        return self.column == value
+
+    def is_after(self, value: Column) -> Column:
+        return self.place > self._placed(value)
+
+    def is_from(self, value: Column) -> Column:
+        return self.place >= self._placed(value)
+
+    def is_before(self, value: Column) -> Column:
+        return self.place < self._placed(value)
+
+    def is_up_to(self, value: Column) -> Column:
+        return self.place <= self._placed(value)
+
+    def may_be(self, value: Any, dialect: Dialect) -> bool:
+        if may_hold(self.column, value):
+            return True
+        return isinstance(self.value_type, AsStored) and self.value_type.may_be(value, dialect)
+
+    def _placed(self, value: Column) -> Column:
+        return value if self.sorted_as is None else self.sorted_as(value)
+
+
+def key_column(column: Column, dialect: Dialect) -> KeyColumn:
+    stored = _stored_type(column.type, dialect)
+    if stored.__visit_name__ == "SET":
+        raise InvalidInput(
+            f"{column} holds sets, which have no order that a loop could go by. Order by the "
+            f"primary key, or by a column whose values are read back exactly as they are stored."
+        )
+    if dialect.name in ("mysql", "mariadb") and isinstance(stored, Enum) and stored.native_enum:
+        return KeyColumn(column, column, column.type, _in_the_order_of_its_bytes)
+    if isinstance(column.type, TypeDecorator):
+        return KeyColumn(column, column, column.type, is_exact=False)
+    shown = _shown_exactly(column, stored, dialect)
+    if dialect.name == "postgresql" and isinstance(stored, String) and not isinstance(stored, Enum):
+        return KeyColumn(column, shown, _OfTheColumnsType())
+    return KeyColumn(column, shown, shown.type, is_exact=isinstance(stored, _EXACT))
+
+
+def _stored_type(declared: TypeEngine[Any], dialect: Dialect) -> TypeEngine[Any]:
+    if isinstance(declared, TypeDecorator):
+        return declared.type_engine(dialect)
+    return declared.dialect_impl(dialect)
+
+
+def _in_the_order_of_its_bytes(value: Column) -> Column:
+    # MySQL sorts an enum by the place of its names in their list, and compares the names.
+    return cast(cast(value, CHAR()), LargeBinary())
+
+
+def _shown_exactly(column: Column, stored: TypeEngine[Any], dialect: Dialect) -> Column:
+    is_sqlite = dialect.name == "sqlite"
+    match stored:
+        # Numbers of four bytes are shown with six digits by MySQL, and by PostgreSQL with as many
+        # as tell them apart among their like; both compare all their bits, as eight bytes show.
+        case Float() if not is_sqlite:
+            return cast(column, Double())
+        case Float() if stored.asdecimal:
+            return type_coerce(column, Double())
+        case Float():
+            return column
+        # SQLite stores what it is given: digits beyond the scale, or moments without fractions of
+        # a second, as its CURRENT_TIMESTAMP gives them.
+        case Numeric() | DateTime() | Date() | Time() if is_sqlite:
+            return type_coerce(column, AsStored(column.type))
+        case Uuid() if is_sqlite and stored.as_uuid:
+            return type_coerce(column, AsStored(column.type))
+        case Numeric() if not stored.asdecimal:
+            return type_coerce(column, Numeric(stored.precision, stored.scale))
+    return column
+
+
+class AsStored(UserDefinedType[Any]):
+    """A value of the type `kept` where it is written as it was read, and else what SQLite holds."""
+
+    cache_ok = True
+
+    def __init__(self, kept: TypeEngine[Any]) -> None:
+        self.kept = kept
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any]:
+        write = self._write(dialect)
+
+        def bind(value: Any) -> Any:
+            return write(value) if self._is_kept(value) else value
+
+        return bind
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        write, read = self._write(dialect), self._read(dialect, coltype)
+
+        def result(held: Any) -> Any:
+            value = read(held)
+            return value if value is None or write(value) == held else held
+
+        return result
+
+    def may_be(self, held: Any, dialect: Dialect) -> bool:
+        """Say whether SQLite may hold this in place of what the type would write."""
+        try:
+            value = self._read(dialect, None)(held)
+        except (TypeError, ValueError):
+            return False
+        return bool(self._write(dialect)(value) != held)
+
+    def _is_kept(self, value: Any) -> bool:
+        return isinstance(value, self.kept.python_type)
+
+    def _write(self, dialect: Dialect) -> Callable[[Any], Any]:
+        return self.kept.dialect_impl(dialect).bind_processor(dialect) or _unchanged
+
+    def _read(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        return self.kept.dialect_impl(dialect).result_processor(dialect, coltype) or _unchanged
+
+
+class _OfTheColumnsType(UserDefinedType[Any]):
+    """A text that PostgreSQL takes as of the type that it is compared with.
+
+    Said to be a VARCHAR, it would be compared as one with a CITEXT, whose order is another.
+    """
+
+    cache_ok = True
+
+
+def _unchanged(value: Any) -> Any:
+    return value
