@@ -65,3 +65,10 @@ def test_a_window_function_is_refused_as_the_cursor() -> None:
         "'place' is a window function, which has another value where a loop resumes, as it looks "
         "at the records that are left. Take a field as cursor=."
     )
+
+
+def test_a_cursor_field_with_a_direction_is_refused() -> None:
+    assert refusal_of(lambda: QuerySetRecords(Author.objects.all(), "-id")) == (
+        "The cursor '-id' names a direction, but a loop goes through its records in ascending "
+        "order; descending is not supported. Pass the field alone as cursor=."
+    )

@@ -200,6 +200,11 @@ def _key(
     parts = cursor if isinstance(cursor, list | tuple) else [cursor]
     names = [name for part in parts for name in (primary_key if part == "pk" else [part])]
     for name in names:
+        if name.startswith("-") and name[1:] in fields:
+            raise InvalidInput(
+                f"The cursor {name!r} names a direction, but a loop goes through its records in "
+                f"ascending order; descending is not supported. Pass the field alone as cursor=."
+            )
         if name not in fields:
             raise InvalidInput(
                 f"{queryset.model.__name__} has no field {name!r} to use as the cursor. Pass one "
