@@ -13,6 +13,7 @@ from sqlalchemy import (
     String,
     insert,
     select,
+    text,
 )
 from sqlalchemy.orm import (
     DeclarativeBase,

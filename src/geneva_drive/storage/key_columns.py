@@ -167,7 +167,7 @@ class AsStored(UserDefinedType[Any]):
         """Say whether SQLite may hold this in place of what the type would write."""
         try:
             value = self._read(dialect, None)(held)
-        except (TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError):
             return False
         return bool(self._write(dialect)(value) != held)
 
