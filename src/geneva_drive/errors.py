@@ -5,8 +5,6 @@ GenevaDriveError
 ├── InvalidInput             fix what was passed (also a ValueError)
 │   ├── NoSuchBranch         choose a node that depends on the decision
 │   ├── NullCursor           leave such rows out, or take another column
-│   ├── CursorNotExact       order by the primary key, or by another column
-│   ├── RepeatedKey          select what has a key, or name more columns
 │   ├── CsvChanged           put the file back, or rewind the step
 │   ├── CursorTooLarge       pass less
 │   └── PayloadTooLarge      pass less
@@ -113,32 +111,6 @@ class NullCursor(InvalidInput):
             f"There are rows with NULL in the cursor column {column}, which would be left out "
             f"silently. Leave them out with where({column} IS NOT NULL), or take another column "
             f"as cursor=."
-        )
-
-
-class CursorNotExact(InvalidInput):
-    """A cursor column is read otherwise than it is compared: a loop would lose its place."""
-
-    def __init__(self, cursor: object, columns: Sequence[str]) -> None:
-        self.cursor = cursor
-        self.columns = columns
-        super().__init__(
-            f"The cursor {cursor!r} is not where its record stands in the order of "
-            f"{', '.join(columns)}: the database compares other values than it gives. Order by the "
-            f"primary key, or by a column whose values are read back exactly as they are stored."
-        )
-
-
-class RepeatedKey(InvalidInput):
-    """Several rows of a query have the same key, so that a loop could not go on between them."""
-
-    def __init__(self, cursor: object, columns: Sequence[str]) -> None:
-        self.cursor = cursor
-        self.columns = columns
-        super().__init__(
-            f"Several rows have the cursor {cursor!r}, made of {', '.join(columns)}, and those at "
-            f"the end of a chunk would be left out silently. Add a column to cursor= that tells "
-            f"them apart, or select from the tables themselves."
         )
 
 

@@ -40,18 +40,6 @@ WORDS: list[tuple[Exception, str]] = [
         "cursor=.",
     ),
     (
-        errors.CursorNotExact((0.5, 7), ["users.score", "users.id"]),
-        "The cursor (0.5, 7) is not where its record stands in the order of users.score, users.id: "
-        "the database compares other values than it gives. Order by the primary key, or by a "
-        "column whose values are read back exactly as they are stored.",
-    ),
-    (
-        errors.RepeatedKey(7, ["users.id"]),
-        "Several rows have the cursor 7, made of users.id, and those at the end of a chunk would "
-        "be left out silently. Add a column to cursor= that tells them apart, or select from the "
-        "tables themselves.",
-    ),
-    (
         errors.CsvChanged("rows.csv", 120),
         "The file 'rows.csv' is a CSV that changed under the cursor: what stands before byte 120 "
         "is not what was read. Put the file back as it was, or rewind the step with `geneva "

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, and_
 
-from geneva_drive.errors import CursorNotExact
 from geneva_drive.storage.key_columns import KeyColumn
+from geneva_drive.storage.lost_places import CursorNotExact
 from geneva_drive.storage.query_sources import Column
 
 if TYPE_CHECKING:

@@ -1,0 +1,33 @@
+"""Errors of a loop over records that would lose its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from geneva_drive.errors import InvalidInput
+
+
+class CursorNotExact(InvalidInput):
+    """A cursor column is read otherwise than it is compared: a loop would lose its place."""
+
+    def __init__(self, cursor: object, columns: Sequence[str]) -> None:
+        self.cursor = cursor
+        self.columns = columns
+        super().__init__(
+            f"The cursor {cursor!r} is not where its record stands in the order of "
+            f"{', '.join(columns)}: the database compares other values than it gives. Order by the "
+            f"primary key, or by a column whose values are read back exactly as they are stored."
+        )
+
+
+class RepeatedKey(InvalidInput):
+    """Several rows of a query have the same key, so that a loop could not go on between them."""
+
+    def __init__(self, cursor: object, columns: Sequence[str]) -> None:
+        self.cursor = cursor
+        self.columns = columns
+        super().__init__(
+            f"Several rows have the cursor {cursor!r}, made of {', '.join(columns)}, and those at "
+            f"the end of a chunk would be left out silently. Add a column to cursor= that tells "
+            f"them apart, or select from the tables themselves."
+        )
