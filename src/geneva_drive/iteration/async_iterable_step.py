@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+)
 from typing import Any, Literal, TypeVar, overload
 
 from geneva_drive.durations import Duration
 from geneva_drive.iteration import async_sources
 from geneva_drive.iteration.course import Course
 from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token
+from geneva_drive.iteration.loops import AsyncLoop
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.records import RecordBatch
 
@@ -79,8 +88,8 @@ class AsyncIterableStep:
         if not isinstance(iterable, AsyncIterable):
             # One call for each, or the type checker finds no form that takes a bool.
             if with_cursors:
-                return _awaited(lambda: self._step.iterate_over(iterable, with_cursors=True))
-            return _awaited(lambda: self._step.iterate_over(iterable))
+                return self._awaited(lambda: self._step.iterate_over(iterable, with_cursors=True))
+            return self._awaited(lambda: self._step.iterate_over(iterable))
         self._course.refuse_partitions("what is awaited")
         if with_cursors:
             return self._through(async_sources.given_pairs(iterable))
@@ -89,12 +98,12 @@ class AsyncIterableStep:
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000
     ) -> AsyncIterator[Any]:
-        return _awaited(lambda: self._step.iterate_over_records(query, cursor, chunk))
+        return self._awaited(lambda: self._step.iterate_over_records(query, cursor, chunk))
 
     def iterate_over_record_batches(
         self, query: Any, *, batch_size: int, cursor: Any = "id"
     ) -> AsyncIterator[RecordBatch]:
-        return _awaited(
+        return self._awaited(
             lambda: self._step.iterate_over_record_batches(
                 query, batch_size=batch_size, cursor=cursor
             )
@@ -107,10 +116,12 @@ class AsyncIterableStep:
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
     ) -> AsyncIterator[dict[str | None, Any]]:
-        return _awaited(lambda: self._step.iterate_over_csv(path, encoding=encoding, **csv_options))
+        return self._awaited(
+            lambda: self._step.iterate_over_csv(path, encoding=encoding, **csv_options)
+        )
 
     def nested(self, outer: Pairs[T], inner: Callable[[T], Pairs[U]]) -> AsyncIterator[tuple[T, U]]:
-        return _awaited(lambda: self._step.nested(outer, inner))
+        return self._awaited(lambda: self._step.nested(outer, inner))
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
         return self._step.progress(total)
@@ -118,11 +129,14 @@ class AsyncIterableStep:
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
         self._step.throttle(condition, backoff)
 
+    def _awaited(self, begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
+        return AsyncLoop(_on_another_thread(begin), self._course.left)
+
     def _through(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
         self._course.begin_loop()
-        return self._loop(pairs)
+        return AsyncLoop(self._loop(pairs), self._course.left)
 
-    async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
+    async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncGenerator[T, None]:
         async for pair in pairs:
             self._course.begin_item(pair)
             yield pair[0]
@@ -133,7 +147,7 @@ class AsyncIterableStep:
         return f"<AsyncIterableStep {self.description}>"
 
 
-async def _awaited(begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
+async def _on_another_thread(begin: Callable[[], Iterator[T]]) -> AsyncGenerator[T, None]:
     loop = await asyncio.to_thread(begin)
     while True:
         item = await asyncio.to_thread(next, loop, _END)

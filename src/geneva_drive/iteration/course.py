@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration import leaving
 from geneva_drive.iteration.interrupted import Divided, Interrupted, RanTooLong
+from geneva_drive.iteration.loops import Loop
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.records import Batches, Records
@@ -116,27 +117,30 @@ class Course:
         self._has_begun = False  # an item, since the body was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
-        # Beneath an `async for` a loop is closed elsewhere, and later: that tells nothing.
+        # Beneath an `async for` a loop is left elsewhere, and later: that tells nothing.
         self.is_awaited = False
-        self._left: leaving.Standing = {}  # where the body stood when its loop was closed
+        # Where the body stood when it let go of its loop. A loop of an earlier call of the body may
+        # be thrown away at any time, and notes that in its own.
+        self.left: leaving.Standing = {}
 
     def begin_body(self) -> None:
         """Let the body start, or start again behind an item that it failed on."""
         self._is_looping = False
         self.is_between_items = False
         self._item = None
-        self._left = {}
+        self.left = {}
         self._throttles.clear()
         self._has_begun = False
 
     def item_of(self, error: Exception) -> tuple[Any, Any] | None:
         """Give the item that the body raised on, with the cursor behind it; None outside loops."""
-        return None if leaving.has_gone_on(self._left, error) else self._item
+        return None if leaving.has_gone_on(self.left, error) else self._item
 
     def through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
         """Loop over items; each moves the cursor when the body is through with it."""
         self.begin_loop()
-        return self._through(pairs)
+        source = iter(pairs)
+        return Loop(lambda: self._through(source))
 
     def begin_loop(self) -> None:
         if self._is_looping:
@@ -147,17 +151,28 @@ class Course:
             )
         self._is_looping = True
 
-    def _through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
+    def _through(self, pairs: Iterator[tuple[T, Any]]) -> Generator[T, None, None]:
+        left = self.left
+        left.clear()
+        self._pass_what_is_at_hand()
         for pair in pairs:
             self.begin_item(pair)
             try:
                 yield pair[0]
             except GeneratorExit:
                 if not self.is_awaited:
-                    self._left = leaving.standing()
+                    leaving.note(left)
                 raise
-            self.pass_to(pair[1])
+            if self._item is pair:
+                self.pass_to(pair[1])
+            else:
+                self._pass_what_is_at_hand()
         self.ledger.body_goes_on()
+
+    def _pass_what_is_at_hand(self) -> None:
+        """Move on behind an item that was given to another `for` of the same loop."""
+        if self._item is not None:
+            self.pass_to(self._item[1])
 
     def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
         """Give the cursor that this run ends with, None for no end; or divide the step first."""
