@@ -112,3 +112,33 @@ def test_a_cursor_that_is_not_of_two_loops_is_refused(cursor: object) -> None:
 def test_items_without_cursors_are_refused_on_both_levels(outer: Any, inner: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^A loop with cursors takes \(item, cursor\) tuples, "):
         list(pairs(outer, lambda item: inner, None))
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "level", "cursor", "before"),
+    [
+        ([("a", 3), ("b", 2)], [], "outer", 2, 3),
+        ([("a", 3), ("b", 3)], [], "outer", 3, 3),
+        ([("a", 1)], [("x", 3), ("y", 2)], "inner", 2, 3),
+        ([("a", 1)], [("x", 5), ("y", 5)], "inner", 5, 5),
+    ],
+    ids=["outer descends", "outer repeats", "inner descends", "inner repeats"],
+)
+@pytest.mark.parametrize("saved", [None, (1, 1), (1, 9)], ids=repr)
+def test_cursors_that_do_not_ascend_are_refused_from_wherever_it_starts(
+    outer: Any, inner: Any, level: str, cursor: int, before: int, saved: object
+) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        list(pairs(outer, lambda item: inner, saved))
+
+    assert str(refusal.value) == (
+        f"The {level} cursor {cursor} of a nested loop comes after {before}, and is not greater: "
+        f"whatever is up to the saved cursor is passed over, so items would be left out. Give each "
+        f"item a cursor of its own, in ascending order: sort by it, or number the items with "
+        f"enumerate(...)."
+    )
+
+
+def test_two_items_without_a_cursor_cannot_be_told_apart() -> None:
+    with pytest.raises(InvalidInput, match=r"^The cursors None and None of a nested loop cannot "):
+        list(pairs([("a", None), ("b", None)], lambda item: [("x", 1)], None))

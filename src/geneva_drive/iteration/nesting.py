@@ -13,6 +13,8 @@ Inner = TypeVar("Inner")
 
 Nested = Iterator[tuple[tuple[Outer, Inner], tuple[Any, Any]]]
 
+_NOTHING: Any = object()  # None may be a cursor
+
 
 def pairs(
     outer: Iterable[tuple[Outer, Any]],
@@ -24,34 +26,63 @@ def pairs(
     Cursors ascend, and a cursor names its item. Whatever lies before the saved place is passed
     over, so iterables that begin at the start and ones that begin at the cursor both will do.
     """
-    return _from_start(outer, inner) if cursor is None else _after(outer, inner, _both(cursor))
+    return _from(Place(cursor), outer, inner)
 
 
-def _from_start(
-    outer: Iterable[tuple[Outer, Any]], inner: Callable[[Outer], Iterable[tuple[Inner, Any]]]
-) -> Nested[Outer, Inner]:
-    for outer_item, outer_cursor in given_pairs(outer):
-        for inner_item, inner_cursor in given_pairs(inner(outer_item)):
-            yield (outer_item, inner_item), (outer_cursor, inner_cursor)
-
-
-def _after(
+def _from(
+    place: Place,
     outer: Iterable[tuple[Outer, Any]],
     inner: Callable[[Outer], Iterable[tuple[Inner, Any]]],
-    saved: tuple[Any, Any],
 ) -> Nested[Outer, Inner]:
-    remaining = iter(given_pairs(outer))
-    for outer_item, outer_cursor in remaining:
-        if _is_less(outer_cursor, saved[0]):
+    for outer_item, outer_cursor in given_pairs(outer):
+        if not place.enters(outer_cursor):
             continue
-        is_begun = outer_cursor == saved[0]
         for inner_item, inner_cursor in given_pairs(inner(outer_item)):
-            if is_begun and not _is_less(saved[1], inner_cursor):
-                continue
-            yield (outer_item, inner_item), (outer_cursor, inner_cursor)
-        break
-    # Inner cursors begin anew with each outer item: the saved one says nothing about these.
-    yield from _from_start(remaining, inner)
+            if place.reaches(inner_cursor):
+                yield (outer_item, inner_item), (outer_cursor, inner_cursor)
+
+
+class Place:
+    """Where a nested loop stands: says what is still to be done, and that its cursors ascend."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._saved = None if cursor is None else _both(cursor)
+        self._outer: Any = _NOTHING
+        self._inner: Any = _NOTHING
+        self._inner_saved: Any = _NOTHING
+
+    def enters(self, cursor: Any) -> bool:
+        """Come to an outer item, and say whether any of its inner items may be left to do."""
+        _require_ascent("outer", self._outer, cursor)
+        self._outer = cursor
+        # Inner cursors begin anew with each outer item.
+        self._inner = self._inner_saved = _NOTHING
+        if self._saved is None:
+            return True
+        outer_saved, inner_saved = self._saved
+        if _is_less(cursor, outer_saved):
+            return False
+        # The saved one says nothing about the inner items of any other.
+        self._inner_saved = inner_saved if cursor == outer_saved else _NOTHING
+        self._saved = None
+        return True
+
+    def reaches(self, cursor: Any) -> bool:
+        """Come to an inner item, and say whether it is still to be done."""
+        _require_ascent("inner", self._inner, cursor)
+        self._inner = cursor
+        return self._inner_saved is _NOTHING or _is_less(self._inner_saved, cursor)
+
+
+def _require_ascent(level: str, before: Any, cursor: Any) -> None:
+    if before is _NOTHING or _is_less(before, cursor):
+        return
+    raise InvalidInput(
+        f"The {level} cursor {cursor!r} of a nested loop comes after {before!r}, and is not "
+        f"greater: whatever is up to the saved cursor is passed over, so items would be left out. "
+        f"Give each item a cursor of its own, in ascending order: sort by it, or number the items "
+        f"with enumerate(...)."
+    )
 
 
 def _both(cursor: Any) -> tuple[Any, Any]:
