@@ -288,9 +288,13 @@ def _caught_before(it: gd.IterableStep) -> None:
         it.progress(6)
 
 
+def _end() -> None:
+    raise ValueError("no end")
+
+
 def _broken_while_handling(it: gd.IterableStep) -> None:
     try:
-        raise ValueError("no end")
+        _end()
     except ValueError:
         for letter in it.iterate_over(LETTERS):
             if letter == "c":

@@ -440,3 +440,26 @@ def test_runs_of_a_loop_begin_when_it_was_first_taken_up(geneva: gd.Drive) -> No
     started = run_iterations(workflow, "rows", count=1).started_at
 
     assert run_iterations(workflow, "rows", count=1).started_at == started
+
+
+@pytest.mark.parametrize(
+    "move", [lambda it: it.set(99), lambda it: it.advance()], ids=["set", "advance"]
+)
+def test_the_cursor_of_a_loop_of_it_is_not_moved_by_hand(
+    geneva: gd.Drive, move: Callable[[gd.IterableStep], None]
+) -> None:
+    def body(self: Any, it: gd.IterableStep) -> None:
+        for item in it.iterate_over(range(5)):
+            if item == 1:
+                move(it)
+
+    workflow = importing(body)
+    perform_next_step(workflow)
+
+    assert error_of(last(workflow)) == (
+        "geneva_drive.errors.InvalidStateError",
+        "Step 'rows' has a loop of `it`, which moves the cursor behind each of its items; set() "
+        "and advance() would move it away from there, and items would be left out. Leave them "
+        "out, or use skip_to(...) to go on from another place.",
+    )
+    assert places(workflow) == [("failed", None, 1, 1)]

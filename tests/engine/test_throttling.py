@@ -129,3 +129,61 @@ def test_a_negative_backoff_is_refused(geneva: gd.Drive) -> None:
         "geneva_drive.errors.InvalidInput",
         "throttle(backoff=...): -1 is negative.",
     )
+
+
+def test_a_loop_of_ones_own_is_asked_for_behind_each_of_its_items(geneva: gd.Drive) -> None:
+    done: list[int] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.throttle(lambda: it.cursor == 2 and len(done) == 2, backoff=0)
+        for number in range(it.cursor or 0, 4):
+            done.append(number)
+            it.set(number + 1)
+
+    workflow = importing(body, checkpoint_every=100)
+    perform_next_step(workflow)
+    assert done == [0, 1]
+    assert places(workflow) == [("suspended", "throttled", 2, 2)]
+
+
+def test_a_condition_is_asked_once_for_each_item_of_a_loop_of_ones_own(geneva: gd.Drive) -> None:
+    asked: list[object] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        it.throttle(lambda: asked.append(it.cursor), backoff=60)
+        while (it.cursor or 0) < 3:
+            it.advance()
+
+    perform_next_step(importing(body))
+
+    assert asked == [None, 1, 2, 3]
+
+
+def test_a_condition_within_a_loop_of_ones_own_is_asked_where_it_is_written(
+    geneva: gd.Drive,
+) -> None:
+    asked: list[object] = []
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        while (it.cursor or 0) < 4:
+            it.throttle(lambda: asked.append(it.cursor), backoff=60)
+            it.advance()
+
+    perform_next_step(importing(body))
+
+    # Behind the first item nobody knows yet that it comes by again.
+    assert asked == [None, 1, 1, 2, 3]
+
+
+def test_an_async_condition_is_refused_in_a_plain_step(geneva: gd.Drive) -> None:
+    async def is_busy() -> bool:
+        return False
+
+    workflow = importing(lambda self, it: it.throttle(is_busy, backoff=60))
+    perform_next_step(workflow)
+
+    assert error_of(last(workflow)) == (
+        "geneva_drive.errors.InvalidInput",
+        "The condition of throttle() is async, and its step is a plain function, which cannot "
+        "await it. Make the step an `async def`, or give it a plain function.",
+    )

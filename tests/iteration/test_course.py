@@ -14,6 +14,7 @@ from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
+from geneva_drive.iteration.throttling import Throttle
 from geneva_drive.states import Interruption
 
 SECOND = timedelta(seconds=1)
@@ -275,6 +276,28 @@ def test_what_the_run_has_come_to_goes_before_a_save(make: MakeCourse, pages: Pa
     assert stopped(course)[1] is Interruption.MAX_ITERATIONS
 
 
+def test_a_stretch_without_items_is_saved_and_not_counted(make: MakeCourse, pages: Pages) -> None:
+    course = make(checkpoint_every=100, max_iterations=1, iteration_limit=1)
+    course.pass_by(("token", 0))
+    course.pass_by(("next", 0))
+
+    assert pages.saved == [(("token", 0), 0), (("next", 0), 0)]
+    assert course.place == Place(cursor=("next", 0), has_cursor=True)
+    assert course.advanced
+
+
+def test_a_run_may_end_behind_a_stretch_without_items(make: MakeCourse, seconds: Seconds) -> None:
+    course = make(max_runtime=SECOND)
+    course.pass_by("first")
+    seconds.passed = 1
+    with pytest.raises(Interrupted) as interrupted:
+        course.pass_by("second")
+
+    assert interrupted.value.by is Interruption.MAX_RUNTIME
+    assert course.is_between_items
+    assert course.place.cursor == "second"
+
+
 def test_the_total_bounds_a_loop_before_the_item_is_begun(make: MakeCourse, pages: Pages) -> None:
     done: list[str] = []
     course = make(Place(cursor="a", has_cursor=True, completed=3), iteration_limit=5)
@@ -310,7 +333,7 @@ def test_skipping_ahead_moves_the_cursor_and_ends_the_run(make: MakeCourse, page
 def test_a_throttle_is_asked_at_once_and_before_each_item(make: MakeCourse) -> None:
     asked: list[str] = []
     course = make()
-    course.throttle(lambda: asked.append("now"), SECOND)
+    course.throttle(Throttle(lambda: asked.append("now"), SECOND))
     walk(course, "ab", asked, lambda: None)
 
     assert asked == ["now", "now", "A", "now", "B"]
@@ -319,7 +342,7 @@ def test_a_throttle_is_asked_at_once_and_before_each_item(make: MakeCourse) -> N
 def test_a_throttle_that_cannot_be_asked_is_refused(make: MakeCourse) -> None:
     answer: Any = True
     with pytest.raises(InvalidInput) as refusal:
-        make().throttle(answer, SECOND)
+        make().throttle(Throttle(answer, SECOND))
 
     assert str(refusal.value) == (
         "throttle() takes a function that is asked before each item, and got True. "
@@ -340,7 +363,7 @@ def test_a_total_that_is_no_number_of_items_is_refused(make: MakeCourse, total: 
 
 def test_a_throttle_that_holds_ends_the_run_before_the_item(make: MakeCourse, pages: Pages) -> None:
     course = make()
-    course.throttle(lambda: course.place.completed == 2, SECOND)
+    course.throttle(Throttle(lambda: course.place.completed == 2, SECOND))
 
     assert stopped(course) == (["A", "B"], Interruption.THROTTLED, SECOND)
     assert course.item_of(ValueError()) is None
@@ -354,8 +377,8 @@ def test_conditions_of_one_making_are_each_asked(make: MakeCourse) -> None:
         return lambda: asked.append(name)
 
     course = make()
-    course.throttle(asking("one"), SECOND)
-    course.throttle(asking("other"), SECOND)
+    course.throttle(Throttle(asking("one"), SECOND))
+    course.throttle(Throttle(asking("other"), SECOND))
     next(course.through(pairs("a")))
 
     assert asked == ["one", "other", "one", "other"]
@@ -377,7 +400,7 @@ def test_an_item_that_failed_is_left_behind_and_counted(make: MakeCourse, pages:
 def test_a_body_that_starts_again_may_loop_again(make: MakeCourse) -> None:
     asked: list[str] = []
     course = make()
-    course.throttle(lambda: asked.append("now"), SECOND)
+    course.throttle(Throttle(lambda: asked.append("now"), SECOND))
     next(course.through(pairs("ab")))
 
     course.begin_body()

@@ -198,6 +198,30 @@ def test_a_row_that_is_in_another_encoding_is_named(
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [(b"a,b\r1,2\r3,4\r", 0), (b"a,b\n1,2\n3\r4,5\n", 8)],
+    ids=["in place of all newlines", "in one line"],
+)
+def test_a_carriage_return_that_ends_no_row_is_refused(
+    content: bytes, place: int, write: Callable[[bytes], Path]
+) -> None:
+    path = write(content)
+    with pytest.raises(InvalidInput) as refusal:
+        rows(path)
+
+    assert str(refusal.value) == (
+        f"The file {str(path)!r} has a carriage return without a newline in the line at byte "
+        f"{place}, and rows end with a newline. Convert the line ends of the file, or put the "
+        f"field into quotes; then resume."
+    )
+
+
+def test_another_fault_of_a_file_is_told_by_python(write: Callable[[bytes], Path]) -> None:
+    with pytest.raises(csv.Error, match="field larger than field limit"):
+        rows(write(b"a\n" + b"x" * 200_000))
+
+
 def test_an_open_file_in_place_of_its_path_is_refused(write: Callable[[bytes], Path]) -> None:
     with open(write(PEOPLE)) as file, pytest.raises(InvalidInput) as refusal:
         rows(file)  # type: ignore[arg-type]

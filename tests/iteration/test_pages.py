@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.pages import pairs
+from geneva_drive.iteration import pages
 from geneva_drive.serialization import dump, load
 
 PAGES = {
@@ -24,6 +25,13 @@ WHOLE = [
     ("e", ("t4", 0)),
     ("f", ("t4", 1)),
 ]
+
+
+def pairs(
+    fetch: Callable[[Any], Any], cursor: Any, passed_by: list[Any] | None = None
+) -> Iterator[tuple[Any, Any]]:
+    passed_by = [] if passed_by is None else passed_by
+    return pages.pairs(fetch, cursor, passed_by.append)
 
 
 def test_every_item_of_every_page_comes_with_its_place() -> None:
@@ -67,15 +75,29 @@ def test_an_empty_first_page_without_another_gives_nothing() -> None:
     assert list(pairs(lambda token: ([], None), None)) == []
 
 
+@pytest.mark.parametrize(
+    ("cursor", "passed_by"),
+    [(None, [("t3", 0)]), (("t3", 9), [("t4", 0)]), (("t4", 9), [])],
+    ids=["an empty page", "one that became shorter", "the last one"],
+)
+def test_the_place_behind_a_page_with_nothing_to_do_is_told(
+    cursor: Any, passed_by: list[Any]
+) -> None:
+    told: list[Any] = []
+    list(pairs(PAGES.__getitem__, cursor, told))
+
+    assert told == passed_by
+
+
 def test_a_page_that_became_shorter_leaves_nothing_of_itself() -> None:
     assert list(pairs(PAGES.__getitem__, ("t4", 9))) == []
 
 
 @pytest.mark.parametrize("token", [0, "", False], ids=repr)
 def test_a_token_that_is_false_is_a_token(token: object) -> None:
-    pages: dict[Any, Any] = {None: (["a"], token), token: (["b"], None)}
+    both: dict[Any, Any] = {None: (["a"], token), token: (["b"], None)}
 
-    assert list(pairs(pages.__getitem__, None)) == [("a", (token, 0)), ("b", (token, 1))]
+    assert list(pairs(both.__getitem__, None)) == [("a", (token, 0)), ("b", (token, 1))]
 
 
 def test_the_items_of_a_page_may_be_an_iterator() -> None:
@@ -116,4 +138,17 @@ def test_a_cursor_that_is_no_place_in_a_page_is_refused(cursor: object) -> None:
     assert str(refusal.value) == (
         f"The saved cursor {cursor!r} is not a place in a page: this loop saves (token, count). It "
         f"was saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+    )
+
+
+def test_a_fetch_that_is_async_is_refused_in_a_plain_step() -> None:
+    async def fetch(token: Any) -> Any:
+        return PAGES[token]
+
+    with pytest.raises(InvalidInput) as refusal:
+        list(pairs(fetch, None))
+
+    assert str(refusal.value) == (
+        "fetch of iterate_over_pages() is async, and its step is a plain function, which cannot "
+        "await it. Make the step an `async def`, or give it a plain function."
     )

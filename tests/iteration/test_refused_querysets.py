@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from geneva_drive.iteration import async_sources, sequences
 from geneva_drive.iteration.querysets import QuerySetRecords, is_queryset
 from tests.iteration.library import Author, Book, models, refusal_of
 
@@ -71,4 +73,29 @@ def test_a_cursor_field_with_a_direction_is_refused() -> None:
     assert refusal_of(lambda: QuerySetRecords(Author.objects.all(), "-id")) == (
         "The cursor '-id' names a direction, but a loop goes through its records in ascending "
         "order; descending is not supported. Pass the field alone as cursor=."
+    )
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [lambda given: sequences.pairs(given, None), lambda given: sequences.split(given, None, 2)],
+    ids=["items", "partitions"],
+)
+def test_a_queryset_whose_records_would_be_counted_is_refused(
+    loop: Callable[[Any], object],
+) -> None:
+    assert refusal_of(lambda: loop(Author.objects.all())) == (
+        "iterate_over() does not read from the database, and got a QuerySet. Use "
+        "it.iterate_over_records(...)."
+    )
+
+
+def test_an_async_loop_refuses_such_a_queryset_too() -> None:
+    async def walk() -> None:
+        async for _ in async_sources.pairs(Author.objects.all(), None):
+            pass
+
+    assert refusal_of(lambda: asyncio.run(walk())) == (
+        "iterate_over() does not read from the database, and got a QuerySet. Use "
+        "it.iterate_over_records(...)."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import UserList, deque
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import count, islice
 from typing import Any
 
@@ -31,6 +31,31 @@ class Shelf:
         return self.books[index]
 
 
+class Table:
+    """Has a length and brackets, but columns in them, as tables of pandas do."""
+
+    def __init__(self, **columns: int) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, name: str) -> int:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+class Array(Shelf):
+    """Says how it is to be read, and has numbers all the same, as arrays of NumPy do."""
+
+    __array_interface__: Any = None
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("it was walked through from its start")
+
+
 @pytest.mark.parametrize(
     "items",
     [
@@ -40,6 +65,8 @@ class Shelf:
         UserList("abc"),
         deque("abc"),
         Shelf("a", "b", "c"),
+        Array("a", "b", "c"),
+        Table(a=1, b=2, c=3),
         {"a": 1, "b": 2, "c": 3},
         {"a": 1, "b": 2, "c": 3}.keys(),
     ],
@@ -133,6 +160,41 @@ def test_a_select_is_refused_with_a_word_of_the_loop_that_takes_it(
     assert str(refusal.value) == (
         "iterate_over() does not read from the database, and got a select(). Use "
         "it.iterate_over_records(select(...))."
+    )
+
+
+def test_what_is_walked_through_in_its_own_way_is_not_divided() -> None:
+    table: Any = Table(a=1)
+    with pytest.raises(InvalidInput) as refusal:
+        split(table, None, 2)
+
+    assert str(refusal.value) == (
+        "partitions=... divides records and sequences, and what is of type Table can only be "
+        "walked through. Make a list of it, or leave out partitions."
+    )
+
+
+async def _items() -> AsyncIterator[tuple[str, int]]:
+    yield "a", 1
+
+
+async def _all_items() -> list[tuple[str, int]]:
+    return [pair async for pair in _items()]
+
+
+@pytest.mark.parametrize("loop", [lambda given: pairs(given, None), given_pairs])
+@pytest.mark.parametrize(
+    ("give", "kind"), [(_items, "async_generator"), (_all_items, "coroutine")], ids=["loop", "call"]
+)
+def test_what_is_to_be_awaited_is_refused_in_a_plain_step(
+    give: Callable[[], Any], kind: str, loop: Callable[[Any], object]
+) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        loop(give())
+
+    assert str(refusal.value) == (
+        f"What is to be looped over is of type {kind}, which is to be awaited, and its step is a "
+        f"plain function. Make the step an `async def`."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from collections.abc import (
     AsyncGenerator,
@@ -10,22 +11,24 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Generator,
     Iterable,
     Iterator,
 )
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive.durations import Duration
-from geneva_drive.iteration import async_sources
+from geneva_drive.iteration import async_sources, calling
 from geneva_drive.iteration.course import Course
-from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token
+from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token, parse_span
 from geneva_drive.iteration.loops import AsyncLoop
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.records import RecordBatch
+from geneva_drive.iteration.throttling import Throttle, line_of_caller, rest_if
 
 T = TypeVar("T")
 U = TypeVar("U")
-_END: Any = object()
+AnyPairs = Pairs[T] | AsyncIterable[tuple[T, Any]]
 
 
 class AsyncIterableStep:
@@ -68,7 +71,7 @@ class AsyncIterableStep:
     async def checkpoint(self) -> None:
         await asyncio.to_thread(self._step.checkpoint)
 
-    async def skip_to(self, value: Any, wait: Duration | None = None) -> None:
+    async def skip_to(self, value: Any, wait: Duration | None = None) -> NoReturn:
         self._step.skip_to(value, wait)
 
     @overload
@@ -109,9 +112,11 @@ class AsyncIterableStep:
             )
         )
 
-    def iterate_over_pages(self, fetch: Callable[[Token], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    def iterate_over_pages(
+        self, fetch: Callable[[Token], Awaitable[Page[T]] | Page[T]]
+    ) -> AsyncIterator[T]:
         self._course.refuse_partitions("a loop over pages")
-        return self._through(async_sources.pages(fetch, self.cursor))
+        return self._through(async_sources.pages(fetch, self.cursor, self._course.pass_by))
 
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
@@ -120,17 +125,39 @@ class AsyncIterableStep:
             lambda: self._step.iterate_over_csv(path, encoding=encoding, **csv_options)
         )
 
-    def nested(self, outer: Pairs[T], inner: Callable[[T], Pairs[U]]) -> AsyncIterator[tuple[T, U]]:
-        return self._awaited(lambda: self._step.nested(outer, inner))
+    def nested(
+        self,
+        outer: AnyPairs[T] | Awaitable[AnyPairs[T]],
+        inner: Callable[[T], AnyPairs[U] | Awaitable[AnyPairs[U]]],
+    ) -> AsyncIterator[tuple[T, U]]:
+        """Loop over a loop in a loop, each of which may be awaited."""
+        self._course.refuse_partitions("a nested loop")
+        return self._through(async_sources.nested(outer, inner, self.cursor))
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
         return self._step.progress(total)
 
-    def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
-        self._step.throttle(condition, backoff)
+    def throttle(self, condition: Callable[[], object], backoff: Duration) -> Awaitable[None]:
+        """Suspend for `backoff` whenever the condition holds: now, and before each next item.
+
+        An async condition is awaited before each next item; to ask it now, and always within an
+        item, `await it.throttle(...)`.
+        """
+        span = parse_span("throttle(backoff=...)", backoff)
+        throttle = Throttle(condition, span, line_of_caller(inspect.currentframe()))
+        self._course.keep(throttle)
+        if not inspect.iscoroutinefunction(condition):
+            answer = condition()
+            if not inspect.isawaitable(answer):
+                rest_if(answer, span)
+                return _Asked()
+            calling.discard(answer)
+        self._course.throttles.settle = _settling(asyncio.get_running_loop())
+        # Within an item nobody else will ask: Python complains of a coroutine that is not awaited.
+        return _ask(throttle) if self._course.has_begun else _Asked(throttle)
 
     def _awaited(self, begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
-        return AsyncLoop(_on_another_thread(begin), self._course.left)
+        return AsyncLoop(async_sources.on_a_thread(begin), self._course.left)
 
     def _through(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
         self._course.begin_loop()
@@ -138,7 +165,10 @@ class AsyncIterableStep:
 
     async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncGenerator[T, None]:
         async for pair in pairs:
-            self._course.begin_item(pair)
+            if self._course.throttles:  # which may wait
+                await asyncio.to_thread(self._course.begin_item, pair)
+            else:
+                self._course.begin_item(pair)
             yield pair[0]
             await asyncio.to_thread(self._course.pass_to, pair[1])
         await asyncio.to_thread(self._course.ledger.body_goes_on)
@@ -147,10 +177,28 @@ class AsyncIterableStep:
         return f"<AsyncIterableStep {self.description}>"
 
 
-async def _on_another_thread(begin: Callable[[], Iterator[T]]) -> AsyncGenerator[T, None]:
-    loop = await asyncio.to_thread(begin)
-    while True:
-        item = await asyncio.to_thread(next, loop, _END)
-        if item is _END:
-            return
-        yield item
+class _Asked:
+    """What need not be awaited."""
+
+    def __init__(self, throttle: Throttle | None = None) -> None:
+        self._throttle = throttle
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if self._throttle is not None:
+            yield from _ask(self._throttle).__await__()
+
+
+async def _ask(throttle: Throttle) -> None:
+    rest_if(await calling.awaited(throttle.condition), throttle.backoff)
+
+
+def _settling(event_loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:
+    """Await answers on the event loop, for the threads on which items are begun."""
+
+    async def answered(answer: Awaitable[Any]) -> Any:
+        return await answer
+
+    def settle(answer: Awaitable[Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(answered(answer), event_loop).result()
+
+    return settle

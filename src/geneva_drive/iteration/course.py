@@ -14,10 +14,10 @@ from geneva_drive.iteration.loops import Loop
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.records import Batches, Records
+from geneva_drive.iteration.throttling import Throttle, Throttles
 from geneva_drive.states import Interruption
 
 T = TypeVar("T")
-Condition = Callable[[], object]
 
 
 @dataclass(slots=True)
@@ -113,8 +113,8 @@ class Course:
         self.is_between_items = False  # nothing was done that the cursor is not behind
         self._iteration_limit = iteration_limit
         self._partition = partition
-        self._throttles: list[tuple[Condition, timedelta]] = []
-        self._has_begun = False  # an item, since the body was called
+        self.throttles = Throttles()
+        self.has_begun = False  # an item, since the body was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
         # Beneath an `async for` a loop is left elsewhere, and later: that tells nothing.
@@ -129,8 +129,8 @@ class Course:
         self.is_between_items = False
         self._item = None
         self.left = {}
-        self._throttles.clear()
-        self._has_begun = False
+        self.throttles.clear()
+        self.has_begun = False
 
     def item_of(self, error: Exception) -> tuple[Any, Any] | None:
         """Give the item that the body raised on, with the cursor behind it; None outside loops."""
@@ -154,7 +154,8 @@ class Course:
     def _through(self, pairs: Iterator[tuple[T, Any]]) -> Generator[T, None, None]:
         left = self.left
         left.clear()
-        self._pass_what_is_at_hand()
+        if self._item is not None:  # from a `for` that was left, and now another goes on
+            self.pass_to(self._item[1])
         for pair in pairs:
             self.begin_item(pair)
             try:
@@ -163,16 +164,8 @@ class Course:
                 if not self.is_awaited:
                     leaving.note(left)
                 raise
-            if self._item is pair:
-                self.pass_to(pair[1])
-            else:
-                self._pass_what_is_at_hand()
+            self.pass_to(pair[1])
         self.ledger.body_goes_on()
-
-    def _pass_what_is_at_hand(self) -> None:
-        """Move on behind an item that was given to another `for` of the same loop."""
-        if self._item is not None:
-            self.pass_to(self._item[1])
 
     def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
         """Give the cursor that this run ends with, None for no end; or divide the step first."""
@@ -193,18 +186,15 @@ class Course:
         """Let the body have an item, which comes with the cursor behind it."""
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
-        if self._throttles:
-            self.is_between_items = True
-            for condition, backoff in self._throttles:
-                self._throttle(condition, backoff)
-            self.is_between_items = False
-        self._has_begun = True
+        if self.throttles:
+            self._ask_throttles()
+        self.has_begun = True
         self.ledger.item_begins()
         self._item = pair
 
     def pass_to(self, cursor: Any) -> None:
         """Move on: an item is done, and the cursor is behind it."""
-        self._has_begun = True
+        self.has_begun = True
         self.ledger.item_ends()
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
@@ -217,10 +207,26 @@ class Course:
         if self.pace.item_done():
             self._look_around()
 
-    def move_to(self, cursor: Any) -> None:
-        """Move on in a loop of one's own, which has no other place where its next item begins."""
+    def set(self, cursor: Any) -> None:
+        """Move on in a loop of the body's own."""
+        if self._is_looping:
+            raise InvalidStateError(
+                f"Step {self.name!r} has a loop of `it`, which moves the cursor behind each of its "
+                f"items; set() and advance() would move it away from there, and items would be "
+                f"left out. Leave them out, or use skip_to(...) to go on from another place."
+            )
         self.pass_to(cursor)
+        if self.throttles:
+            self._ask_throttles()
         self.ledger.body_goes_on()
+
+    def pass_by(self, cursor: Any) -> None:
+        """Move the cursor where there was no item to do, and look around there."""
+        self.place.cursor = cursor
+        self.place.has_cursor = True
+        self.advanced = True
+        self.pace.passed_by()
+        self._look_around()
 
     def pass_over(self) -> None:
         """Leave behind an item that the body failed on."""
@@ -259,18 +265,19 @@ class Course:
         self.is_between_items = True
         raise Interrupted(Interruption.SKIP_TO, wait)
 
-    def throttle(self, condition: Condition, backoff: timedelta) -> None:
-        """Suspend while the condition holds: looked at now, and before each further item."""
-        given: Any = condition
-        if not callable(given):
-            raise InvalidInput(
-                f"throttle() takes a function that is asked before each item, and got {given!r}. "
-                f"Write it.throttle(lambda: ..., backoff=...)."
-            )
-        # Written inside the loop it comes anew with each item, and is asked by itself.
-        if not self._has_begun:
-            self._throttles.append((condition, backoff))
-        self._throttle(condition, backoff)
+    def throttle(self, throttle: Throttle) -> None:
+        """Suspend while a condition holds: looked at now, and before each further item."""
+        self.keep(throttle)
+        self.throttles.ask(throttle)
+
+    def keep(self, throttle: Throttle) -> None:
+        """Have a condition asked before each further item."""
+        self.throttles.keep(throttle, has_begun=self.has_begun)
+
+    def _ask_throttles(self) -> None:
+        self.is_between_items = True
+        self.throttles.ask_all()
+        self.is_between_items = False
 
     def progress(self, total: int | Callable[[], int] | None) -> IterationProgress:
         """Note how many items there are; a callable is asked once for all runs."""
@@ -300,11 +307,6 @@ class Course:
         if stop is not None:
             raise Interrupted(stop)
         self.pace.saved()
-
-    @staticmethod
-    def _throttle(condition: Condition, backoff: timedelta) -> None:
-        if condition():
-            raise Interrupted(Interruption.THROTTLED, backoff)
 
     def _check_limit(self, limit: int) -> None:
         if self.place.completed >= limit:

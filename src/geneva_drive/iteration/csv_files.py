@@ -43,21 +43,25 @@ def _rows(
 ) -> Iterator[tuple[CsvRow, Cursor]]:
     with open(path, "rb") as file:
         lines = _Lines(file, path, encoding)
-        reader = csv.reader(lines, **csv_options)
-        header = next(filter(None, reader), [])
-        header_sum = _checksum_of_header(file, lines.offset)
-        if saved is not None:
-            _require_unchanged(file, path, saved, lines.offset, header_sum)
-            lines.go_to(saved[0])
-        width = len(header)
-        for row in reader:
-            if len(row) == width:
-                item: CsvRow = dict(zip(header, row, strict=True))
-            elif row:
-                item = _uneven(header, row)
-            else:
-                continue
-            yield item, (lines.offset, crc32(lines.last[-_TAIL:], header_sum))
+        try:
+            reader = csv.reader(lines, **csv_options)
+            header = next(filter(None, reader), [])
+            header_sum = _checksum_of_header(file, lines.offset)
+            if saved is not None:
+                _require_unchanged(file, path, saved, lines.offset, header_sum)
+                lines.go_to(saved[0])
+            width = len(header)
+            for row in reader:
+                if len(row) == width:
+                    item: CsvRow = dict(zip(header, row, strict=True))
+                elif row:
+                    item = _uneven(header, row)
+                else:
+                    continue
+                yield item, (lines.offset, crc32(lines.last[-_TAIL:], header_sum))
+        except csv.Error as error:
+            lines.refuse_bare_returns(error)
+            raise
 
 
 class _Lines:
@@ -85,6 +89,15 @@ class _Lines:
             self.offset += len(line)
             self.last = line
             yield text
+
+    def refuse_bare_returns(self, error: csv.Error) -> None:
+        """Say what is wrong with a line that holds several rows, as files of old Macs do."""
+        if b"\r" in self.last.rstrip(b"\r\n"):
+            raise InvalidInput(
+                f"The file {os.fspath(self._path)!r} has a carriage return without a newline in "
+                f"the line at byte {self.offset - len(self.last)}, and rows end with a newline. "
+                f"Convert the line ends of the file, or put the field into quotes; then resume."
+            ) from error
 
     def _undecodable(self, error: UnicodeDecodeError) -> InvalidInput:
         byte, place = error.object[error.start], self.offset + error.start

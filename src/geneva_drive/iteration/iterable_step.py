@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
@@ -14,6 +15,7 @@ from geneva_drive.iteration import csv_files, nesting, pages, records, sequences
 from geneva_drive.iteration.course import Course, Query
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.records import RecordBatch
+from geneva_drive.iteration.throttling import Throttle, line_of_caller
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -65,7 +67,7 @@ class IterableStep:
     def set(self, value: Any) -> None:
         """Move the cursor, and checkpoint: an item is done."""
         self._course.refuse_partitions("a loop of one's own")
-        self._course.move_to(value)
+        self._course.set(value)
 
     def advance(self) -> None:
         """Move an integer cursor on by one, and checkpoint; without a cursor, from 0."""
@@ -84,7 +86,7 @@ class IterableStep:
     def skip_to(self, value: Any, wait: Duration | None = None) -> NoReturn:
         """Move the cursor and suspend; the step goes on from there, now or after `wait`."""
         self._require_running()
-        self._course.skip_to(value, _span("skip_to(wait=...)", wait))
+        self._course.skip_to(value, parse_span("skip_to(wait=...)", wait))
         raise AssertionError("skip_to does not return")
 
     @overload
@@ -132,7 +134,7 @@ class IterableStep:
         The first token is None, and None ends it.
         """
         self._course.refuse_partitions("a loop over pages")
-        return self._course.through(pages.pairs(fetch, self.cursor))
+        return self._course.through(pages.pairs(fetch, self.cursor, self._course.pass_by))
 
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
@@ -158,7 +160,8 @@ class IterableStep:
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
         """Suspend for `backoff` whenever the condition holds: now, and before each next item."""
         self._require_running()
-        self._course.throttle(condition, _span("throttle(backoff=...)", backoff))
+        span = parse_span("throttle(backoff=...)", backoff)
+        self._course.throttle(Throttle(condition, span, line_of_caller(inspect.currentframe())))
 
     def _require_running(self) -> None:
         """Look at the ledger, which raises once the step is over: to suspend asks nothing of it."""
@@ -168,7 +171,7 @@ class IterableStep:
         return f"<IterableStep {self.description}>"
 
 
-def _span(what: str, value: Duration | None) -> timedelta:
+def parse_span(what: str, value: Duration | None) -> timedelta:
     try:
         return timedelta(0) if value is None else parse_duration(value)
     except ValueError as error:

@@ -5,6 +5,7 @@ So it hears when the `for` lets go of it, also where the loop itself has a name.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import TypeVar
 
@@ -19,19 +20,26 @@ class Loop(Iterator[T]):
 
     def __init__(self, go_on: Callable[[], Generator[T, None, None]]) -> None:
         self._go_on = go_on
-        self._items: Generator[T, None, None] | None = None
+        self._given: Callable[[], Generator[T, None, None] | None] = _nothing
+        self._items: Generator[T, None, None] | None = None  # kept for next(), which holds nothing
 
     def __iter__(self) -> Generator[T, None, None]:
+        items = self._given() or self._go_on()
+        self._given = weakref.ref(items)
         self._items = None
-        return self._go_on()
+        return items
 
     def __next__(self) -> T:
         if self._items is None:
-            self._items = self._go_on()
+            self._items = iter(self)
         return next(self._items)
 
     def close(self) -> None:
         self._items = None
+
+
+def _nothing() -> None:
+    return None
 
 
 class AsyncLoop(AsyncIterator[T]):

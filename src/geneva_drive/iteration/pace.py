@@ -34,6 +34,8 @@ class Pace:
         self._saved_at = now
         self._items_saved = 0
         self.items = 0  # of this run
+        self._has_passed_by = False  # a stretch without items
+        self._is_overdue = False
         self._look_at = self._next_look()
 
     def item_done(self) -> bool:
@@ -41,11 +43,15 @@ class Pace:
         self.items += 1
         return self.items >= self._look_at or self._should_stop()
 
+    def passed_by(self) -> None:
+        """Note a stretch without items, which is worth a checkpoint: it has taken its time."""
+        self._has_passed_by = self._is_overdue = True
+
     def reached(self) -> Interruption | None:
-        """Say what the run has come to, if it is to end here; after at least one item."""
+        """Say what the run has come to, if it is to end here; not where it began."""
         if self._should_stop():
             return Interruption.SHUTDOWN
-        if not self.items:
+        if not (self.items or self._has_passed_by):
             return None
         if self._max_iterations is not None and self.items >= self._max_iterations:
             return Interruption.MAX_ITERATIONS
@@ -59,11 +65,14 @@ class Pace:
 
     def is_due(self) -> bool:
         """Say whether the position is to be saved now."""
+        if self._is_overdue:
+            return True
         if self._every_seconds is not None:
             return self._clock() - self._saved_at >= self._every_seconds
         return self.items - self._items_saved >= self._every_items  # type: ignore[operator]  # one of the two is set
 
     def saved(self) -> None:
+        self._is_overdue = False
         self._items_saved = self.items
         self._look_at = self._next_look()
         if self._every_seconds is not None:

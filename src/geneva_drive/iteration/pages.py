@@ -7,21 +7,32 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput
+from geneva_drive.iteration import calling
 
 T = TypeVar("T")
 
 Fetch = Callable[[Any], tuple[Iterable[T], Any]]
+PassBy = Callable[[tuple[Any, int]], None]
 
 
-def pairs(fetch: Fetch[T], cursor: Any) -> Iterator[tuple[T, tuple[Any, int]]]:
-    """Give the items of all pages, each with the token of its page and how many of it are done."""
-    return _from_place(fetch, Place.of(cursor))
+def pairs(fetch: Fetch[T], cursor: Any, pass_by: PassBy) -> Iterator[tuple[T, tuple[Any, int]]]:
+    """Give the items of all pages, each with the token of its page and how many of it are done.
+
+    `pass_by` is told the place behind a page that has none: an endless run of these is to be
+    stopped, and gone on with, like any other.
+    """
+    return _from_place(fetch, Place.of(cursor), pass_by)
 
 
-def _from_place(fetch: Fetch[T], place: Place | None) -> Iterator[tuple[T, tuple[Any, int]]]:
+def _from_place(
+    fetch: Fetch[T], place: Place | None, pass_by: PassBy
+) -> Iterator[tuple[T, tuple[Any, int]]]:
     while place is not None:
-        page = Page.of(fetch(place.token), place.token)
+        fetched = calling.at_once(fetch(place.token), "fetch of iterate_over_pages()")
+        page = Page.of(fetched, place.token)
         yield from page.pairs(place.done)
+        if page.is_passed_by(place.done):
+            pass_by((page.next_token, 0))
         place = page.following
 
 
@@ -70,6 +81,10 @@ class Page:
     @property
     def following(self) -> Place | None:
         return None if self.next_token is None else Place(self.next_token, 0)
+
+    def is_passed_by(self, done: int) -> bool:
+        """Say whether nothing of it is left to do, but another page comes."""
+        return done >= len(self.items) and self.next_token is not None
 
     def pairs(self, done: int) -> Iterator[tuple[Any, tuple[Any, int]]]:
         """Give the items that are not done, each with the place behind it."""

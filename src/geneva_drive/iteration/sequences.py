@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput
+from geneva_drive.iteration import calling
+from geneva_drive.iteration.querysets import is_queryset
 
 T = TypeVar("T")
 
@@ -19,6 +21,7 @@ def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tup
             f"A {type(iterable).__name__} has another order in every process, so an index into it "
             f"means nothing after a restart. Sort it first: iterate_over(sorted(...))."
         )
+    refuse_queries(iterable)
     start = index_of(cursor)
     if _is_indexed(iterable):
         return _from_index(iterable, start, sys.maxsize if until is None else index_of(until))
@@ -56,6 +59,15 @@ def index_of(cursor: Any) -> int:
     )
 
 
+def refuse_queries(given: object) -> None:
+    """Refuse a QuerySet: its records have no numbers that last while others come and go."""
+    if is_queryset(given):
+        raise InvalidInput(
+            "iterate_over() does not read from the database, and got a QuerySet. Use "
+            "it.iterate_over_records(...)."
+        )
+
+
 def _require_iterable(given: object) -> None:
     if hasattr(given, "__iter__"):
         return
@@ -64,6 +76,12 @@ def _require_iterable(given: object) -> None:
             "iterate_over() does not read from the database, and got a select(). Use "
             "it.iterate_over_records(select(...))."
         )
+    if isinstance(given, AsyncIterable | Awaitable):
+        calling.discard(given)
+        raise InvalidInput(
+            f"What is to be looped over is of type {type(given).__name__}, which is to be awaited, "
+            f"and its step is a plain function. Make the step an `async def`."
+        )
     raise InvalidInput(
         f"iterate_over() takes what can be looped over, and got {given!r}. For a number of turns, "
         f"iterate_over(range(...))."
@@ -71,14 +89,21 @@ def _require_iterable(given: object) -> None:
 
 
 def _is_indexed(iterable: object) -> bool:
+    """Say whether its items are those of the numbers from 0 up, in a `for` loop too.
+
+    What has keys, as a table of pandas has, may have a length and brackets as well. It is walked
+    through, as is all else that says by itself how it is to be walked through.
+    """
     if isinstance(iterable, Sequence):
         return True
     is_sized = hasattr(iterable, "__len__") and hasattr(iterable, "__getitem__")
-    return is_sized and not isinstance(iterable, Mapping)
+    is_array = hasattr(iterable, "__array_interface__")  # as NumPy's are
+    return is_sized and (is_array or not hasattr(iterable, "__iter__"))
 
 
 def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
     """Find the indexes between so many parts of about the same size; fewer if there are few."""
+    refuse_queries(iterable)
     if not _is_indexed(iterable):
         _require_iterable(iterable)
         raise InvalidInput(

@@ -1,0 +1,69 @@
+"""Conditions under which a loop rests, before it goes on to its next item."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from datetime import timedelta
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from geneva_drive.errors import InvalidInput
+from geneva_drive.iteration import calling
+from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.states import Interruption
+
+Condition = Callable[[], object]
+Line = tuple[CodeType, int]
+
+
+class Throttle(NamedTuple):
+    condition: Condition
+    backoff: timedelta
+    line: Line | None = None  # on which the body has written it
+
+
+def _refuse_to_settle(answer: Any) -> Any:
+    return calling.at_once(answer, "The condition of throttle()")
+
+
+class Throttles(list[Throttle]):
+    """What is asked before each item."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Gets the answer of an async condition; an async step knows how to.
+        self.settle: Callable[[Any], Any] = _refuse_to_settle
+
+    def keep(self, throttle: Throttle, *, has_begun: bool) -> None:
+        given: Any = throttle.condition
+        if not callable(given):
+            raise InvalidInput(
+                f"throttle() takes a function that is asked before each item, and got {given!r}. "
+                f"Write it.throttle(lambda: ..., backoff=...)."
+            )
+        if not has_begun:
+            self.append(throttle)
+            return
+        # Written inside the loop it comes anew with each item, and is asked by itself.
+        self[:] = [one for one in self if one.line != throttle.line]
+
+    def ask_all(self) -> None:
+        for throttle in self:
+            self.ask(throttle)
+
+    def ask(self, throttle: Throttle) -> None:
+        answer = throttle.condition()
+        if answer and inspect.isawaitable(answer):
+            answer = self.settle(answer)
+        rest_if(answer, throttle.backoff)
+
+
+def rest_if(answer: object, backoff: timedelta) -> None:
+    if answer:
+        raise Interrupted(Interruption.THROTTLED, backoff)
+
+
+def line_of_caller(frame: FrameType | None) -> Line | None:
+    caller = None if frame is None else frame.f_back
+    return None if caller is None else (caller.f_code, caller.f_lasti)
