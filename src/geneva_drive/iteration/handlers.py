@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 _CATCHES = dis.opmap["PUSH_EXC_INFO"]
-_SEND = dis.opmap["SEND"]
+_SEND, _YIELD, _RESUME = (dis.opmap[name] for name in ("SEND", "YIELD_VALUE", "RESUME"))
 
 
 def _known(*names: str) -> set[int]:
@@ -35,7 +35,7 @@ def leads_to(code: CodeType, raised: int, place: int) -> bool:
     from_place = list(_blocks(table, place))
     return any(
         block not in from_place and _holds(code, table, block, place, from_place)
-        for block in _blocks(table, raised)
+        for block in _blocks(table, _thrown_in_at(code, raised))
     )
 
 
@@ -49,6 +49,13 @@ def _awaited_at(code: CodeType, place: int) -> int:
     while at and instructions[at] in _AWAITS:
         at -= 2
     return at if instructions[at] == _SEND else place
+
+
+def _thrown_in_at(code: CodeType, raised: int) -> int:
+    """Give the `yield` for the instruction behind it, at which Python 3.13 says that it stood."""
+    instructions = code.co_code
+    was_waiting = raised and instructions[raised] == _RESUME and instructions[raised - 2] == _YIELD
+    return raised - 2 if was_waiting else raised
 
 
 _Table = list[tuple[int, int, int]]
