@@ -66,6 +66,7 @@ class IterableStep:
 
     def set(self, value: Any) -> None:
         """Move the cursor, and checkpoint: an item is done."""
+        self._require_running()
         self._course.refuse_partitions("a loop of one's own")
         self._course.set(value)
 
