@@ -50,21 +50,27 @@ def _last(workflow: gd.WorkflowHandle[Any]) -> tuple[str | None, Any, int]:
     return execution.error_message, execution.cursor, execution.completed_iterations
 
 
-def test_what_is_written_and_not_committed_keeps_the_cursor_where_it_was(
-    geneva: gd.Drive,
-) -> None:
-    _with_notes(geneva)
+def _committing_two(engine: Engine, **options: Any) -> gd.WorkflowHandle[Any]:
+    """Create a workflow that writes four notes, of which it commits the first two."""
 
     class Import(gd.Workflow):
-        @gd.resumable_step
+        @gd.resumable_step(**options)
         def rows(self, it: gd.IterableStep) -> None:
-            with Session(geneva.engine) as session:
+            with Session(engine) as session:
                 for number in it.iterate_over(range(1, 5)):
                     session.execute(insert(NOTES).values(id=number))
                     if number < 3:
                         session.commit()
 
-    assert _last(Import.create()) == (REFUSAL, 2, 2)
+    return Import.create()
+
+
+def test_what_is_written_and_not_committed_keeps_the_cursor_where_it_was(
+    geneva: gd.Drive,
+) -> None:
+    _with_notes(geneva)
+
+    assert _last(_committing_two(geneva.engine)) == (REFUSAL, 2, 2)
     assert _count(geneva) == 2
 
 
@@ -85,32 +91,14 @@ def test_the_body_may_be_async(geneva: gd.Drive) -> None:
 def test_a_session_of_another_engine_is_seen_as_well(geneva: gd.Drive, own_engine: Engine) -> None:
     _with_notes(geneva)
 
-    class Import(gd.Workflow):
-        @gd.resumable_step
-        def rows(self, it: gd.IterableStep) -> None:
-            with Session(own_engine) as session:
-                for number in it.iterate_over(range(1, 5)):
-                    session.execute(insert(NOTES).values(id=number))
-                    if number < 3:
-                        session.commit()
-
-    assert _last(Import.create()) == (REFUSAL, 2, 2)
+    assert _last(_committing_two(own_engine)) == (REFUSAL, 2, 2)
     assert _count(geneva) == 2
 
 
 def test_it_is_seen_behind_each_item_however_seldom_the_cursor_is_saved(geneva: gd.Drive) -> None:
     _with_notes(geneva)
 
-    class Import(gd.Workflow):
-        @gd.resumable_step(checkpoint_every=100)
-        def rows(self, it: gd.IterableStep) -> None:
-            with Session(geneva.engine) as session:
-                for number in it.iterate_over(range(1, 5)):
-                    session.execute(insert(NOTES).values(id=number))
-                    if number < 3:
-                        session.commit()
-
-    assert _last(Import.create()) == (REFUSAL, 2, 2)
+    assert _last(_committing_two(geneva.engine, checkpoint_every=100)) == (REFUSAL, 2, 2)
     assert _count(geneva) == 2
 
 

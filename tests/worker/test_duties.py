@@ -62,12 +62,18 @@ def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
 
 
 def test_what_is_done_again_and_again_begins_when_it_is_told_to() -> None:
-    begun = threading.Event()
-    once_a_day = Periodic("test", timedelta(days=1), begun.set, first_after=timedelta())
+    begun, done = threading.Event(), list[str]()
 
+    def act() -> None:
+        done.append("once")
+        begun.set()
+
+    once_a_day = Periodic("test", timedelta(days=1), act, first_after=timedelta())
     once_a_day.start()
     wait(begun)
     once_a_day.stop(timeout=10)
+
+    assert done == ["once"]
 
 
 def test_duties_begin_after_a_heartbeat_and_not_all_at_once(geneva: gd.Drive) -> None:

@@ -7,27 +7,36 @@ from collections.abc import Sequence
 from geneva_drive.errors import InvalidInput
 
 
-class CursorNotExact(InvalidInput):
+class LostPlace(InvalidInput):
+    """A cursor, made of these columns, after which a loop could not go on."""
+
+    def __init__(self, cursor: object, columns: Sequence[str], words: str) -> None:
+        self.cursor = cursor
+        self.columns = columns
+        super().__init__(words)
+
+
+class CursorNotExact(LostPlace):
     """A cursor column is read otherwise than it is compared: a loop would lose its place."""
 
     def __init__(self, cursor: object, columns: Sequence[str]) -> None:
-        self.cursor = cursor
-        self.columns = columns
         super().__init__(
+            cursor,
+            columns,
             f"The cursor {cursor!r} is not where its record stands in the order of "
             f"{', '.join(columns)}: the database compares other values than it gives. Order by the "
-            f"primary key, or by a column whose values are read back exactly as they are stored."
+            f"primary key, or by a column whose values are read back exactly as they are stored.",
         )
 
 
-class RepeatedKey(InvalidInput):
+class RepeatedKey(LostPlace):
     """Several rows of a query have the same key, so that a loop could not go on between them."""
 
     def __init__(self, cursor: object, columns: Sequence[str]) -> None:
-        self.cursor = cursor
-        self.columns = columns
         super().__init__(
+            cursor,
+            columns,
             f"Several rows have the cursor {cursor!r}, made of {', '.join(columns)}, and those at "
             f"the end of a chunk would be left out silently. Add a column to cursor= that tells "
-            f"them apart, or select from the tables themselves."
+            f"them apart, or select from the tables themselves.",
         )
