@@ -78,6 +78,14 @@ def _backlog(database: str) -> list[Target]:
     ]
 
 
+def _idleness(database: str) -> list[Target]:
+    system = f"geneva-{database}"
+    return [
+        _at_most("W5", f"{database}, idle worker, MiB", 70, _figure("W5.memory", system)),
+        _at_most("W5", f"{database}, idle worker, % of a core", 1, _figure("W5.cpu", system)),
+    ]
+
+
 def _loops(database: str) -> list[Target]:
     ours, floor = f"geneva-{database}", f"floor-{database}"
     return [
@@ -143,8 +151,7 @@ ALL = (
         1.5,
         _ratio(("W5.import", OURS), ("W5.import", "sqlalchemy")),
     ),
-    _at_most("W5", "idle worker, MiB", 70, _figure("W5.memory")),
-    _at_most("W5", "idle worker, % of a core", 1, _figure("W5.cpu")),
+    *(target for database in DATABASES for target in _idleness(database)),
     *(target for database in DATABASES for target in _loops(database)),
     _at_most("W6", "growth over a long loop, MiB", 5, _figure("W6.memory", "geneva-sqlite")),
     _at_most("W7", "1,000 nodes, s", 0.4, _figure("W7.thousand")),
