@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.engine import limiting
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.executor import Run
+from geneva_drive.engine.limits import limiting
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat

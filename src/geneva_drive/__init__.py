@@ -42,7 +42,7 @@ if typing.TYPE_CHECKING:
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
     from geneva_drive.iteration.iterable_step import IterableStep
     from geneva_drive.iteration.progress import IterationProgress
-    from geneva_drive.iteration.records import RecordBatch
+    from geneva_drive.iteration.sources.records import RecordBatch
 
 __version__ = "0.1.0"
 
@@ -97,7 +97,7 @@ _ON_DEMAND = {
     "Drive": "geneva_drive.drive.drive",
     "IterableStep": "geneva_drive.iteration.iterable_step",
     "IterationProgress": "geneva_drive.iteration.progress",
-    "RecordBatch": "geneva_drive.iteration.records",
+    "RecordBatch": "geneva_drive.iteration.sources.records",
     "StepExecution": "geneva_drive.drive.step_executions",
     "WorkflowHandle": "geneva_drive.drive.handles",
     "configure": "geneva_drive.drive.default",

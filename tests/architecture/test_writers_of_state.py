@@ -31,7 +31,7 @@ def test_only_storage_writes_rows() -> None:
         "storage/graphs.py",
         "storage/health/commits.py",
         # The users' own rows: what a loop's body asks of a batch.
-        "storage/keyset.py",
+        "storage/keysets/keyset.py",
         "storage/limits.py",
         "storage/parking.py",
         "storage/workers.py",
@@ -54,7 +54,7 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
         ("engine/commit.py:_move_workflows", "workflows.move"),
         # The hot paths of the same door: the same decisions, for plain completions only.
         ("engine/completing.py:complete", "dialect.complete"),
-        ("engine/completing_nodes.py:_complete_executions", "executions.complete"),
+        ("engine/graphs/completing_nodes.py:_complete_executions", "executions.complete"),
         ("engine/creating.py:_insert", "executions.insert"),
         ("engine/creating.py:_insert", "workflows.insert"),
         # The hot path of starting: the same rows, unless an index refuses them.

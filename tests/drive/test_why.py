@@ -9,7 +9,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine import unparking
+from geneva_drive.engine.limits import unparking
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights

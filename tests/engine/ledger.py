@@ -14,10 +14,12 @@ from geneva_drive.definition.declared import Declared, NodeKind
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.options import Options
-from geneva_drive.engine import growing
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.commands import Decision
-from geneva_drive.engine.graph_nodes import GraphNodes
+from geneva_drive.engine.graphs import growing
+from geneva_drive.engine.graphs.graph_nodes import GraphNodes
+from geneva_drive.engine.graphs.standing import standings
+from geneva_drive.engine.graphs.tallying import NodeEnd
 from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.engine.rows import (
     claim_values,
@@ -25,9 +27,7 @@ from geneva_drive.engine.rows import (
     new_execution_values,
     workflow_values,
 )
-from geneva_drive.engine.standing import standings
 from geneva_drive.engine.subject import Subject
-from geneva_drive.engine.tallying import NodeEnd
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,

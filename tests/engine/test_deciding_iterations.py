@@ -10,6 +10,7 @@ import pytest
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove
 from geneva_drive.engine.decide import decide, ending_of
+from geneva_drive.engine.loops.position import Position, carried_over
 from geneva_drive.engine.outcome import (
     Canceled,
     Finished,
@@ -24,7 +25,6 @@ from geneva_drive.engine.outcome import (
     StepOutcome,
     Suspended,
 )
-from geneva_drive.engine.position import Position, carried_over
 from geneva_drive.engine.rows import checkpoint_values, execution_values
 from geneva_drive.states import Interruption, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine import commands
+from geneva_drive.engine.graphs.standing import Standing, standings
 from geneva_drive.engine.outcome import (
     Canceled,
     Finished,
@@ -26,7 +27,6 @@ from geneva_drive.engine.outcome import (
     Skipped,
     StepOutcome,
 )
-from geneva_drive.engine.standing import Standing, standings
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.settings import Settings
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.engine import unparking
+from geneva_drive.engine.limits import unparking
 from geneva_drive.states import StepState
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from tests.deploys import former_code

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine import looping
+from geneva_drive.engine.loops import looping
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
 from tests.looping import importing, importing_in_transactions

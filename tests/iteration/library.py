@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import make_url
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.querysets import QuerySetRecords
-from geneva_drive.iteration.records import pairs
+from geneva_drive.iteration.sources.querysets import QuerySetRecords
+from geneva_drive.iteration.sources.records import pairs
 
 # Asked for this way, they are untyped, and these tests are left out where Django is not installed.
 django = pytest.importorskip("django")

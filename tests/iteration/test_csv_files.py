@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geneva_drive.errors import CsvChanged, InvalidInput
-from geneva_drive.iteration.csv_files import pairs
+from geneva_drive.iteration.sources.csv_files import pairs
 from geneva_drive.serialization import dump, load
 
 PEOPLE = b'name,city\nAnn,Delft\n"Bob\nthe second","New ""York"""\n\nCid,K\xc3\xb6ln\n'

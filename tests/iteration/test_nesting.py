@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.nesting import pairs
+from geneva_drive.iteration.sources.nesting import pairs
 from geneva_drive.serialization import dump, load
 
 ACCOUNTS = [("ann", 10), ("bob", 20), ("cid", 30), ("dee", 40)]

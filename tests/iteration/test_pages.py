@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration import pages
+from geneva_drive.iteration.sources import pages
 from geneva_drive.serialization import dump, load
 
 PAGES = {

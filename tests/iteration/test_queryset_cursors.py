@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from geneva_drive.iteration.querysets import QuerySetRecords
-from geneva_drive.iteration.records import batch_pairs
+from geneva_drive.iteration.sources.querysets import QuerySetRecords
+from geneva_drive.iteration.sources.records import batch_pairs
 from geneva_drive.serialization import dump, load
 from tests.iteration.library import (
     Author,

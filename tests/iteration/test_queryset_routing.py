@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from geneva_drive.iteration.querysets import QuerySetRecords
-from geneva_drive.iteration.records import batch_pairs
+from geneva_drive.iteration.sources.querysets import QuerySetRecords
+from geneva_drive.iteration.sources.records import batch_pairs
 from tests.iteration.library import Author, connections, ids, routing
 
 pytestmark = pytest.mark.usefixtures("library", "replica")

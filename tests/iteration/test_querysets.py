@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.iteration.querysets import QuerySetRecords
-from geneva_drive.iteration.records import batch_pairs, pairs
+from geneva_drive.iteration.sources.querysets import QuerySetRecords
+from geneva_drive.iteration.sources.records import batch_pairs, pairs
 from geneva_drive.testing import drain
 from tests.iteration.library import (
     BY_RATING,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.records import batch_pairs, pairs
+from geneva_drive.iteration.sources.records import batch_pairs, pairs
 
 
 class Letters:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from geneva_drive.iteration import async_sources, sequences
-from geneva_drive.iteration.querysets import QuerySetRecords, is_queryset
+from geneva_drive.iteration.sources import async_sources, sequences
+from geneva_drive.iteration.sources.querysets import QuerySetRecords, is_queryset
 from tests.iteration.library import Author, Book, models, refusal_of
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import literal, select
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.sequences import given_pairs, pairs, split
+from geneva_drive.iteration.sources.sequences import given_pairs, pairs, split
 
 
 class Shelf:

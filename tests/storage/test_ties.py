@@ -25,8 +25,8 @@ from sqlalchemy.orm import (
 )
 
 import geneva_drive as gd
-from geneva_drive.iteration.records import batch_pairs, pairs
-from geneva_drive.storage.keyset import Keyset
+from geneva_drive.iteration.sources.records import batch_pairs, pairs
+from geneva_drive.storage.keysets.keyset import Keyset
 from tests.storage.plans import noted, plan
 
 

@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import event
 
 import geneva_drive as gd
-from geneva_drive.engine import commit, completing_nodes
+from geneva_drive.engine import commit
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.endings import Applied, Chaining, Ending
+from geneva_drive.engine.graphs import completing_nodes
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.performing import ending
 from geneva_drive.worker.claiming import claim_due

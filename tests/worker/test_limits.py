@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine import rooms, unparking
+from geneva_drive.engine.limits import rooms, unparking
 from geneva_drive.testing import drain
 from tests.limiting import Gauge, StillClock, limits, occupy, parked
 from tests.worker.conftest import MakeDrive

@@ -24,8 +24,8 @@ from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
-from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.limits import unparking
 from geneva_drive.engine.waking import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from geneva_drive import serialization
 from geneva_drive.durations import describe
-from geneva_drive.engine.shares import Share
+from geneva_drive.engine.loops.shares import Share
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import Request, StepState, WorkflowState
 from geneva_drive.storage.records import (

@@ -17,14 +17,15 @@ from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.drive.step_executions import StepExecution
-from geneva_drive.engine import commands, freezing, graph_editing
-from geneva_drive.engine.ancestry import mismatching
+from geneva_drive.engine import commands
 from geneva_drive.engine.change import AuditEntry
 from geneva_drive.engine.commands import Decision
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.endings import Applied
-from geneva_drive.engine.shares import standing
-from geneva_drive.engine.standing import id_in_graph
+from geneva_drive.engine.graphs import freezing, graph_editing
+from geneva_drive.engine.graphs.ancestry import mismatching
+from geneva_drive.engine.graphs.standing import id_in_graph
+from geneva_drive.engine.loops.shares import standing
 from geneva_drive.errors import InvalidInput, NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord

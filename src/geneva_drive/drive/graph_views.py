@@ -19,8 +19,8 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine import commands
-from geneva_drive.engine.shares import standing
-from geneva_drive.engine.standing import id_in_graph
+from geneva_drive.engine.graphs.standing import id_in_graph
+from geneva_drive.engine.loops.shares import standing
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.graphs import load_ids

@@ -15,7 +15,7 @@ from geneva_drive.drive.explaining import MOST_NAMED
 from geneva_drive.drive.graph_handles import GraphHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, heroes
-from geneva_drive.engine.position import rewound_to
+from geneva_drive.engine.loops.position import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,

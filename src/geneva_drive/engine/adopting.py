@@ -13,13 +13,13 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import commit
-from geneva_drive.engine.ancestry import ancestry_hash
 from geneva_drive.engine.change import AuditEntry, Change, NewExecution, WorkflowMove, scheduled
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.graph_nodes import nodes_of
-from geneva_drive.engine.position import carried_over
+from geneva_drive.engine.graphs.ancestry import ancestry_hash
+from geneva_drive.engine.graphs.graph_nodes import nodes_of
+from geneva_drive.engine.loops.position import carried_over
 from geneva_drive.engine.requests import honour_request
 from geneva_drive.engine.subject import Subject
 from geneva_drive.states import WorkflowState, is_done

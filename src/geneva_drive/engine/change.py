@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.engine.ancestry import ancestry_hash
+from geneva_drive.engine.graphs.ancestry import ancestry_hash
+from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import ErrorDetails
-from geneva_drive.engine.position import Position
 from geneva_drive.states import (
     DeadLetterReason,
     Interruption,

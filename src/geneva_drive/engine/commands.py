@@ -14,7 +14,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine import commit, graph_commands
+from geneva_drive.engine import commit
 from geneva_drive.engine.change import (
     AuditEntry,
     Change,
@@ -24,9 +24,10 @@ from geneva_drive.engine.change import (
     hold,
 )
 from geneva_drive.engine.endings import Applied
-from geneva_drive.engine.graph_nodes import nodes_of
-from geneva_drive.engine.position import Position
-from geneva_drive.engine.shares import hold as hold_shares
+from geneva_drive.engine.graphs import graph_commands
+from geneva_drive.engine.graphs.graph_nodes import nodes_of
+from geneva_drive.engine.loops.position import Position
+from geneva_drive.engine.loops.shares import hold as hold_shares
 from geneva_drive.engine.subject import Subject
 from geneva_drive.errors import (
     InvalidStateError,

@@ -11,11 +11,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
-from geneva_drive.engine import growing, traces
+from geneva_drive.engine import traces
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.decide import decide
 from geneva_drive.engine.endings import Applied, Chaining, Ending
-from geneva_drive.engine.position import AT_THE_START
+from geneva_drive.engine.graphs import growing
+from geneva_drive.engine.graphs.tallying import NodeEnd
+from geneva_drive.engine.loops.position import AT_THE_START
+from geneva_drive.engine.loops.shares import together
 from geneva_drive.engine.rows import (
     claim_values,
     execution_values,
@@ -23,8 +26,6 @@ from geneva_drive.engine.rows import (
     position_values,
     workflow_values,
 )
-from geneva_drive.engine.shares import together
-from geneva_drive.engine.tallying import NodeEnd
 from geneva_drive.errors import IllegalMove, StorageError
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,

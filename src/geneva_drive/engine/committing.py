@@ -10,10 +10,11 @@ from functools import partial
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import announcing, commit, completing, completing_nodes, family
+from geneva_drive.engine import announcing, commit, completing, family
 from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.graphs import completing_nodes
 from geneva_drive.engine.outcome import ErrorDetails, Raised, Reaction
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.records import Key

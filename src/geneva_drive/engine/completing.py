@@ -8,7 +8,7 @@ from datetime import datetime
 from geneva_drive.engine.change import CHAIN_SLOT, Change
 from geneva_drive.engine.decide import decide
 from geneva_drive.engine.endings import Applied, Chaining, Ending
-from geneva_drive.engine.growing import is_in_graph
+from geneva_drive.engine.graphs.growing import is_in_graph
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.rows import workflow_values
 from geneva_drive.states import StepState

@@ -14,8 +14,8 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.stored_graph import StoredGraph
 from geneva_drive.engine.change import NewExecution, scheduled
-from geneva_drive.engine.freezing import graph_row, join_rows, node_rows, scheduling_of
-from geneva_drive.engine.growing import stored_execution
+from geneva_drive.engine.graphs.freezing import graph_row, join_rows, node_rows, scheduling_of
+from geneva_drive.engine.graphs.growing import stored_execution
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.hints import Hints

@@ -11,6 +11,8 @@ from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove, WorkflowMove, again, scheduled
+from geneva_drive.engine.loops.position import Position, before_shares
+from geneva_drive.engine.loops.shares import close, divided, settle
 from geneva_drive.engine.outcome import (
     Awaiting,
     Canceled,
@@ -29,9 +31,7 @@ from geneva_drive.engine.outcome import (
     Suspended,
     ordinal,
 )
-from geneva_drive.engine.position import Position, before_shares
 from geneva_drive.engine.requests import honour_request
-from geneva_drive.engine.shares import close, divided, settle
 from geneva_drive.states import (
     DeadLetterReason,
     Outcome,

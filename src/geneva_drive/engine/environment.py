@@ -8,7 +8,7 @@ from typing import Any
 
 from geneva_drive.clock import Clock
 from geneva_drive.engine.awaiting import LoopThread
-from geneva_drive.engine.checkpointing import Checkpointer
+from geneva_drive.engine.loops.checkpointing import Checkpointer
 from geneva_drive.engine.waking import Wakeups
 from geneva_drive.settings import Settings
 from geneva_drive.storage.records import WorkflowRecord

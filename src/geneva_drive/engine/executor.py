@@ -27,7 +27,9 @@ from geneva_drive.engine.awaiting import BodyTimedOut
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.decide import ending_of
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.looping import Breaks, Loop
+from geneva_drive.engine.limits.wanting import Wanted, wanted_by
+from geneva_drive.engine.loops.looping import Breaks, Loop
+from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import (
     Canceled,
     Divided,
@@ -41,10 +43,8 @@ from geneva_drive.engine.outcome import (
     StepOutcome,
     Suspended,
 )
-from geneva_drive.engine.position import Position
 from geneva_drive.engine.reacting import of_signal, react
 from geneva_drive.engine.run_context import RunContext
-from geneva_drive.engine.wanting import Wanted, wanted_by
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
 from geneva_drive.iteration.interrupted import Divided as DividedLoop
 from geneva_drive.iteration.interrupted import Interrupted, RanTooLong

@@ -13,15 +13,17 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.policies import ExceptionAction
-from geneva_drive.engine import commit, limiting, probes, transaction_mark
+from geneva_drive.engine import commit, probes, transaction_mark
 from geneva_drive.engine.bodies import ChildPlanned, start_child, tell_of_child
 from geneva_drive.engine.claimed import Claimed, unserved
 from geneva_drive.engine.creating import NewWorkflow
 from geneva_drive.engine.endings import Applied, Chaining, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.executor import Failed, Run
-from geneva_drive.engine.limiting import Refused
-from geneva_drive.engine.looping import Breaks, Loop, PositionMoved
+from geneva_drive.engine.limits import limiting
+from geneva_drive.engine.limits.limiting import Refused
+from geneva_drive.engine.loops.looping import Breaks, Loop, PositionMoved
+from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import (
     Awaiting,
     Divided,
@@ -36,7 +38,6 @@ from geneva_drive.engine.outcome import (
     StepOutcome,
     Suspended,
 )
-from geneva_drive.engine.position import Position
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.errors import AlreadyRunning, ClaimLost, InvalidInput
 from geneva_drive.storage.records import ExecutionRecord
@@ -304,7 +305,7 @@ def _run_loop(
     run: Run, loop: Loop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Loads SQLAlchemy's ORM, which only these steps need.
-    from geneva_drive.engine.loop_transactions import LoopTransaction
+    from geneva_drive.engine.loops.loop_transactions import LoopTransaction
 
     with LoopTransaction(environment, loop) as transaction:
         ended = run.run_body(transaction.session, finish=transaction.session.flush)

@@ -9,7 +9,7 @@ from typing import Any
 
 from geneva_drive import serialization
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
-from geneva_drive.engine.position import Position, SkippedItem
+from geneva_drive.engine.loops.position import Position, SkippedItem
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 

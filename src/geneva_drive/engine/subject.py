@@ -16,9 +16,9 @@ from geneva_drive.engine.change import (
     release,
     scheduled,
 )
-from geneva_drive.engine.graph_nodes import GraphNodes
-from geneva_drive.engine.position import Position, carried_over
-from geneva_drive.engine.shares import Share
+from geneva_drive.engine.graphs.graph_nodes import GraphNodes
+from geneva_drive.engine.loops.position import Position, carried_over
+from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord

@@ -18,12 +18,13 @@ from collections.abc import (
 from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive.durations import Duration
-from geneva_drive.iteration import async_sources, calling
+from geneva_drive.iteration import calling
 from geneva_drive.iteration.course import Course
 from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token, parse_span
 from geneva_drive.iteration.loops import AsyncLoop
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.iteration.records import RecordBatch
+from geneva_drive.iteration.sources import async_sources
+from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttling import Throttle, line_of_caller, rest_if
 
 T = TypeVar("T")

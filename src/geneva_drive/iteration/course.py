@@ -13,7 +13,7 @@ from geneva_drive.iteration.interrupted import Divided, Interrupted, RanTooLong
 from geneva_drive.iteration.loops import Loop
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
-from geneva_drive.iteration.records import Batches, Records
+from geneva_drive.iteration.sources.records import Batches, Records
 from geneva_drive.iteration.throttling import Throttle, Throttles
 from geneva_drive.states import Interruption
 

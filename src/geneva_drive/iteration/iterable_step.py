@@ -11,10 +11,10 @@ from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration import csv_files, nesting, pages, records, sequences
 from geneva_drive.iteration.course import Course, Query
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.iteration.records import RecordBatch
+from geneva_drive.iteration.sources import csv_files, nesting, pages, records, sequences
+from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttling import Throttle, line_of_caller
 
 T = TypeVar("T")

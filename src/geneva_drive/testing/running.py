@@ -14,7 +14,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import heroes
-from geneva_drive.engine.looping import Breaks
+from geneva_drive.engine.loops.looping import Breaks
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import StepState, WorkflowState

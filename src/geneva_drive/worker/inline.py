@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geneva_drive.engine import performing, probes, unparking
+from geneva_drive.engine import performing, probes
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.committing import announce, commit_endings
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.looping import Breaks
+from geneva_drive.engine.limits import unparking
+from geneva_drive.engine.loops.looping import Breaks
 from geneva_drive.engine.outcome import Lost
 from geneva_drive.engine.performing import Committed, Concluded
 from geneva_drive.storage.records import Key

@@ -17,10 +17,10 @@ from geneva_drive.engine.claimed import Claimed, chained
 from geneva_drive.engine.committing import announce
 from geneva_drive.engine.endings import Applied, Chaining
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.looping import Breaks
+from geneva_drive.engine.loops.looping import Breaks
+from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.engine.performing import Committed, Concluded
-from geneva_drive.engine.position import Position
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.worker.committer import Committer, Pending

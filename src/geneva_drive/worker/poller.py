@@ -10,8 +10,8 @@ import time
 from datetime import timedelta
 from enum import Enum, auto
 
-from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.limits import unparking
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import keys
 from geneva_drive.storage.records import Key

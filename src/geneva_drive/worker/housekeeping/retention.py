@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine import unparking
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.limits import unparking
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round, finish
 from geneva_drive.worker.housekeeping.refusals import Refusals

@@ -14,8 +14,9 @@ from collections.abc import (
 )
 from typing import Any, TypeVar
 
-from geneva_drive.iteration import calling, nesting, sequences
-from geneva_drive.iteration import pages as plain_pages
+from geneva_drive.iteration import calling
+from geneva_drive.iteration.sources import nesting, sequences
+from geneva_drive.iteration.sources import pages as plain_pages
 
 T = TypeVar("T")
 _END: Any = object()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select
 
-from geneva_drive.storage.chunk_statements import LIMIT, ChunkStatements
-from geneva_drive.storage.key_columns import KeyColumn
-from geneva_drive.storage.query_sources import Source
+from geneva_drive.storage.keysets.chunk_statements import LIMIT, ChunkStatements
+from geneva_drive.storage.keysets.key_columns import KeyColumn
+from geneva_drive.storage.keysets.query_sources import Source
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

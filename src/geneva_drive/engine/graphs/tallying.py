@@ -11,9 +11,9 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution, WorkflowMove, as_it_is
 from geneva_drive.engine.change import ending_by_operator as ending
 from geneva_drive.engine.decide import alone
+from geneva_drive.engine.loops.position import Position
+from geneva_drive.engine.loops.shares import close, hold, together
 from geneva_drive.engine.outcome import Returned, StepOutcome
-from geneva_drive.engine.position import Position
-from geneva_drive.engine.shares import close, hold, together
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     DeadLetterReason,

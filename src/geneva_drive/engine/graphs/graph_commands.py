@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution, again
-from geneva_drive.engine.position import Position
-from geneva_drive.engine.shares import standing
-from geneva_drive.engine.tallying import Growth
+from geneva_drive.engine.graphs.tallying import Growth
+from geneva_drive.engine.loops.position import Position
+from geneva_drive.engine.loops.shares import standing
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -21,7 +21,7 @@ from geneva_drive.states import (
 from geneva_drive.storage.records import ExecutionRecord
 
 if TYPE_CHECKING:
-    from geneva_drive.engine.graph_nodes import GraphNodes
+    from geneva_drive.engine.graphs.graph_nodes import GraphNodes
     from geneva_drive.engine.subject import Subject
 
 _ENDED = (StepState.FAILED, StepState.CANCELED)

@@ -14,10 +14,10 @@ from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine import growing
 from geneva_drive.engine.change import NewExecution, again, scheduled
-from geneva_drive.engine.standing import Standing, id_in_graph, standings
-from geneva_drive.engine.tallying import Growth
+from geneva_drive.engine.graphs import growing
+from geneva_drive.engine.graphs.standing import Standing, id_in_graph, standings
+from geneva_drive.engine.graphs.tallying import Growth
 from geneva_drive.errors import NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.graphs import load_ids

@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.rooms import LOOK_AGAIN, measure
+from geneva_drive.engine.limits.rooms import LOOK_AGAIN, measure
 from geneva_drive.storage.parking import LetGo
 from geneva_drive.storage.records import LimitRecord, LimitUse
 from geneva_drive.storage.store import Store

@@ -18,9 +18,9 @@ from geneva_drive.engine import commit
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.endings import Applied, Ending
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.limits.rooms import Room, measure
+from geneva_drive.engine.limits.wanting import Wanted
 from geneva_drive.engine.outcome import Parked
-from geneva_drive.engine.rooms import Room, measure
-from geneva_drive.engine.wanting import Wanted
 from geneva_drive.limit import Limit
 from geneva_drive.storage.records import LimitRecord
 from geneva_drive.storage.store import Store

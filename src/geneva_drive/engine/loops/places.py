@@ -6,7 +6,7 @@ from typing import Any
 
 from geneva_drive import serialization
 from geneva_drive.definition.iterating import Iteration
-from geneva_drive.engine.shares import Share
+from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import GenevaDriveError, InvalidInput
 from geneva_drive.iteration.course import Partition, Place
 from geneva_drive.storage.records import ExecutionRecord

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.graph import Graph
-from geneva_drive.engine.shares import standing
+from geneva_drive.engine.loops.shares import standing
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.records import ExecutionRecord
 

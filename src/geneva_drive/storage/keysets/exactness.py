@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, and_
 
-from geneva_drive.storage.key_columns import KeyColumn
-from geneva_drive.storage.lost_places import CursorNotExact
-from geneva_drive.storage.query_sources import Column
+from geneva_drive.storage.keysets.key_columns import KeyColumn
+from geneva_drive.storage.keysets.lost_places import CursorNotExact
+from geneva_drive.storage.keysets.query_sources import Column
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

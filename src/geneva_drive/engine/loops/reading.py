@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.iteration.querysets import QuerySetRecords, is_queryset
-from geneva_drive.storage.keyset import Keyset
+from geneva_drive.iteration.sources.querysets import QuerySetRecords, is_queryset
+from geneva_drive.storage.keysets.keyset import Keyset
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

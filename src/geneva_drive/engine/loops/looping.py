@@ -15,12 +15,13 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive import serialization
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.iterating import Iteration
-from geneva_drive.engine import probes, reading
+from geneva_drive.engine import probes
 from geneva_drive.engine.announcing import progressed
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops import reading
+from geneva_drive.engine.loops.places import partition_of, place_of, read_cursor
+from geneva_drive.engine.loops.position import Position, SkippedItem
 from geneva_drive.engine.outcome import ErrorDetails
-from geneva_drive.engine.places import partition_of, place_of, read_cursor
-from geneva_drive.engine.position import Position, SkippedItem
 from geneva_drive.engine.rows import skipped_values
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep

@@ -13,9 +13,9 @@ from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.commit import ChangedUnderLock, write_ended
 from geneva_drive.engine.endings import Applied, Chaining, Ending
-from geneva_drive.engine.growing import DoneNode, Passed, count_down
+from geneva_drive.engine.graphs.growing import DoneNode, Passed, count_down
+from geneva_drive.engine.graphs.tallying import Tally, conclude
 from geneva_drive.engine.outcome import Returned
-from geneva_drive.engine.tallying import Tally, conclude
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.records import Key, WorkflowRecord
 from geneva_drive.storage.store import Store

@@ -14,10 +14,10 @@ from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic_run import DYNAMIC
 from geneva_drive.definition.graph import Graph
-from geneva_drive.engine.ancestry import ancestry_hash
 from geneva_drive.engine.change import CHAIN_SLOT, Change, NewExecution, scheduled
-from geneva_drive.engine.standing import Standing, id_in_graph, standings, unlock
-from geneva_drive.engine.tallying import Growth, NodeEnd, Tally, conclude, tally
+from geneva_drive.engine.graphs.ancestry import ancestry_hash
+from geneva_drive.engine.graphs.standing import Standing, id_in_graph, standings, unlock
+from geneva_drive.engine.graphs.tallying import Growth, NodeEnd, Tally, conclude, tally
 from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.graphs import load_ids
 from geneva_drive.storage.records import (

@@ -14,10 +14,10 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.stored_graph import StoredGraph
 from geneva_drive.definition.stored_node import StoredNode
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine import freezing
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution, WorkflowMove, as_it_is
-from geneva_drive.engine.growing import planned_node, stored_execution
-from geneva_drive.engine.shares import standing
+from geneva_drive.engine.graphs import freezing
+from geneva_drive.engine.graphs.growing import planned_node, stored_execution
+from geneva_drive.engine.loops.shares import standing
 from geneva_drive.engine.subject import Subject
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import (

@@ -10,9 +10,10 @@ from typing import Any, Self
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session, SessionTransaction
 
-from geneva_drive.engine import reading, transaction_mark
+from geneva_drive.engine import transaction_mark
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.looping import Loop
+from geneva_drive.engine.loops import reading
+from geneva_drive.engine.loops.looping import Loop
 from geneva_drive.engine.step_session import StepSession
 from geneva_drive.iteration.course import Place, Query
 from geneva_drive.states import Interruption

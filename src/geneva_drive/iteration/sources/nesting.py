@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.sequences import given_pairs
+from geneva_drive.iteration.sources.sequences import given_pairs
 
 Outer = TypeVar("Outer")
 Inner = TypeVar("Inner")

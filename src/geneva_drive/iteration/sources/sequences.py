@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration import calling
-from geneva_drive.iteration.querysets import is_queryset
+from geneva_drive.iteration.sources.querysets import is_queryset
 
 T = TypeVar("T")
 

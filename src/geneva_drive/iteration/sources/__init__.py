@@ -1,0 +1,1 @@
+"""What loops walk through: streams of pairs, an item and the cursor that says it is done."""
