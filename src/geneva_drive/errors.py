@@ -327,7 +327,7 @@ class NotMigrated(StorageError):
     def __init__(self, url: str) -> None:
         super().__init__(
             f"The database at {url} has no GenevaDrive tables yet, or older ones. "
-            f"Run `geneva migrate`, or call drive.migrate()."
+            f"Run `geneva migrate` with the same --app or --database, or call drive.migrate()."
         )
 
 
@@ -337,9 +337,9 @@ class NotCreated(NotMigrated):
     def __init__(self, url: str) -> None:
         StorageError.__init__(
             self,
-            f"There is no database at {url} yet. Create it with `geneva migrate` or "
-            f"drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
-            f"GENEVA_DATABASE_URL.",
+            f"There is no database at {url} yet. Create it with "
+            f"`geneva migrate`, with the same --app or --database, or drive.migrate(); or name the "
+            f"one you mean: --app package.module, --database URL, or GENEVA_DATABASE_URL.",
         )
 
 
@@ -355,8 +355,9 @@ class TooNew(StorageError):
 class DatabaseUnavailable(StorageError):
     def __init__(self, url: str, cause: str) -> None:
         super().__init__(
-            f"The database at {url} does not answer: {cause} "
-            f"Check that it runs and that GENEVA_DATABASE_URL is right."
+            f"The database at {url} cannot be reached: {cause} "
+            f"Check that it runs and exists, and its address: --database, the app's own, or "
+            f"GENEVA_DATABASE_URL."
         )
 
 

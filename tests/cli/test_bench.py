@@ -81,9 +81,9 @@ def test_a_database_that_is_not_there_is_not_made_for_the_bench(
 
     assert (result.exit_code, result.stderr) == (
         5,
-        "geneva: There is no database at sqlite:///geneva.db yet. Create it with `geneva migrate` "
-        "or drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
-        "GENEVA_DATABASE_URL.\n",
+        "geneva: There is no database at sqlite:///geneva.db yet. Create it with "
+        "`geneva migrate`, with the same --app or --database, or drive.migrate(); or name the "
+        "one you mean: --app package.module, --database URL, or GENEVA_DATABASE_URL.\n",
     )
     assert list(tmp_path.iterdir()) == []
 

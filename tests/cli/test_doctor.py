@@ -295,7 +295,7 @@ def test_a_database_without_tables_is_the_problem(empty_database_url: str, run: 
                 "name": "tables",
                 "finding": "problem",
                 "found": f"The database at {url} has no GenevaDrive tables yet, or older ones. "
-                f"Run `geneva migrate`, or call drive.migrate().",
+                f"Run `geneva migrate` with the same --app or --database, or call drive.migrate().",
                 "way_out": None,
             },
         ],
@@ -340,7 +340,9 @@ def test_a_database_that_does_not_answer_is_the_problem(run: Run, url: str) -> N
     assert result.exit_code == 6
     assert (check["name"], check["finding"]) == ("database", "problem")
     assert check["found"].startswith("The database at ")
-    assert check["found"].endswith(" Check that it runs and that GENEVA_DATABASE_URL is right.")
+    assert check["found"].endswith(
+        " and its address: --database, the app's own, or GENEVA_DATABASE_URL."
+    )
 
 
 def test_a_file_that_cannot_be_opened_is_the_problem(run: Run) -> None:

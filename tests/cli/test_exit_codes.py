@@ -302,7 +302,7 @@ def test_a_database_without_tables_exits_with_5(tmp_path: Path, run: Run) -> Non
     assert (result.exit_code, result.stderr) == (
         5,
         f"geneva: The database at {url} has no GenevaDrive tables yet, or older ones. "
-        f"Run `geneva migrate`, or call drive.migrate().\n",
+        f"Run `geneva migrate` with the same --app or --database, or call drive.migrate().\n",
     )
 
 
@@ -315,9 +315,9 @@ def test_a_database_that_is_not_there_exits_with_5_and_is_not_made(
 
     assert (result.exit_code, result.stderr) == (
         5,
-        f"geneva: There is no database at {url} yet. Create it with `geneva migrate` or "
-        f"drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
-        f"GENEVA_DATABASE_URL.\n",
+        f"geneva: There is no database at {url} yet. Create it with "
+        f"`geneva migrate`, with the same --app or --database, or drive.migrate(); or name the "
+        f"one you mean: --app package.module, --database URL, or GENEVA_DATABASE_URL.\n",
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -327,8 +327,10 @@ def test_a_database_that_does_not_answer_exits_with_5(run: Run) -> None:
 
     assert result.exit_code == 5
     assert result.stderr.startswith("geneva: The database at mysql")
-    assert " does not answer: " in result.stderr
-    assert result.stderr.endswith(" Check that it runs and that GENEVA_DATABASE_URL is right.\n")
+    assert " cannot be reached: " in result.stderr
+    assert result.stderr.endswith(
+        " and its address: --database, the app's own, or GENEVA_DATABASE_URL.\n"
+    )
 
 
 def test_what_the_database_refuses_for_reasons_of_its_own_exits_with_5(

@@ -154,5 +154,5 @@ def test_tables_that_are_not_there_are_told_at_the_first_use(tmp_path: Path) -> 
 
     assert str(refusal.value) == (
         f"The database at {drive.database_url} has no GenevaDrive tables yet, or older ones. "
-        f"Run `geneva migrate`, or call drive.migrate()."
+        f"Run `geneva migrate` with the same --app or --database, or call drive.migrate()."
     )

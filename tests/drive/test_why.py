@@ -9,11 +9,11 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine.limits import unparking
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
+from geneva_drive.worker.housekeeping.parked import Parked
 from geneva_drive.worker.identity import Identity
 from tests.limiting import occupy
 from tests.looking import last
@@ -247,7 +247,7 @@ def test_a_step_that_a_limit_has_let_go_waits_for_a_worker(
     occupy(geneva)
     drain(geneva)
     holder.cancel(force=True)
-    unparking.wake_for(geneva.environment, ["smtp"])
+    Parked(geneva.environment).wake_for(["smtp"])
 
     assert waiting.reload().why() == (
         "Step 'send' is due and waits for a free worker on queue 'default'."

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.engine.limits import unparking
 from geneva_drive.states import StepState
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
+from geneva_drive.worker.housekeeping.parked import Parked
 from tests.deploys import former_code
 from tests.limiting import StillClock, claimable, limits, occupy, parked, slots, states
 from tests.looking import error_of, history, last
@@ -111,7 +111,7 @@ def test_a_turn_that_its_owner_does_not_take_goes_to_the_next_within_seconds(
     _, canceled, next_one = Mail.create(), Mail.create(), Mail.create()
     drain(geneva)
     clock.advance(86_400)
-    assert unparking.wake_due(geneva.environment) == 1
+    assert Parked(geneva.environment).wake_due() == 1
     canceled.cancel()
 
     clock.advance(5)
@@ -337,7 +337,7 @@ class TestQueues:
         assert (parked(drive), slots(drive)) == ([("post", "queue:mail")], ["queue:mail"])
 
         letter.cancel(force=True)
-        unparking.wake_for(drive.environment, ["queue:mail"])
+        Parked(drive.environment).wake_for(["queue:mail"])
         drain(drive)
 
         assert bill.reload().state == "finished"
@@ -480,7 +480,7 @@ def test_being_parked_counts_neither_as_attempt_nor_as_recovery_nor_as_failure(
 ) -> None:
     holder, waiter = parked_export(geneva)
     for _ in range(5):
-        unparking.wake_for(geneva.environment, ["test_limits.Export.write"])
+        Parked(geneva.environment).wake_for(["test_limits.Export.write"])
         clock.advance(5)
         drain(geneva)
     holder.cancel(force=True)
@@ -532,11 +532,11 @@ def test_what_nobody_runs_does_not_stand_in_the_way_of_what_a_worker_serves(
     holder.cancel(force=True)
 
     # One slot: while the first that was let go has not been claimed, no other is.
-    woken = [unparking.wake_for(geneva.environment, ["crm"], ["here"]) for _ in range(2)]
+    woken = [Parked(geneva.environment, ["here"]).wake_for(["crm"]) for _ in range(2)]
 
     assert woken == [1, 0]
     assert claimable(geneva) == ["here"]
-    assert unparking.wake_for(geneva.environment, ["crm"], ["elsewhere"]) == 1
+    assert Parked(geneva.environment, ["elsewhere"]).wake_for(["crm"]) == 1
     assert claimable(geneva) == ["elsewhere", "here"]
 
 
@@ -544,7 +544,7 @@ def test_who_serves_nothing_that_waits_lets_the_others_go(geneva: gd.Drive) -> N
     holder, _ = parked_export(geneva)
     holder.cancel(force=True)
 
-    assert unparking.wake_for(geneva.environment, ["test_limits.Export.write"], ["elsewhere"]) == 1
+    assert Parked(geneva.environment, ["elsewhere"]).wake_for(["test_limits.Export.write"]) == 1
     assert parked(geneva) == []
 
 
@@ -589,7 +589,7 @@ def test_who_waits_on_a_queue_of_others_is_told_that_a_slot_is_free(
     holder.cancel(force=True)
     leave = geneva.environment.wakeups.listen(bell)
 
-    assert unparking.wake_for(geneva.environment, ["dock"], ["default"]) == 1
+    assert Parked(geneva.environment, ["default"]).wake_for(["dock"]) == 1
     leave()
     assert bell.is_set()
 
@@ -607,6 +607,6 @@ def test_who_waits_on_a_queue_of_ours_is_looked_for_anyway(
     holder.cancel(force=True)
     leave = geneva.environment.wakeups.listen(bell)
 
-    assert unparking.wake_for(geneva.environment, ["dock"], ["default"]) == 1
+    assert Parked(geneva.environment, ["default"]).wake_for(["dock"]) == 1
     leave()
     assert not bell.is_set()

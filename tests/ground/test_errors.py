@@ -145,13 +145,13 @@ WORDS: list[tuple[Exception, str]] = [
     (
         errors.NotMigrated("sqlite:///geneva.db"),
         "The database at sqlite:///geneva.db has no GenevaDrive tables yet, or older ones. "
-        "Run `geneva migrate`, or call drive.migrate().",
+        "Run `geneva migrate` with the same --app or --database, or call drive.migrate().",
     ),
     (
         errors.NotCreated("sqlite:///geneva.db"),
-        "There is no database at sqlite:///geneva.db yet. Create it with `geneva migrate` or "
-        "drive.migrate(), or name the one you mean: --app package.module, --database URL, or "
-        "GENEVA_DATABASE_URL.",
+        "There is no database at sqlite:///geneva.db yet. Create it with "
+        "`geneva migrate`, with the same --app or --database, or drive.migrate(); or name the "
+        "one you mean: --app package.module, --database URL, or GENEVA_DATABASE_URL.",
     ),
     (
         errors.TooNew("sqlite:///geneva.db", "0099"),
@@ -160,8 +160,9 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.DatabaseUnavailable("postgresql://db/app", "connection refused."),
-        "The database at postgresql://db/app does not answer: connection refused. "
-        "Check that it runs and that GENEVA_DATABASE_URL is right.",
+        "The database at postgresql://db/app cannot be reached: connection refused. "
+        "Check that it runs and exists, and its address: --database, the app's own, or "
+        "GENEVA_DATABASE_URL.",
     ),
     (
         errors.DatabaseReadOnly("sqlite:///geneva.db"),

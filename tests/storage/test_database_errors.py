@@ -67,8 +67,9 @@ def test_a_database_that_is_down_is_named(
     url, cause = unreachable
     drive = open_drive(url.replace("***", "secret"))
     message = (
-        f"The database at {url} does not answer: {cause} "
-        f"Check that it runs and that GENEVA_DATABASE_URL is right."
+        f"The database at {url} cannot be reached: {cause} "
+        f"Check that it runs and exists, and its address: --database, the app's own, or "
+        f"GENEVA_DATABASE_URL."
     )
 
     with pytest.raises(gd.errors.DatabaseUnavailable) as on_use:
@@ -92,7 +93,9 @@ def test_a_server_that_turns_us_away_is_named(
     with pytest.raises(gd.errors.DatabaseUnavailable, match="nobody_such") as refusal:
         drive.migrate()
 
-    assert str(refusal.value).startswith(f"The database at {drive.database_url} does not answer: ")
+    assert str(refusal.value).startswith(
+        f"The database at {drive.database_url} cannot be reached: "
+    )
 
 
 def test_a_read_only_database_can_be_read_and_nothing_is_written(
@@ -175,8 +178,9 @@ def test_a_file_that_is_not_a_database_is_named(
         drive.migrate()
 
     assert str(refusal.value) == (
-        f"The database at sqlite:///{file} does not answer: file is not a database. "
-        f"Check that it runs and that GENEVA_DATABASE_URL is right."
+        f"The database at sqlite:///{file} cannot be reached: file is not a database. "
+        f"Check that it runs and exists, and its address: --database, the app's own, or "
+        f"GENEVA_DATABASE_URL."
     )
     assert file.read_text() == "Dear reader, " * 1000
 

@@ -276,7 +276,7 @@ def test_a_database_without_tables_is_not_migrated(
 
     assert str(refusal.value) == (
         f"The database at {drive.database_url} has no GenevaDrive tables yet, or older ones. "
-        f"Run `geneva migrate`, or call drive.migrate()."
+        f"Run `geneva migrate` with the same --app or --database, or call drive.migrate()."
     )
 
 
@@ -293,7 +293,7 @@ def test_a_database_of_an_older_revision_is_not_migrated(
 
     assert str(refusal.value) == (
         f"The database at {drive.database_url} has no GenevaDrive tables yet, or older ones. "
-        f"Run `geneva migrate`, or call drive.migrate()."
+        f"Run `geneva migrate` with the same --app or --database, or call drive.migrate()."
     )
 
 

@@ -114,7 +114,9 @@ def test_a_connection_lost_during_commit_is_told_and_the_work_not_repeated(
 
     assert tries == [1]
     assert rows.count(rows.tables.workers) == 0
-    assert str(refusal.value).startswith(f"The database at {geneva.database_url} does not answer: ")
+    assert str(refusal.value).startswith(
+        f"The database at {geneva.database_url} cannot be reached: "
+    )
 
 
 def test_work_that_is_wrong_is_done_once(geneva: gd.Drive, rows: Rows) -> None:

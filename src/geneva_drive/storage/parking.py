@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, or_, select, update
@@ -13,6 +14,17 @@ from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.table_making import MYSQL_NAMES
 from geneva_drive.storage.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Of whom a look may let some go: of all but those passed over, or of one alone."""
+
+    passed_over: Collection[Key] = ()
+    only: Key | None = None
+
+
+ALL = Among()
 
 
 class LetGo(NamedTuple):
@@ -53,7 +65,12 @@ class Parking:
         return self._change(connection, still, {"claimable": False, "limit_key": limit_key})
 
     def let_go(
-        self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
+        self,
+        connection: Connection,
+        limit_key: str,
+        most: int,
+        served: ColumnElement[bool],
+        among: Among = ALL,
     ) -> LetGo:
         """Put the most urgent and oldest of those that wait back into the queue.
 
@@ -63,7 +80,9 @@ class Parking:
         most -= self._count_let_go(connection, limit_key, most, served)
         if most < 1:
             return LetGo()
-        waiting = self._waiting(limit_key)
+        waiting = self._waiting(limit_key, among.passed_over)
+        if among.only is not None:
+            waiting = waiting.where(self._table.c.id == among.only)
         count = self._first(connection, waiting.where(served), most)
         if count == most:
             return LetGo(served=count)
@@ -91,8 +110,15 @@ class Parking:
         of_types = c.type.in_(types)
         return of_types if queues is None else of_types & c.queue.in_(queues)
 
-    def any_waits(self, connection: Connection, limit_key: str) -> bool:
-        return connection.scalar(self._in_turn(self._waiting(limit_key)).limit(1)) is not None
+    def any_waits(
+        self, connection: Connection, limit_key: str, passed_over: Collection[Key] = ()
+    ) -> bool:
+        waiting = self._in_turn(self._waiting(limit_key, passed_over))
+        return connection.scalar(waiting.limit(1)) is not None
+
+    def waiting(self, connection: Connection, limit_key: str, most: int) -> Sequence[Key]:
+        """Name the most urgent and oldest of those that wait."""
+        return connection.scalars(self._in_turn(self._waiting(limit_key)).limit(most)).all()
 
     def count(self, connection: Connection, limit_key: str) -> int:
         waiting = self._waiting(limit_key).subquery()
@@ -107,11 +133,13 @@ class Parking:
             .values(limit_key=None)
         )
 
-    def _waiting(self, limit_key: str) -> Select[Any]:
+    def _waiting(self, limit_key: str, passed_over: Collection[Key] = ()) -> Select[Any]:
         c = self._table.c
         waiting = select(c.id).where(
             c.limit_key == limit_key, c.state == StepState.SCHEDULED, ~c.claimable
         )
+        if passed_over:
+            waiting = waiting.where(c.id.not_in(passed_over))
         # MySQL would rather go through all of history, in the order of its claim index.
         for name in MYSQL_NAMES:
             index = f"FORCE INDEX ({self._table.name}_parked)"

@@ -9,13 +9,13 @@ from geneva_drive.engine import performing, probes
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.committing import announce, commit_endings
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import unparking
 from geneva_drive.engine.loops.looping import Breaks
 from geneva_drive.engine.outcome import Lost
 from geneva_drive.engine.performing import Committed, Concluded
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.housekeeping.parked import Parked
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity, signatures
 from geneva_drive.worker.service import Periodic
@@ -30,7 +30,8 @@ def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BR
         claimed = claim_one(environment, identity, execution_id)
         if claimed is None:
             return False
-        _perform(environment, claimed, ignores_limits=True, breaks=breaks)
+        parked = Parked(environment)
+        _perform(environment, claimed, parked, ignores_limits=True, breaks=breaks)
         return True
 
 
@@ -43,7 +44,7 @@ def run_due(environment: Environment) -> int:
             timers.look()
             claimed = claim_due(environment, identity, limit=1)
             if claimed:
-                total += _perform(environment, claimed[0])
+                total += _perform(environment, claimed[0], timers.parked)
             elif not housekeep(environment):
                 return total
 
@@ -51,6 +52,7 @@ def run_due(environment: Environment) -> int:
 def _perform(
     environment: Environment,
     claimed: Claimed,
+    parked: Parked,
     *,
     ignores_limits: bool = False,
     breaks: Breaks = _NO_BREAKS,
@@ -68,7 +70,7 @@ def _perform(
             probes.reached("commit")
     else:
         _commit(environment, claimed, performed)
-    unparking.wake_for(environment, performing.freed_by(run, claimed))
+    parked.wake_for(performing.freed_by(run, claimed))
     return not isinstance(performed, Committed) or performed.has_run
 
 

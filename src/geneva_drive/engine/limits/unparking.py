@@ -12,8 +12,8 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits.rooms import LOOK_AGAIN, measure
-from geneva_drive.storage.parking import LetGo
-from geneva_drive.storage.records import LimitRecord, LimitUse
+from geneva_drive.storage.parking import ALL, Among, LetGo
+from geneva_drive.storage.records import Key, LimitRecord, LimitUse
 from geneva_drive.storage.store import Store
 
 _REST = timedelta(milliseconds=20)
@@ -21,24 +21,36 @@ _MOST_KEYS = 100  # limits that one round looks at
 _MOST_WOKEN = 100  # executions that one look at a limit lets go
 
 
-def wake_due(environment: Environment, queues: Sequence[str] | None = None) -> int:
-    """Look at limits whose next look is due, and let those ask again for whom there is room."""
+def due(environment: Environment) -> Sequence[str]:
+    """Name the limits whose next look is due."""
     store, now = environment.store, environment.clock.now()
-    keys = store.read(lambda connection: store.limits.due(connection, now, _MOST_KEYS))
-    return _look(environment, keys, queues)
+    return store.read(lambda connection: store.limits.due(connection, now, _MOST_KEYS))
 
 
-def wake_for(
-    environment: Environment, freed: Collection[str], queues: Sequence[str] | None = None
-) -> int:
-    """Look at limits of which the caller left a slot, or found none; count who was let go."""
+def awaited(environment: Environment, freed: Collection[str]) -> Sequence[str]:
+    """Name those of the limits, of which the caller left a slot or found none, that others want."""
+    if not freed:
+        return ()
     store = environment.store
-    keys = store.read(lambda connection: store.limits.awaited(connection, freed)) if freed else ()
-    return _look(environment, keys, queues)
+    return store.read(lambda connection: store.limits.awaited(connection, freed))
 
 
-def _look(environment: Environment, keys: Collection[str], queues: Sequence[str] | None) -> int:
-    """Let go the most urgent and oldest that wait, of what this process serves first."""
+def waiting(environment: Environment, key: str) -> Sequence[Key]:
+    """Name those who wait for a limit, as many as one look may let go."""
+    store = environment.store
+    return store.read(lambda connection: store.parking.waiting(connection, key, _MOST_WOKEN))
+
+
+def look(
+    environment: Environment,
+    keys: Collection[str],
+    queues: Sequence[str] | None = None,
+    among: Among = ALL,
+) -> int:
+    """Let those ask again for whom there is room; count them.
+
+    The most urgent and oldest that wait, of what this process serves first.
+    """
     if not keys:
         return 0
     store = environment.store
@@ -49,7 +61,7 @@ def _look(environment: Environment, keys: Collection[str], queues: Sequence[str]
         records = store.limits.lock(connection, keys).values()
         now = environment.clock.now()
         return [
-            _let_go(connection, store, record, now, served)
+            _let_go(connection, store, record, now, served, among)
             for record in records
             if record.wakes_at is not None
         ]
@@ -66,12 +78,14 @@ def _let_go(
     record: LimitRecord,
     now: datetime,
     served: ColumnElement[bool],
+    among: Among,
 ) -> LetGo:
     key = record.limit_key
     room = measure(connection, store, record, record.limit, now, most=_MOST_WOKEN)
-    gone = store.parking.let_go(connection, key, room.free, served) if room.free else LetGo()
+    free = room.free
+    gone = store.parking.let_go(connection, key, free, served, among) if free else LetGo()
     wakes_at = None
-    if store.parking.any_waits(connection, key):
+    if store.parking.any_waits(connection, key, among.passed_over):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
         wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
+from sqlalchemy.exc import DBAPIError
+
 from geneva_drive.engine import children, family
+from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
+from geneva_drive.storage.records import WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.refusals import Refusals
 
 _PORTION = 200
 
 
-def reunite(environment: Environment) -> Round:
-    """Wake nodes whose child has ended; cancel children whose node was canceled."""
-    store = environment.store
-    with store.reading() as connection:
-        ended = store.workflows.ended_and_awaited(connection, _PORTION)
-        abandoned = store.workflows.abandoned(connection, _PORTION)
+class Families:
+    """Wakes nodes whose child has ended; cancels children whose node was canceled."""
+
+    def __init__(self) -> None:
+        self._unwakable = Refusals("The node that waits for workflow %s cannot be woken")
+        self._lasting = Refusals("Workflow %s is awaited no longer and cannot be canceled")
+
+    def __call__(self, environment: Environment) -> Round:
+        store = environment.store
+        with store.reading() as connection:
+            ended = store.workflows.ended_and_awaited(connection, _PORTION)
+            abandoned = store.workflows.abandoned(connection, _PORTION)
+        count = self._wake(environment, [w for w in ended if w.id not in self._unwakable.keys])
+        count += self._lasting.each(
+            environment,
+            [key for key in abandoned if key not in self._lasting.keys],
+            lambda key: family.cancel(environment, [key]),
+        )
+        return Round(count, has_more=count > 0 and _PORTION in (len(ended), len(abandoned)))
+
+    def _wake(self, environment: Environment, ended: Sequence[WorkflowRecord]) -> int:
+        try:
+            return _wake_parents(environment, ended)
+        except (DBAPIError, ChangedUnderLock) as error:
+            if not self._unwakable.are_meant(environment, error):
+                raise
+        by_id = {one.id: one for one in ended}
+        return self._unwakable.each(
+            environment, list(by_id), lambda key: _wake_parents(environment, [by_id[key]])
+        )
+
+
+def _wake_parents(environment: Environment, ended: Sequence[WorkflowRecord]) -> int:
     woken = children.wake_parents(environment, ended)
     family.tell(environment, woken)
-    count = len(woken) + family.cancel(environment, abandoned)
-    return Round(count, has_more=count > 0 and _PORTION in (len(ended), len(abandoned)))
+    return len(woken)
 
 
 def duty(every: timedelta) -> Duty:
-    return Duty(name="families", every=every, do_round=reunite)
+    return Duty(name="families", every=every, do_round=Families())

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import unparking
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.parked import Parked
 from geneva_drive.worker.housekeeping.refusals import Refusals
 
 _BATCH = 500
@@ -28,7 +28,7 @@ class Timers:
 
     def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
-        self._queues = queues
+        self.parked = Parked(environment, queues)
         self._refusals = Refusals("Execution %s cannot be woken")
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
@@ -36,8 +36,7 @@ class Timers:
     def wake_due(self) -> Round:
         """Make a batch of executions claimable whose time or turn has come."""
         woken, has_more = self._wake()
-        let_go = unparking.wake_due(self._environment, self._queues)
-        return Round(woken + let_go, has_more)
+        return Round(woken + self.parked.wake_due(), has_more)
 
     def _wake(self) -> tuple[int, bool]:
         store, now = self._environment.store, self._environment.clock.now()

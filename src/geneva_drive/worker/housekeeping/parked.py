@@ -1,0 +1,50 @@
+"""Letting those ask again who wait for a limit that has room."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.limits import unparking
+from geneva_drive.storage.parking import Among
+from geneva_drive.worker.housekeeping.refusals import Refusals
+
+
+class Parked:
+    """Looks at limits for one worker; a row that the database refuses to change is passed over."""
+
+    def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
+        self._environment = environment
+        self._queues = queues
+        self._refusals = Refusals("Execution %s waits for a limit and cannot be let go")
+
+    def wake_due(self) -> int:
+        """Look at limits whose next look is due; count who was let go."""
+        return self._look(unparking.due(self._environment))
+
+    def wake_for(self, freed: Collection[str]) -> int:
+        """Look at limits of which a slot was left, or none found; count who was let go."""
+        return self._look(unparking.awaited(self._environment, freed))
+
+    def _look(self, keys: Sequence[str]) -> int:
+        among = Among(passed_over=self._refusals.keys)
+        try:
+            return unparking.look(self._environment, keys, self._queues, among)
+        except DBAPIError as error:
+            if not self._refusals.are_meant(self._environment, error):
+                raise
+        return sum(self._look_at_each(key) for key in keys)
+
+    def _look_at_each(self, key: str) -> int:
+        """Let those of one limit go one by one, to find out which of them is refused."""
+        refused = self._refusals.keys
+        waiting = [one for one in unparking.waiting(self._environment, key) if one not in refused]
+        return self._refusals.each(
+            self._environment,
+            waiting,
+            lambda one: unparking.look(
+                self._environment, [key], self._queues, Among(passed_over=refused, only=one)
+            ),
+        )
