@@ -130,7 +130,7 @@ def test_cancel_ends_the_workflow(standing: gd.Drive, payment: Handle, run: Run)
 
     assert screen(result) == drawn("""
         Payment 1 is canceled
-        It was canceled at 2026-01-02 03:04:05 UTC; nothing is left to do.
+        It was canceled at 2026-01-02 03:04:05 UTC by ada (Withdrawn); nothing is left to do.
     """)
     assert payment.reload().state is gd.WorkflowState.CANCELED
 

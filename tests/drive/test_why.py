@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
@@ -72,6 +73,59 @@ def test_a_canceled_workflow_waits_for_nothing(geneva: gd.Drive, clock: Standing
     assert Delivery.create().cancel().why() == (
         "It was canceled at 2026-03-01 12:00:00 UTC; nothing is left to do."
     )
+
+
+def test_who_canceled_a_workflow_is_named_with_the_reason(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    canceled = Delivery.create().cancel(reason="customer left", actor="ada")
+
+    assert canceled.why() == (
+        "It was canceled at 2026-03-01 12:00:00 UTC by ada (customer left); nothing is left to do."
+    )
+
+
+def test_a_step_that_canceled_its_workflow_is_named(geneva: gd.Drive, clock: StandingClock) -> None:
+    class Parcel(gd.Workflow):
+        @gd.step(on_exception="cancel")
+        def label(self) -> None:
+            raise PermissionError("no stamps")
+
+    class Letter(gd.Workflow):
+        @gd.step
+        def write(self) -> None:
+            self.cancel()
+
+    class Card(gd.Workflow):
+        @gd.cancel_if
+        def is_late(self) -> bool:
+            return True
+
+        @gd.step
+        def post(self) -> None: ...
+
+    told = [speedrun(one.create()).why() for one in (Parcel, Letter, Card)]
+
+    at, end = "It was canceled at 2026-03-01 12:00:00 UTC", "nothing is left to do."
+    assert told == [
+        f"{at} by step 'label' (PermissionError: no stamps); {end}",
+        f"{at} by step 'write'; {end}",
+        f"{at} by cancel_if, when step 'post' was due; {end}",
+    ]
+
+
+def test_it_is_said_what_holds_now_whenever_the_handle_was_read(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    class Errand(gd.Workflow):
+        @gd.step
+        def run(self) -> None: ...
+
+    errand = Errand.create()
+    drain(geneva)
+
+    assert errand.why() == "It finished at 2026-03-01 12:00:00 UTC; nothing is left to do."
+    assert errand.state == "ready"
 
 
 def test_a_workflow_that_was_paused_waits_for_somebody_to_resume_it(
@@ -203,6 +257,30 @@ def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) ->
         "Step 'run' was running on worker box:7, which is silent since 2000-01-01 00:00:00 UTC; "
         "the next worker to look takes it back."
     )
+
+
+def test_a_step_of_a_worker_that_misses_heartbeats_may_be_taken_back(
+    geneva: gd.Drive,
+) -> None:
+    class Errand(gd.Workflow):
+        @gd.step
+        def run(self) -> None: ...
+
+    errand = Errand.create()
+    identity = Identity(name="box:7")
+    Heartbeat(geneva.environment, identity, Flights()).register()
+    claim_due(geneva.environment, identity, 1)
+    workers, lease = geneva.store.tables.workers, geneva.settings.lease
+    with geneva.engine.begin() as connection:
+        beat = connection.scalar(select(workers.c.heartbeat_at))
+        assert beat is not None
+        connection.execute(workers.update().values(heartbeat_at=beat - lease / 2))
+
+    told = errand.why()
+
+    assert told.startswith("Step 'run' is running since ")
+    assert " on worker box:7, which was last heard of 3" in told  # 30 s, or a little later
+    assert told.endswith(" ago and is taken for dead after 1m.")
 
 
 def test_a_step_that_waits_for_a_limit_tells_which_and_how_full_it_is(

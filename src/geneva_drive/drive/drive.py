@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive.clock import Clock
@@ -29,9 +29,16 @@ from geneva_drive.engine.limits import unparking
 from geneva_drive.engine.waking import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
+from geneva_drive.states import WorkflowState
 from geneva_drive.storage.database import Database
 from geneva_drive.storage.hints import Hints
-from geneva_drive.storage.records import ExecutionRecord, LimitUse, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.records import (
+    AuditRecord,
+    ExecutionRecord,
+    LimitUse,
+    WorkerRecord,
+    WorkflowRecord,
+)
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
 from geneva_drive.worker.housekeeping import housekeep
@@ -218,14 +225,24 @@ class Drive:
         with self.store.reading() as connection:
             counts = overviews.count_active(connection, record.id, now) if is_counted else None
             child = self.store.workflows.get(connection, children[0]) if children else None
+            is_canceled = record.state is WorkflowState.CANCELED
+            canceled_by = self._canceled_by(connection, record) if is_canceled else None
         return Around(
             workers=workers,
             now=now,
+            lease=self.settings.lease,
             use=self._awaited_limit(active),
             child=child,
+            canceled_by=canceled_by,
             counts=None if counts is None else tuple(counts),
             is_step_gone=_is_step_gone(record, active),
         )
+
+    def _canceled_by(
+        self, connection: Connection, record: WorkflowRecord
+    ) -> AuditRecord | ExecutionRecord | None:
+        asked = self.store.audit_entries.last(connection, record.id, "cancel")
+        return asked or self.store.overviews.canceled_last(connection, record.id)
 
     def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
         parked = [e.limit_key for e in active if e.is_parked and e.limit_key is not None]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from geneva_drive import serialization
 from geneva_drive.durations import describe
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import Request, StepState, WorkflowState
+from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.records import (
     ActiveCount,
+    AuditRecord,
     ExecutionRecord,
     LimitUse,
     WorkerRecord,
@@ -21,6 +22,7 @@ from geneva_drive.storage.records import (
 )
 
 MOST_NAMED = 3
+_SHARE_OF_A_QUIET_LEASE = 3  # with the defaults, who is quiet for a third has missed a heartbeat
 
 _RUNNING, _DUE, _LATER, _WAITING = "running", "due", "later", "waiting"
 _DOINGS = {
@@ -37,8 +39,10 @@ class Around:
 
     workers: list[WorkerRecord]
     now: datetime
+    lease: timedelta
     use: LimitUse | None = None  # of the limit that it waits for
     child: WorkflowRecord | None = None  # that it waits for
+    canceled_by: AuditRecord | ExecutionRecord | None = None  # who asked for it, or which step
     counts: tuple[ActiveCount, ...] | None = None  # where `active` are only the oldest
     is_step_gone: bool = False  # this process has its class, and not the step it stands at
 
@@ -49,7 +53,8 @@ def explain(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], aroun
         case WorkflowState.FINISHED:
             return f"It finished at {_moment(workflow.finished_at)}; nothing is left to do."
         case WorkflowState.CANCELED:
-            return f"It was canceled at {_moment(workflow.canceled_at)}; nothing is left to do."
+            by = _canceled_by(around.canceled_by)
+            return f"It was canceled at {_moment(workflow.canceled_at)}{by}; nothing is left to do."
         case WorkflowState.PAUSED:
             return _paused(workflow, active)
         case _ if len({one.step_name for one in active}) > 1:
@@ -60,8 +65,31 @@ def explain(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], aroun
             return _ready(workflow, active, around)
 
 
+def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
+    match cause:
+        case None:
+            return ""
+        case AuditRecord(actor=actor, reason=reason):
+            return f"{f' by {actor}' if actor else ''}{_in_brackets(reason)}"
+        case ExecutionRecord(step_name=step, error_class=str(kind), error_message=message):
+            error = ": ".join(filter(None, (kind.rpartition(".")[2], _first_line(message))))
+            return f" by step {step!r} ({error})"
+        case ExecutionRecord(step_name=step, outcome=Outcome.CANCELED_BY_CONDITION):
+            return f" by cancel_if, when step {step!r} was due"
+        case ExecutionRecord(step_name=step):
+            return f" by step {step!r}"
+
+
+def _in_brackets(reason: str | None) -> str:
+    return f" ({_first_line(reason)})" if reason else ""
+
+
+def _first_line(text: str | None) -> str:
+    return text.splitlines()[0] if text else ""
+
+
 def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
-    reason = f" ({workflow.paused_reason.splitlines()[0]})" if workflow.paused_reason else ""
+    reason = _in_brackets(workflow.paused_reason)
     step, failed = workflow.next_step_name, workflow.paused_step_name
     if "StepVanished" in reason or (step is None and failed is None):
         return f"It is paused since {_moment(workflow.paused_at)}{reason}."
@@ -95,13 +123,14 @@ def _ready(
     far = _how_far(execution)
     if execution.state is StepState.IN_PROGRESS:
         then = _then(workflow)
-        silent = [w for w in workers if w.id == execution.worker_id and not w.heard_within_lease]
-        if silent:
+        runner = next((w for w in workers if w.id == execution.worker_id), None)
+        if runner is not None and not runner.heard_within_lease:
             return (
-                f"Step {step!r} was running on worker {silent[0].name}, which is silent since "
-                f"{_moment(silent[0].heartbeat_at)}; the next worker to look takes it back{then}."
+                f"Step {step!r} was running on worker {runner.name}, which is silent since "
+                f"{_moment(runner.heartbeat_at)}; the next worker to look takes it back{then}."
             )
-        return f"Step {step!r} is running since {_moment(execution.started_at)}{far}{then}."
+        quiet = _quiet(runner, around.lease)
+        return f"Step {step!r} is running since {_moment(execution.started_at)}{far}{quiet}{then}."
     if execution.state is StepState.WAITING:
         return _waiting(execution, around.child)
     if around.is_step_gone:
@@ -117,6 +146,16 @@ def _ready(
     if not _is_served(execution, workers):
         return f"Step {step!r} is due, but {_unserved(execution, workers)}."
     return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{far}."
+
+
+def _quiet(runner: WorkerRecord | None, lease: timedelta) -> str:
+    """Say that a worker may be dead: it has the benefit of the doubt until its lease ends."""
+    if runner is None or runner.silent_for < lease / _SHARE_OF_A_QUIET_LEASE:
+        return ""
+    return (
+        f" on worker {runner.name}, which was last heard of {describe(runner.silent_for)} ago and "
+        f"is taken for dead after {describe(lease)}"
+    )
 
 
 def _then(workflow: WorkflowRecord) -> str:

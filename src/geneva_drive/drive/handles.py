@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -232,8 +233,10 @@ class WorkflowHandle(GraphHandle, Generic[W]):
         return str(step) if definition is None else definition.name_of(step)
 
     def why(self) -> str:
-        """Say in one sentence what the workflow waits for."""
-        return self._drive.explain(self._record, self._oldest)
+        """Say in one sentence what the workflow waits for, just now."""
+        # A state that was read before would not fit the executions that are found now.
+        now = copy(self).reload()
+        return self._drive.explain(now._record, now._oldest)
 
     def reload(self) -> Self:
         """Look again, and return the handle itself."""

@@ -23,6 +23,11 @@ class AuditEntries:
             return
         connection.execute(insert(self._table), self._tables.keyed(rows))
 
+    def last(self, connection: Connection, workflow_id: Key, command: str) -> AuditRecord | None:
+        """Read who gave a command last, if anybody did."""
+        entries = self.of_workflow(connection, workflow_id)
+        return next((one for one in reversed(entries) if one.command == command), None)
+
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
         c = self._table.c
         query = (

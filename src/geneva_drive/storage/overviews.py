@@ -36,6 +36,12 @@ class NodeAttempt(NamedTuple):
 _STATES = {state.value: state for state in StepState}
 _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{one.value: one for one in Outcome}}
 
+_CANCELING = (
+    Outcome.CANCELED_BY_FLOW_CONTROL,
+    Outcome.CANCELED_BY_CONDITION,
+    Outcome.CANCELED_BY_EXCEPTION,
+)
+
 
 class Overviews:
     """What is read of several tables at once, and never written."""
@@ -105,6 +111,18 @@ class Overviews:
             )
             found += [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
         return sorted(found, key=lambda one: one.id)
+
+    def canceled_last(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
+        """Read the execution with which a workflow canceled itself, if it did."""
+        c = self._executions.c
+        query = (
+            select(self._executions)
+            .where(c.workflow_id == workflow_id, c.outcome.in_(_CANCELING))
+            .order_by(c.finished_at.desc(), c.id.desc())
+            .limit(1)
+        )
+        row = connection.execute(query).mappings().first()
+        return None if row is None else ExecutionRecord.of(row)
 
     def count_active(
         self, connection: Connection, workflow_id: Key, now: datetime

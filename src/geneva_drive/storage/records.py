@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import RowMapping
@@ -267,6 +267,7 @@ class WorkerRecord:
     heartbeat_at: datetime
     stopped_at: datetime | None
     heard_within_lease: bool
+    silent_for: timedelta
 
     @property
     def is_alive(self) -> bool:

@@ -76,6 +76,7 @@ class Workers:
                 heartbeat_at=row["heartbeat_at"],
                 stopped_at=row["stopped_at"],
                 heard_within_lease=row["heartbeat_at"] > row["database_now"] - lease,
+                silent_for=row["database_now"] - row["heartbeat_at"],
             )
             for row in connection.execute(query).mappings()
         ]

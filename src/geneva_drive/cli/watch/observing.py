@@ -133,9 +133,10 @@ class Observer:
         if self._workers_until is None or now >= self._workers_until:
             self._workers, self._workers_until = self._drive.workers, now + _WORKERS_HOLD
         is_more = any(one.is_parked or one.child_id is not None for one in active)
-        if is_more or record.type == DYNAMIC_TYPE:
+        if is_more or record.type == DYNAMIC_TYPE or record.state is WorkflowState.CANCELED:
             return explain(record, active, self._drive.look_around(record, active, self._workers))
-        return explain(record, active, Around(workers=self._workers, now=now))
+        around = Around(workers=self._workers, now=now, lease=self._drive.settings.lease)
+        return explain(record, active, around)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:
         """Give the progress at a rate that holds still between two writes of the elapsed time.
