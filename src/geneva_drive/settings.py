@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,9 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import Limit
 
 DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
+
+_VARIABLES = ("GENEVA_APP", "GENEVA_DATABASE_URL", "GENEVA_DEBUG")  # those that are no settings
+_ALIKE = 0.8
 
 
 def _count(value: object) -> int:
@@ -142,6 +146,14 @@ class Settings:
             elif parse is not _as_is and variable in environment:
                 values[name] = _parsed(variable, parse, environment[variable])
         return cls(**values)
+
+
+def mistyped(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Name variables that nothing reads and that look like one of ours, each with that one."""
+    known = [*_VARIABLES, *(f"GENEVA_{f.name.upper()}" for f in fields(Settings))]
+    for name in sorted(environment):
+        if name.startswith("GENEVA_") and name not in known:
+            yield from ((name, meant) for meant in get_close_matches(name, known, 1, _ALIKE))
 
 
 def _parsed(name: str, parse: Callable[[object], Any], value: object) -> Any:

@@ -265,6 +265,20 @@ def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
     assert let_go["dead letters"]["found"] == "No workflow is held by one."
 
 
+def test_a_mistyped_variable_is_a_reminder(
+    geneva: gd.Drive, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GENEVA_LEESE", "5s")
+    monkeypatch.setenv("GENEVA_CITY", "of no concern")
+
+    assert look()["environment"] == {
+        "name": "environment",
+        "finding": "reminder",
+        "found": "GENEVA_LEESE is set, and nothing reads it.",
+        "way_out": "Did you mean GENEVA_LEASE?",
+    }
+
+
 def test_a_retention_that_is_set_is_told(
     geneva_database_url: str, geneva: gd.Drive, look: Look
 ) -> None:

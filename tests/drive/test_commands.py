@@ -220,3 +220,13 @@ def test_every_command_returns_the_handle_itself_reloaded(geneva: gd.Drive) -> N
 
     assert workflow.pause() is workflow
     assert workflow.state == "paused"
+
+
+@pytest.mark.parametrize("state", ["finished", "canceled"])
+def test_a_step_of_an_ended_workflow_is_not_reattempted(geneva: gd.Drive, state: str) -> None:
+    ended = in_state(state, lambda workflow: None)
+
+    with pytest.raises(gd.errors.InvalidStateError) as refusal:
+        ended.reattempt("pack")
+
+    assert str(refusal.value) == f"Cannot reattempt a step of a {state} workflow."

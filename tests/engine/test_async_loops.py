@@ -328,3 +328,17 @@ def test_an_interruption_runs_what_the_body_cleans_up(geneva: gd.Drive) -> None:
 
     assert ended == ["closed"]
     assert places(workflow) == [("suspended", "max_iterations", 1, 1)]
+
+
+def test_a_plain_for_is_told_to_be_async(geneva: gd.Drive) -> None:
+    async def body(self: Any, it: Any) -> None:
+        for _ in it.iterate_over([1, 2]):
+            pass
+
+    workflow = importing(body)
+    perform_next_step(workflow)
+
+    assert error_of(last(workflow)) == (
+        "builtins.TypeError",
+        "This step is async, and so is its loop: write `async for`, not `for`.",
+    )

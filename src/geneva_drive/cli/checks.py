@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
@@ -13,6 +14,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
+from geneva_drive.settings import mistyped
 from geneva_drive.storage import revisions
 from geneva_drive.storage.health import examining as health
 from geneva_drive.storage.health.checks import Check, Finding, ok
@@ -50,6 +52,17 @@ def examine(drive: Drive) -> Iterator[Check]:
     yield _dead_letters(drive, store)
     yield _paused(drive)
     yield _retention(drive)
+    yield from _variables(os.environ)
+
+
+def _variables(environment: Mapping[str, str]) -> Iterator[Check]:
+    for name, meant in mistyped(environment):
+        yield Check(
+            name="environment",
+            finding=Finding.REMINDER,
+            found=f"{name} is set, and nothing reads it.",
+            way_out=f"Did you mean {meant}?",
+        )
 
 
 def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:

@@ -187,6 +187,8 @@ def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
     """Run a step again that has not been done, from its cursor or from the start."""
     if subject.nodes is not None:
         return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind)
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("reattempt a step of")
     definition = definition_for(subject.workflow)
     node = definition.require(step)
     _check_reattemptable(subject, definition, node)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from geneva_drive.iteration import leaving
 from geneva_drive.iteration.leaving import Standing
@@ -48,6 +48,9 @@ class AsyncLoop(AsyncIterator[T]):
     def __init__(self, items: AsyncGenerator[T, None], left: Standing) -> None:
         self._items = items
         self._left = left
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("This step is async, and so is its loop: write `async for`, not `for`.")
 
     def __aiter__(self) -> AsyncIterator[T]:
         self._left.clear()

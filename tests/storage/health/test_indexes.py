@@ -74,3 +74,25 @@ def test_a_missing_unique_constraint_is_a_problem(
         "Create it: ALTER TABLE geneva_drive_workflows ADD CONSTRAINT "
         "geneva_drive_workflows_idempotency_key UNIQUE (type, idempotency_key);",
     )
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_an_index_that_was_never_built_to_its_end_is_a_problem(
+    empty_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(empty_database_url)
+    drive.migrate()
+    name = "geneva_drive_step_executions_claim"
+    with drive.engine.begin() as connection:
+        connection.execute(
+            text("UPDATE pg_index SET indisvalid = false WHERE indexrelid = :name ::regclass"),
+            {"name": name},
+        )
+
+    [check] = findings(drive, "indexes")
+
+    assert (check.finding, check.found, check.way_out) == (
+        Finding.PROBLEM,
+        f"{name} on geneva_drive_step_executions is not valid: it is written and never read.",
+        f"REINDEX INDEX CONCURRENTLY {name};",
+    )

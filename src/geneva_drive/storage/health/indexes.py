@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect
+from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect, text
 from sqlalchemy.engine import Inspector
 from sqlalchemy.schema import AddConstraint, CreateIndex
 
 from geneva_drive.storage.health.checks import Check, ok, problem
 from geneva_drive.storage.tables import Tables
 
+_INVALID = text("""
+    SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE NOT i.indisvalid AND pg_table_is_visible(i.indrelid)
+""")
+
 
 def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
     """Compare what the tables declare with what the database has, by name."""
     inspector = inspect(connection)
+    invalid = _invalid(connection)
     is_whole = True
     for table in tables.metadata.sorted_tables:
         present = _present(inspector, table)
         for declared in _declared(table):
+            if declared.name in invalid:
+                is_whole = False
+                yield problem(
+                    "indexes",
+                    f"{declared.name} on {table.name} is not valid: it is written and never read.",
+                    f"REINDEX INDEX CONCURRENTLY {declared.name};",
+                )
             if declared.name not in present:
                 is_whole = False
                 yield problem(
@@ -28,6 +41,13 @@ def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
                 )
     if is_whole:
         yield ok("indexes", "All are there.")
+
+
+def _invalid(connection: Connection) -> set[str]:
+    """Name what PostgreSQL was kept from building to its end, as by a deadlock or a cancel."""
+    if connection.dialect.name != "postgresql":
+        return set()
+    return set(connection.scalars(_INVALID))
 
 
 def _declared(table: Table) -> list[Index | UniqueConstraint]:
