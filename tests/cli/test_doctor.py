@@ -265,6 +265,28 @@ def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
     assert let_go["dead letters"]["found"] == "No workflow is held by one."
 
 
+def test_a_workflow_that_went_on_and_waits_for_something_else_is_out_of_nothing(
+    geneva: gd.Drive, look: Look
+) -> None:
+    class Failing(gd.Workflow):
+        @gd.step(on_exception="reattempt", max_reattempts=1)
+        def first(self) -> None:
+            raise TimeoutError
+
+        @gd.step
+        def second(self) -> None:
+            self.pause()
+
+    workflow = speedrun(Failing.create())
+    workflow.skip()
+    speedrun(workflow)
+
+    checks = look()
+
+    assert workflow.reload().state == "paused"
+    assert checks["dead letters"]["found"] == "No workflow is held by one."
+
+
 def test_a_mistyped_variable_is_a_reminder(
     geneva: gd.Drive, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:

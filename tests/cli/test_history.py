@@ -58,6 +58,17 @@ def test_the_history_tells_every_attempt_its_errors_and_the_commands(
     """)
 
 
+def test_where_an_error_was_raised_is_told_if_asked_for(standing: gd.Drive, run: Run) -> None:
+    _create_payment()
+
+    lines = run("history", "1", "--traceback").stdout.splitlines()
+
+    told = lines.index("charge, attempt 1: TimeoutError: The gateway [did] not answer.")
+    assert lines[told + 1] == "Traceback (most recent call last):"
+    assert '    raise TimeoutError("The gateway [did] not answer.")' in lines[told:]
+    assert lines.count("Traceback (most recent call last):") == 2
+
+
 def test_a_node_of_a_dynamic_workflow_is_called_by_its_name(standing: gd.Drive, run: Run) -> None:
     @gd.job(name="send")
     def send() -> None:

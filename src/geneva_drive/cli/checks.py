@@ -21,7 +21,6 @@ from geneva_drive.storage.health.checks import Check, Finding, ok
 from geneva_drive.storage.records import WorkerRecord
 from geneva_drive.storage.store import Store
 
-_BATCH = 500  # ids in one statement
 _NAMED = 10
 
 Overdue = dict[tuple[str, str], int]  # how many executions are due of a type on a queue
@@ -49,7 +48,7 @@ def examine(drive: Drive) -> Iterator[Check]:
     workers = drive.workers
     yield from _workers(drive, workers)
     yield from _unserved(overdue, workers)
-    yield _dead_letters(drive, store)
+    yield _dead_letters(store)
     yield _paused(drive)
     yield _retention(drive)
     yield from _variables(os.environ)
@@ -137,17 +136,9 @@ def _class(type_name: str) -> str:
     return type_name or "dynamic workflows"
 
 
-def _dead_letters(drive: Drive, store: Store) -> Check:
-    paused = drive.workflows(Workflow).paused().ids()
-    with store.reading() as connection:
-        # Others were resumed or canceled since, and need nobody any more.
-        held = [
-            workflow_id
-            for start in range(0, len(paused), _BATCH)
-            for workflow_id in store.dead_letters.pending_reasons(
-                connection, paused[start : start + _BATCH]
-            )
-        ]
+def _dead_letters(store: Store) -> Check:
+    # Others were resumed or canceled since, and need nobody any more.
+    held = store.read(store.dead_letters.holding)
     if not held:
         return ok("dead letters", "No workflow is held by one.")
     more = ", ..." if len(held) > _NAMED else ""
@@ -155,7 +146,7 @@ def _dead_letters(drive: Drive, store: Store) -> Check:
         name="dead letters",
         finding=Finding.PROBLEM,
         found=f"{_number(len(held), 'workflow')} out of reattempts or recoveries: "
-        f"{', '.join(str(workflow_id) for workflow_id in sorted(held)[:_NAMED])}{more}.",
+        f"{', '.join(str(workflow_id) for workflow_id in held[:_NAMED])}{more}.",
         way_out="`geneva why ID` tells the cause; mend it, then resume, skip or cancel.",
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
+from geneva_drive.states import WorkflowState
 from geneva_drive.storage.records import Key
 from geneva_drive.storage.tables import Tables
 
@@ -35,6 +36,19 @@ class DeadLetters:
             c.workflow_id.in_(workflow_ids), c.state == "pending"
         )
         return {row[0]: row[1] for row in connection.execute(query)}
+
+    def holding(self, connection: Connection) -> list[Key]:
+        """List the workflows that are paused where their entry says."""
+        c, w = self._table.c, self._tables.workflows.c
+        stands_at = func.coalesce(w.paused_step_name, w.next_step_name)
+        query = (
+            select(c.workflow_id)
+            .join(self._tables.workflows, w.id == c.workflow_id)
+            .where(c.state == "pending", w.state == WorkflowState.PAUSED)
+            .where(c.step_name.is_(None) | (c.step_name == stands_at))
+            .order_by(c.workflow_id)
+        )
+        return list(connection.scalars(query))
 
     def count_pending(self, connection: Connection) -> int:
         c = self._table.c

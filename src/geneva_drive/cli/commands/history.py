@@ -28,9 +28,10 @@ _MOST_ITEMS = 20
 
 @click.command("history")
 @workflow_id_argument
+@click.option("--traceback", is_flag=True, help="With each error, where it was raised.")
 @json_option
 @with_drive
-def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
+def command(drive: Drive, workflow_id: str, traceback: bool, as_json: bool) -> None:
     """Tell what a workflow did, attempt by attempt, and what was done to it."""
     workflow = drive.workflows(Workflow).find(workflow_id)
     executions = workflow.step_executions
@@ -40,7 +41,7 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     console = make_console()
     console.print(headline(workflow))
     _print_attempts(console, executions)
-    _print_errors(console, executions)
+    _print_errors(console, executions, with_traceback=traceback)
     _print_loops(console, executions)
     _print_commands(console, workflow)
 
@@ -80,7 +81,9 @@ def _took(execution: StepExecution) -> str:
     return describe(execution.finished_at - execution.started_at)
 
 
-def _print_errors(console: Console, executions: Sequence[StepExecution]) -> None:
+def _print_errors(
+    console: Console, executions: Sequence[StepExecution], *, with_traceback: bool
+) -> None:
     for execution in executions:
         if execution.error_class:
             where = plain(f"{name_of(execution)}, attempt {execution.attempt_number}:")
@@ -88,6 +91,8 @@ def _print_errors(console: Console, executions: Sequence[StepExecution]) -> None
             error = plain(f" {_name(execution)}: {execution.error_message}")
             console.print()
             console.print(Text.assemble(where, error))
+            if with_traceback and execution.error_backtrace:
+                console.print(plain(execution.error_backtrace.rstrip()), soft_wrap=True)
 
 
 def _print_loops(console: Console, executions: Sequence[StepExecution]) -> None:
