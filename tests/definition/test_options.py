@@ -140,7 +140,10 @@ def test_the_known_options_are_those_of_the_documentation() -> None:
 
 
 REFUSED = {
-    "unknown": ("wiat=3", f"there is no option 'wiat'. The options are: {KNOWN}."),
+    "unknown": (
+        "wiat=3",
+        f"there is no option 'wiat'. Did you mean 'wait'? The options are: {KNOWN}.",
+    ),
     "negative wait": ("wait=-1", "wait: -1 is negative."),
     "wait of text": (
         "wait='soon'",

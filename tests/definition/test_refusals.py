@@ -181,6 +181,24 @@ REFUSED = {
         "Step 'a': 'a' is called with (self) and takes (self, user): "
         "missing a required argument: 'user'. (signup.py:2)",
     ),
+    "a session without a transaction": (
+        """
+        class Signup(gd.Workflow):
+            @gd.step
+            def a(self, session): ...
+        """,
+        "Step 'a': 'a' is called with (self) and takes (self, session): missing a required "
+        "argument: 'session'. Pass transaction=True to be given a session. (signup.py:2)",
+    ),
+    "a loop in a plain step": (
+        """
+        class Signup(gd.Workflow):
+            @gd.step
+            def a(self, it): ...
+        """,
+        "Step 'a': 'a' is called with (self) and takes (self, it): missing a required "
+        "argument: 'it'. Use @gd.resumable_step to be given `it`. (signup.py:2)",
+    ),
     "a generator": (
         """
         class Signup(gd.Workflow):

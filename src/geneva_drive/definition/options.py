@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any
 
 from geneva_drive import limit as limits
@@ -73,8 +74,11 @@ def parse_of_job(given: Mapping[str, Any]) -> Options:
 def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     unknown = sorted(set(given) - set(known))
     if unknown:
+        close = get_close_matches(unknown[0], known, 1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
         raise StepConfigurationError(
-            f"there is no option {unknown[0]!r}. The options are: {', '.join(sorted(known))}."
+            f"there is no option {unknown[0]!r}.{meant} The options are: "
+            f"{', '.join(sorted(known))}."
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from geneva_drive.definition import source
 
 
-def check(function: Callable[..., object], *arguments: str) -> None:
+def check(function: Callable[..., object], *arguments: str, way_out: str = "") -> None:
     """Refuse a function that cannot be called with as many arguments."""
     try:
         # What a decorator wraps may take more than the caller gives: the rest is injected.
@@ -20,7 +20,7 @@ def check(function: Callable[..., object], *arguments: str) -> None:
     except TypeError as error:
         raise source.fault(
             f"{source.name_of(function)!r} is called with ({', '.join(arguments)}) and takes "
-            f"{signature}: {error}."
+            f"{signature}: {error}.{way_out}"
         ) from None
 
 
@@ -38,7 +38,24 @@ def check_body(function: Callable[..., object], *, transaction: bool, resumable:
     """Refuse what cannot be the body of a step."""
     check_runs(function, transaction=transaction)
     loop = ("it",) if resumable else ()
-    check(function, "self", *loop, *(("session",) if transaction else ()))
+    check(
+        function,
+        "self",
+        *loop,
+        *(("session",) if transaction else ()),
+        way_out=_way_out(function, transaction=transaction, resumable=resumable),
+    )
+
+
+def _way_out(function: Callable[..., object], *, transaction: bool, resumable: bool) -> str:
+    """Say by what a body is given the argument that its author expects, going by its name."""
+    code = getattr(function, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code is not None else ()
+    if "it" in names and not resumable:
+        return " Use @gd.resumable_step to be given `it`."
+    if "session" in names and not transaction:
+        return " Pass transaction=True to be given a session."
+    return ""
 
 
 def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
