@@ -150,9 +150,11 @@ class Settings:
 
 def mistyped(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Name variables that nothing reads and that look like one of ours, each with that one."""
-    known = [*_VARIABLES, *(f"GENEVA_{f.name.upper()}" for f in fields(Settings))]
+    settings = [f.name for f in fields(Settings) if f.metadata["parse"] is not _as_is]
+    known = [*_VARIABLES, *(f"GENEVA_{name.upper()}" for name in settings)]
     for name in sorted(environment):
-        if name.startswith("GENEVA_") and name not in known:
+        # What only begins like one is somebody's own: GENEVA_APP_NAME, say.
+        if name.startswith("GENEVA_") and not any(name.startswith(one) for one in known):
             yield from ((name, meant) for meant in get_close_matches(name, known, 1, _ALIKE))
 
 

@@ -104,13 +104,24 @@ def test_a_step_that_canceled_its_workflow_is_named(geneva: gd.Drive, clock: Sta
         @gd.step
         def post(self) -> None: ...
 
-    told = [speedrun(one.create()).why() for one in (Parcel, Letter, Card)]
+    class Crate(gd.Workflow):
+        @gd.task(on_exception="cancel")
+        def nail(self) -> None:
+            raise PermissionError("no nails")
+
+        @gd.task(wait=timedelta(hours=1))
+        def paint(self) -> None: ...
+
+    handles = [one.create() for one in (Parcel, Letter, Card, Crate)]
+    drain(geneva)
+    told = [handle.why() for handle in handles]
 
     at, end = "It was canceled at 2026-03-01 12:00:00 UTC", "nothing is left to do."
     assert told == [
         f"{at} by step 'label' (PermissionError: no stamps); {end}",
         f"{at} by step 'write'; {end}",
         f"{at} by cancel_if, when step 'post' was due; {end}",
+        f"{at} by step 'nail' (PermissionError: no nails); {end}",
     ]
 
 
@@ -126,6 +137,16 @@ def test_it_is_said_what_holds_now_whenever_the_handle_was_read(
 
     assert errand.why() == "It finished at 2026-03-01 12:00:00 UTC; nothing is left to do."
     assert errand.state == "ready"
+
+
+def test_a_workflow_that_nobody_can_read_is_told_of_as_it_was(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    finished = speedrun(Delivery.create())
+    clock.moment += timedelta(days=2)
+    geneva.prune(older_than=timedelta(days=1))
+
+    assert finished.why() == "It finished at 2026-03-01 12:00:00 UTC; nothing is left to do."
 
 
 def test_a_workflow_that_was_paused_waits_for_somebody_to_resume_it(

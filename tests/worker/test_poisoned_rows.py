@@ -8,6 +8,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.engine import children
+from geneva_drive.engine.limits import unparking
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.families import Families
 from geneva_drive.worker.housekeeping.parked import Parked
@@ -70,35 +71,42 @@ def test_parked_behind_a_row_that_cannot_be_let_go(
     assert [m.startswith(f"Execution {key} waits for a limit") for m in told] == [True]
 
 
-def test_due_behind_a_row_that_cannot_be_claimed(
-    geneva: gd.Drive, database: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    refused = Other.create(priority=66)
-    others = [Other.create() for _ in range(5)]
-
-    with poisoned(geneva, database, "OLD.priority = 66"):
-        geneva.worker(queues={"default": 2}).run_until_idle()
-
-    assert {other.reload().state for other in others} == {"finished"}
-    key = refused.step_executions[0].id
-    told = [message for message in caplog.messages if "cannot be claimed" in message]
-    assert [m.startswith(f"Execution {key} cannot be claimed") for m in told] == [True]
-
-
-def test_a_limit_for_which_only_such_a_row_waits_is_looked_at_no_more(
+def test_who_cannot_be_let_go_is_let_go_by_another_once_the_row_is_mended(
     geneva: gd.Drive, database: str
 ) -> None:
-    _park(geneva, [Unloading.create(priority=66)])
+    ship = Unloading.create(priority=66)
+    _park(geneva, [ship])
     parked = Parked(geneva.environment)
 
     with poisoned(geneva, database, "OLD.priority = 66"):
         let_go = [parked.wake_due() for _ in range(2)]
-        with geneva.store.reading() as connection:
-            limit = geneva.store.limits.get(connection, KEY)
+    with geneva.store.reading() as connection:
+        limit = geneva.store.limits.get(connection, KEY)
 
     assert let_go == [0, 0]
     assert limit is not None
-    assert limit.wakes_at is None
+    assert limit.wakes_at is not None
+    assert limit.wakes_at > geneva.clock.now()  # but not at once, and again and again
+    assert Parked(geneva.environment).wake_for([KEY]) == 1
+    drain(geneva)
+    assert ship.reload().state == "finished"
+
+
+def test_more_that_cannot_be_let_go_than_one_look_takes(
+    geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unparking, "_MOST_WOKEN", 3)
+    refused = [Unloading.create(priority=66) for _ in range(5)]
+    ship = Unloading.create()
+    _park(geneva, [*refused, ship])
+    parked = Parked(geneva.environment)
+
+    with poisoned(geneva, database, "OLD.priority = 66"):
+        let_go = [parked.wake_for([KEY]) for _ in range(3)]
+
+    assert sum(let_go) == 1
+    drain(geneva)
+    assert ship.reload().state == "finished"
 
 
 def test_parents_behind_a_node_that_cannot_be_woken(
@@ -114,11 +122,12 @@ def test_parents_behind_a_node_that_cannot_be_woken(
         drain(geneva)
     assert Voyage.finished().count() == 0
 
+    monkeypatch.setattr("geneva_drive.worker.housekeeping.families._PORTION", 1)
     families = Families()
     with poisoned(geneva, database, "OLD.priority = 66"):
-        rounds = [families(geneva.environment).changed for _ in range(2)]
+        rounds = [families(geneva.environment).changed for _ in range(5)]
 
-    assert rounds == [3, 0]
+    assert sum(rounds) == 3
     told = [message for message in caplog.messages if "cannot be woken" in message]
     assert len(told) == 1
     drain(geneva)

@@ -53,7 +53,7 @@ def _way_out(function: Callable[..., object], *, transaction: bool, resumable: b
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     if "it" in names and not resumable:
         return " Use @gd.resumable_step to be given `it`."
-    if "session" in names and not transaction:
+    if "session" in names and not transaction and not inspect.iscoroutinefunction(function):
         return " Pass transaction=True to be given a session."
     return ""
 

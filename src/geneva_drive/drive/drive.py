@@ -230,7 +230,7 @@ class Drive:
         return Around(
             workers=workers,
             now=now,
-            lease=self.settings.lease,
+            settings=self.settings,
             use=self._awaited_limit(active),
             child=child,
             canceled_by=canceled_by,
@@ -242,7 +242,7 @@ class Drive:
         self, connection: Connection, record: WorkflowRecord
     ) -> AuditRecord | ExecutionRecord | None:
         asked = self.store.audit_entries.last(connection, record.id, "cancel")
-        return asked or self.store.overviews.canceled_last(connection, record.id)
+        return asked or self.store.overviews.canceling(connection, record.id)
 
     def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
         parked = [e.limit_key for e in active if e.is_parked and e.limit_key is not None]

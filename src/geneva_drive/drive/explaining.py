@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from geneva_drive import serialization
 from geneva_drive.durations import describe
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.records import (
     ActiveCount,
@@ -22,7 +23,7 @@ from geneva_drive.storage.records import (
 )
 
 MOST_NAMED = 3
-_SHARE_OF_A_QUIET_LEASE = 3  # with the defaults, who is quiet for a third has missed a heartbeat
+_QUIET_BEATS = 2.5  # heartbeats, of which a worker that lives is not silent for as many
 
 _RUNNING, _DUE, _LATER, _WAITING = "running", "due", "later", "waiting"
 _DOINGS = {
@@ -39,7 +40,7 @@ class Around:
 
     workers: list[WorkerRecord]
     now: datetime
-    lease: timedelta
+    settings: Settings
     use: LimitUse | None = None  # of the limit that it waits for
     child: WorkflowRecord | None = None  # that it waits for
     canceled_by: AuditRecord | ExecutionRecord | None = None  # who asked for it, or which step
@@ -129,7 +130,7 @@ def _ready(
                 f"Step {step!r} was running on worker {runner.name}, which is silent since "
                 f"{_moment(runner.heartbeat_at)}; the next worker to look takes it back{then}."
             )
-        quiet = _quiet(runner, around.lease)
+        quiet = _quiet(runner, around.settings)
         return f"Step {step!r} is running since {_moment(execution.started_at)}{far}{quiet}{then}."
     if execution.state is StepState.WAITING:
         return _waiting(execution, around.child)
@@ -148,13 +149,13 @@ def _ready(
     return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{far}."
 
 
-def _quiet(runner: WorkerRecord | None, lease: timedelta) -> str:
+def _quiet(runner: WorkerRecord | None, settings: Settings) -> str:
     """Say that a worker may be dead: it has the benefit of the doubt until its lease ends."""
-    if runner is None or runner.silent_for < lease / _SHARE_OF_A_QUIET_LEASE:
+    if runner is None or runner.silent_for < settings.heartbeat_interval * _QUIET_BEATS:
         return ""
     return (
         f" on worker {runner.name}, which was last heard of {describe(runner.silent_for)} ago and "
-        f"is taken for dead after {describe(lease)}"
+        f"is taken for dead after {describe(settings.lease)}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -235,7 +236,9 @@ class WorkflowHandle(GraphHandle, Generic[W]):
     def why(self) -> str:
         """Say in one sentence what the workflow waits for, just now."""
         # A state that was read before would not fit the executions that are found now.
-        now = copy(self).reload()
+        now = copy(self)
+        with suppress(WorkflowNotFound):  # it is not committed yet, or was deleted
+            now.reload()
         return self._drive.explain(now._record, now._oldest)
 
     def reload(self) -> Self:

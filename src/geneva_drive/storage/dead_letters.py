@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
 
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.records import Key
@@ -20,11 +20,16 @@ class DeadLetters:
         self._table = tables.dead_letters
 
     def add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add entries for locked workflows, except where one is pending already."""
+        """Add entries for locked workflows; one that is pending says from now on what holds now."""
+        c = self._table.c
         pending = self.pending_reasons(connection, [row["workflow_id"] for row in rows])
         missing = [row for row in rows if row["workflow_id"] not in pending]
         if missing:
             connection.execute(insert(self._table), self._tables.keyed(missing))
+        for row in rows:
+            if row["workflow_id"] in pending:
+                mine = (c.workflow_id == row["workflow_id"]) & (c.state == "pending")
+                connection.execute(update(self._table).where(mine).values(**row))
 
     def pending_reasons(
         self, connection: Connection, workflow_ids: Sequence[Key]

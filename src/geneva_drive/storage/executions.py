@@ -194,22 +194,6 @@ class Executions:
         """Take claimable executions with their workflows, in the order to run them in."""
         return self._dialect.claim(connection, self._tables, wish)
 
-    def due(
-        self,
-        connection: Connection,
-        types: Sequence[str],
-        queues: Iterable[str] | None,
-        limit: int,
-        passed_over: Collection[Key],
-    ) -> list[Key]:
-        """List what a worker could claim, most urgent and oldest first."""
-        c = self._table.c
-        due = select(c.id).where(c.claimable, c.type.in_(types))
-        if queues is not None:
-            due = due.where(c.queue.in_(list(queues)))
-        in_turn = _without(due, c.id, passed_over).order_by(c.priority.desc(), c.id)
-        return list(connection.scalars(in_turn.limit(limit)))
-
     def newest_due(
         self,
         connection: Connection,

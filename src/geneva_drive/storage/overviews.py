@@ -112,13 +112,14 @@ class Overviews:
             found += [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
         return sorted(found, key=lambda one: one.id)
 
-    def canceled_last(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
-        """Read the execution with which a workflow canceled itself, if it did."""
+    def canceling(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
+        """Read the execution by which a workflow canceled itself, if it did."""
         c = self._executions.c
         query = (
             select(self._executions)
             .where(c.workflow_id == workflow_id, c.outcome.in_(_CANCELING))
-            .order_by(c.finished_at.desc(), c.id.desc())
+            # Others that were under way ended with it, and in the same way.
+            .order_by(c.error_class.is_(None), c.started_at.is_(None), c.id)
             .limit(1)
         )
         row = connection.execute(query).mappings().first()

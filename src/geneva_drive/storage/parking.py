@@ -116,9 +116,12 @@ class Parking:
         waiting = self._in_turn(self._waiting(limit_key, passed_over))
         return connection.scalar(waiting.limit(1)) is not None
 
-    def waiting(self, connection: Connection, limit_key: str, most: int) -> Sequence[Key]:
+    def waiting(
+        self, connection: Connection, limit_key: str, most: int, passed_over: Collection[Key]
+    ) -> Sequence[Key]:
         """Name the most urgent and oldest of those that wait."""
-        return connection.scalars(self._in_turn(self._waiting(limit_key)).limit(most)).all()
+        waiting = self._in_turn(self._waiting(limit_key, passed_over))
+        return connection.scalars(waiting.limit(most)).all()
 
     def count(self, connection: Connection, limit_key: str) -> int:
         waiting = self._waiting(limit_key).subquery()

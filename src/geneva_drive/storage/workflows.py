@@ -194,7 +194,9 @@ class Workflows:
         query = select(c.type, c.state, func.count()).group_by(c.type, c.state)
         return {(row[0], WorkflowState(row[1])): row[2] for row in connection.execute(query)}
 
-    def ended_and_awaited(self, connection: Connection, limit: int) -> list[WorkflowRecord]:
+    def ended_and_awaited(
+        self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
+    ) -> list[WorkflowRecord]:
         """Find workflows that have ended, and for which a node waits all the same."""
         e, c = self._tables.step_executions.c, self._table.c
         is_awaited = (e.child_id == c.id) & (e.state == StepState.WAITING)
@@ -206,9 +208,13 @@ class Workflows:
             .where(e.child_id.is_not(None), has_ended)
             .limit(limit)
         )
+        if passed_over:
+            query = query.where(e.child_id.not_in(passed_over))
         return [WorkflowRecord.of(row) for row in connection.execute(query).mappings()]
 
-    def abandoned(self, connection: Connection, limit: int) -> Sequence[Key]:
+    def abandoned(
+        self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
+    ) -> Sequence[Key]:
         """Find workflows that go on although the node that started them awaits them no longer."""
         e, c = self._tables.step_executions.c, self._table.c
         is_over = e.state.in_([StepState.CANCELED, StepState.SKIPPED])
@@ -220,6 +226,8 @@ class Workflows:
             .where(c.requested.is_(None) | (c.requested != Request.CANCEL))
             .limit(limit)
         )
+        if passed_over:
+            query = query.where(c.id.not_in(passed_over))
         return connection.scalars(query).all()
 
     def ready_types(self, connection: Connection, among: Sequence[str]) -> list[str]:

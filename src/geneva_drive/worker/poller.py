@@ -10,15 +10,11 @@ import time
 from datetime import timedelta
 from enum import Enum, auto
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import keys
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.claiming import claim_due, find_behind
-from geneva_drive.worker.housekeeping.refusals import Refusals
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer
@@ -62,7 +58,6 @@ class Poller:
         self._told_at: float | None = None  # by another process, of what it leaves for us
         self._heard: list[str | None] = []  # what other processes have just started, if they say so
         self._turns = Turns()
-        self._refusals = Refusals("Execution %s cannot be claimed")
         self._had_nothing = False  # to do, and found nothing to claim, at the last look
         self.found_nothing = threading.Event()  # nothing was due, and nothing ran
 
@@ -164,7 +159,11 @@ class Poller:
         """
         store, types = self._environment.store, self._identity.served_types()
         with store.reading() as connection:
-            if types and self._due(connection, 1):
+            if (
+                types
+                and store.executions.top_priority(connection, types, self._identity.served_queues())
+                is not None
+            ):
                 return True
             return bool(store.executions.held_by(connection, self._identity.id))
 
@@ -193,33 +192,6 @@ class Poller:
         return self._take(1, behind)
 
     def _take(self, free: int, named: Key | None = None) -> int:
-        if self._refusals.keys and named is None:
-            return self._take_each(free)
-        try:
-            return self._take_at_once(free, named)
-        except DBAPIError as error:
-            if not self._refusals.are_meant(self._environment, error):
-                raise
-        return self._take_each(free)
-
-    def _take_each(self, free: int) -> int:
-        """Take one by one, past what the database refuses to let us take."""
-        with self._environment.store.reading() as connection:
-            due = self._due(connection, free)
-        return self._refusals.each(
-            self._environment, due, lambda key: self._take_at_once(1, named=key)
-        )
-
-    def _due(self, connection: Connection, most: int) -> list[Key]:
-        return self._environment.store.executions.due(
-            connection,
-            self._identity.served_types(),
-            self._identity.served_queues(),
-            most,
-            passed_over=self._refusals.keys,
-        )
-
-    def _take_at_once(self, free: int, named: Key | None) -> int:
         self._claimed_at = time.monotonic()
         with self._identity.tokens.expecting() as token:
             claimed = claim_due(

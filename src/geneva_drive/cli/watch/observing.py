@@ -135,7 +135,7 @@ class Observer:
         is_more = any(one.is_parked or one.child_id is not None for one in active)
         if is_more or record.type == DYNAMIC_TYPE or record.state is WorkflowState.CANCELED:
             return explain(record, active, self._drive.look_around(record, active, self._workers))
-        around = Around(workers=self._workers, now=now, lease=self._drive.settings.lease)
+        around = Around(workers=self._workers, now=now, settings=self._drive.settings)
         return explain(record, active, around)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:

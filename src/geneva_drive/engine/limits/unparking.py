@@ -35,10 +35,12 @@ def awaited(environment: Environment, freed: Collection[str]) -> Sequence[str]:
     return store.read(lambda connection: store.limits.awaited(connection, freed))
 
 
-def waiting(environment: Environment, key: str) -> Sequence[Key]:
+def waiting(environment: Environment, key: str, passed_over: Collection[Key]) -> Sequence[Key]:
     """Name those who wait for a limit, as many as one look may let go."""
     store = environment.store
-    return store.read(lambda connection: store.parking.waiting(connection, key, _MOST_WOKEN))
+    return store.read(
+        lambda connection: store.parking.waiting(connection, key, _MOST_WOKEN, passed_over)
+    )
 
 
 def look(
@@ -85,7 +87,10 @@ def _let_go(
     free = room.free
     gone = store.parking.let_go(connection, key, free, served, among) if free else LetGo()
     wakes_at = None
-    if store.parking.any_waits(connection, key, among.passed_over):
+    if among.passed_over and not store.parking.any_waits(connection, key, among.passed_over):
+        # Another worker may be able to let them go, and so may we, started anew.
+        wakes_at = now + LOOK_AGAIN if store.parking.any_waits(connection, key) else None
+    elif store.parking.any_waits(connection, key):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
         wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first

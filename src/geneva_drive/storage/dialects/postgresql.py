@@ -51,6 +51,7 @@ _TRY_AGAIN = {
     "57P03",  # cannot_connect_now
 }
 _ADMIN_SHUTDOWN = "57P01"
+_ABOUT_RIGHTS = "42"  # or about names: whatever the value is, a grant or a migration is missing
 _ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
 _READ_ONLY = "25006"
 _LOCK_NOT_AVAILABLE = "55P03"
@@ -80,7 +81,8 @@ class PostgreSQL(Dialect):
         return _sqlstate(error) == _ADMIN_SHUTDOWN
 
     def blames_value(self, error: DBAPIError) -> bool:
-        return super().blames_value(error) or (_sqlstate(error) or "")[:2] in _ABOUT_VALUES
+        kind = (_sqlstate(error) or "")[:2]
+        return kind != _ABOUT_RIGHTS and (super().blames_value(error) or kind in _ABOUT_VALUES)
 
     def is_read_only(self, error: DBAPIError) -> bool:
         return _sqlstate(error) == _READ_ONLY

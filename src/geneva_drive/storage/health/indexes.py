@@ -20,7 +20,7 @@ _INVALID = text("""
 def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
     """Compare what the tables declare with what the database has, by name."""
     inspector = inspect(connection)
-    invalid = _invalid(connection)
+    invalid, quote = _invalid(connection), connection.dialect.identifier_preparer.quote
     is_whole = True
     for table in tables.metadata.sorted_tables:
         present = _present(inspector, table)
@@ -30,7 +30,7 @@ def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
                 yield problem(
                     "indexes",
                     f"{declared.name} on {table.name} is not valid: it is written and never read.",
-                    f"REINDEX INDEX CONCURRENTLY {declared.name};",
+                    f"REINDEX INDEX CONCURRENTLY {quote(str(declared.name))};",
                 )
             if declared.name not in present:
                 is_whole = False

@@ -27,13 +27,11 @@ class Families:
     def __call__(self, environment: Environment) -> Round:
         store = environment.store
         with store.reading() as connection:
-            ended = store.workflows.ended_and_awaited(connection, _PORTION)
-            abandoned = store.workflows.abandoned(connection, _PORTION)
-        count = self._wake(environment, [w for w in ended if w.id not in self._unwakable.keys])
+            ended = store.workflows.ended_and_awaited(connection, _PORTION, self._unwakable.keys)
+            abandoned = store.workflows.abandoned(connection, _PORTION, self._lasting.keys)
+        count = self._wake(environment, ended)
         count += self._lasting.each(
-            environment,
-            [key for key in abandoned if key not in self._lasting.keys],
-            lambda key: family.cancel(environment, [key]),
+            environment, abandoned, lambda key: family.cancel(environment, [key])
         )
         return Round(count, has_more=count > 0 and _PORTION in (len(ended), len(abandoned)))
 

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import unparking
 from geneva_drive.storage.parking import Among
+from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.refusals import Refusals
 
 
@@ -29,22 +30,34 @@ class Parked:
         return self._look(unparking.awaited(self._environment, freed))
 
     def _look(self, keys: Sequence[str]) -> int:
-        among = Among(passed_over=self._refusals.keys)
         try:
-            return unparking.look(self._environment, keys, self._queues, among)
+            return self._let_go(keys)
         except DBAPIError as error:
             if not self._refusals.are_meant(self._environment, error):
                 raise
-        return sum(self._look_at_each(key) for key in keys)
+        # It is one of the limits for which somebody waits that cannot be let go.
+        return sum(map(self._look_at, keys))
+
+    def _look_at(self, key: str) -> int:
+        try:
+            return self._let_go([key])
+        except DBAPIError as error:
+            if not self._refusals.are_meant(self._environment, error):
+                raise
+        return self._look_at_each(key)
 
     def _look_at_each(self, key: str) -> int:
         """Let those of one limit go one by one, to find out which of them is refused."""
-        refused = self._refusals.keys
-        waiting = [one for one in unparking.waiting(self._environment, key) if one not in refused]
-        return self._refusals.each(
-            self._environment,
-            waiting,
-            lambda one: unparking.look(
-                self._environment, [key], self._queues, Among(passed_over=refused, only=one)
-            ),
-        )
+        refused, count = self._refusals.keys, 0
+        for one in unparking.waiting(self._environment, key, refused):
+            gone = self._refusals.each(
+                self._environment, [one], lambda only: self._let_go([key], only)
+            )
+            if not gone and one not in refused:
+                break  # there is no room for more
+            count += gone
+        return count
+
+    def _let_go(self, keys: Sequence[str], only: Key | None = None) -> int:
+        among = Among(passed_over=self._refusals.keys, only=only)
+        return unparking.look(self._environment, keys, self._queues, among)
