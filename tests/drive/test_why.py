@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -300,7 +301,7 @@ def test_a_step_of_a_worker_that_misses_heartbeats_may_be_taken_back(
     told = errand.why()
 
     assert told.startswith("Step 'run' is running since ")
-    assert " on worker box:7, which was last heard of 3" in told  # 30 s, or a little later
+    assert re.search(r" on worker box:7, which was last heard of \d\ds ago", told)
     assert told.endswith(" ago and is taken for dead after 1m.")
 
 
