@@ -264,15 +264,22 @@ def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
     )
 
 
-def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) -> None:
+def _running_on_a_box(drive: gd.Drive) -> gd.WorkflowHandle[Any]:
+    """Create a workflow whose step is under way on another worker."""
+
     class Errand(gd.Workflow):
         @gd.step
         def run(self) -> None: ...
 
     errand = Errand.create()
     identity = Identity(name="box:7")
-    Heartbeat(geneva.environment, identity, Flights()).register()
-    claim_due(geneva.environment, identity, 1)
+    Heartbeat(drive.environment, identity, Flights()).register()
+    claim_due(drive.environment, identity, 1)
+    return errand
+
+
+def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) -> None:
+    errand = _running_on_a_box(geneva)
     expire_leases(geneva)
 
     assert errand.reload().why() == (
@@ -284,14 +291,7 @@ def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) ->
 def test_a_step_of_a_worker_that_misses_heartbeats_may_be_taken_back(
     geneva: gd.Drive,
 ) -> None:
-    class Errand(gd.Workflow):
-        @gd.step
-        def run(self) -> None: ...
-
-    errand = Errand.create()
-    identity = Identity(name="box:7")
-    Heartbeat(geneva.environment, identity, Flights()).register()
-    claim_due(geneva.environment, identity, 1)
+    errand = _running_on_a_box(geneva)
     workers, lease = geneva.store.tables.workers, geneva.settings.lease
     with geneva.engine.begin() as connection:
         beat = connection.scalar(select(workers.c.heartbeat_at))

@@ -57,6 +57,7 @@ def _import(app: str, name: str) -> ModuleType:
         Settings.read({}, os.environ)
         raise _not_importable(app, name, error) from error
     except Exception as error:
+        # The app's own code may raise anything while it is imported.
         raise _not_importable(app, name, error) from error
 
 

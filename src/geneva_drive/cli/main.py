@@ -37,6 +37,7 @@ def main() -> None:
     try:
         cli.main()
     except Exception as error:
+        # The outermost border: nobody who types a command is to meet a traceback unasked.
         if os.environ.get("GENEVA_DEBUG"):
             raise
         click.echo(

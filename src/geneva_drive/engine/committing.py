@@ -116,6 +116,7 @@ def _complete_nodes(
     except Exception as error:
         if _may_pass(environment, error):
             raise
+        # As with plain completions.
         logger.info("%s completed nodes go the general way: %s", len(plain), error)
         return {}
     announce(environment, list(applied.values()))

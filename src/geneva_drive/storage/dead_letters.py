@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.records import Key
@@ -26,10 +26,10 @@ class DeadLetters:
         missing = [row for row in rows if row["workflow_id"] not in pending]
         if missing:
             connection.execute(insert(self._table), self._tables.keyed(missing))
-        for row in rows:
-            if row["workflow_id"] in pending:
-                mine = (c.workflow_id == row["workflow_id"]) & (c.state == "pending")
-                connection.execute(update(self._table).where(mine).values(**row))
+        renewed = [{**row, "held": row["workflow_id"]} for row in rows if row not in missing]
+        if renewed:
+            mine = (c.workflow_id == bindparam("held")) & (c.state == "pending")
+            connection.execute(update(self._table).where(mine), renewed)
 
     def pending_reasons(
         self, connection: Connection, workflow_ids: Sequence[Key]

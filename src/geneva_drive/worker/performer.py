@@ -167,6 +167,7 @@ class Performer:
             try:
                 performed = self._run(flight, lambda: self._chaining(flight, token))
             except Exception as error:
+                # As without a transaction: it has to come to an outcome.
                 logger.exception("Execution %s could not be run", flight.claimed.execution.id)
                 performed = Concluded(self._not_run(error))
             return self._conclude(flight, performed)

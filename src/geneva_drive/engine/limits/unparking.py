@@ -87,13 +87,13 @@ def _let_go(
     free = room.free
     gone = store.parking.let_go(connection, key, free, served, among) if free else LetGo()
     wakes_at = None
-    if among.passed_over and not store.parking.any_waits(connection, key, among.passed_over):
-        # Another worker may be able to let them go, and so may we, started anew.
-        wakes_at = now + LOOK_AGAIN if store.parking.any_waits(connection, key) else None
-    elif store.parking.any_waits(connection, key):
+    if store.parking.any_waits(connection, key, among.passed_over):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
         wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first
+    elif among.passed_over and store.parking.any_waits(connection, key):
+        # Another worker may be able to let them go, and so may we, started anew.
+        wakes_at = now + LOOK_AGAIN
     store.limits.change(connection, key, wakes_at=wakes_at)
     return gone
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.engine import children, family
-from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.records import WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round
@@ -36,14 +33,13 @@ class Families:
         return Round(count, has_more=count > 0 and _PORTION in (len(ended), len(abandoned)))
 
     def _wake(self, environment: Environment, ended: Sequence[WorkflowRecord]) -> int:
-        try:
-            return _wake_parents(environment, ended)
-        except (DBAPIError, ChangedUnderLock) as error:
-            if not self._unwakable.are_meant(environment, error):
-                raise
         by_id = {one.id: one for one in ended}
-        return self._unwakable.each(
-            environment, list(by_id), lambda key: _wake_parents(environment, [by_id[key]])
+        return self._unwakable.batch(
+            environment,
+            lambda: _wake_parents(environment, ended),
+            lambda: self._unwakable.each(
+                environment, list(by_id), lambda key: _wake_parents(environment, [by_id[key]])
+            ),
         )
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import adopting
-from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round
@@ -57,13 +54,12 @@ class Orphans:
         wanted = [key for key in orphans if key not in self._refusals.keys]
         if not wanted:
             return 0
-        try:
-            return adopting.adopt(environment, wanted)
-        except (DBAPIError, ChangedUnderLock) as error:
-            if not self._refusals.are_meant(environment, error):
-                raise
-        return self._refusals.each(
-            environment, wanted, lambda key: adopting.adopt(environment, [key])
+        return self._refusals.batch(
+            environment,
+            lambda: adopting.adopt(environment, wanted),
+            lambda: self._refusals.each(
+                environment, wanted, lambda key: adopting.adopt(environment, [key])
+            ),
         )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import unparking
 from geneva_drive.storage.parking import Among
@@ -30,21 +28,16 @@ class Parked:
         return self._look(unparking.awaited(self._environment, freed))
 
     def _look(self, keys: Sequence[str]) -> int:
-        try:
-            return self._let_go(keys)
-        except DBAPIError as error:
-            if not self._refusals.are_meant(self._environment, error):
-                raise
-        # It is one of the limits for which somebody waits that cannot be let go.
-        return sum(map(self._look_at, keys))
+        return self._refusals.batch(
+            self._environment,
+            lambda: self._let_go(keys),
+            lambda: sum(map(self._look_at, keys)),  # for one of them somebody waits who cannot go
+        )
 
     def _look_at(self, key: str) -> int:
-        try:
-            return self._let_go([key])
-        except DBAPIError as error:
-            if not self._refusals.are_meant(self._environment, error):
-                raise
-        return self._look_at_each(key)
+        return self._refusals.batch(
+            self._environment, lambda: self._let_go([key]), lambda: self._look_at_each(key)
+        )
 
     def _look_at_each(self, key: str) -> int:
         """Let those of one limit go one by one, to find out which of them is refused."""

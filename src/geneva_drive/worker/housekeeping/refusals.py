@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
@@ -12,6 +13,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.records import Key
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MAX_PER_ROUND = 10  # each costs a failed transaction
 
@@ -23,11 +26,16 @@ class Refusals:
         self.keys: set[Key] = set()
         self._message = f"{message}; it is passed over: %s"
 
-    def are_meant(self, environment: Environment, error: DBAPIError | ChangedUnderLock) -> bool:
-        """Say whether a batch failed because of what is in it, and not of the database's state."""
-        if isinstance(error, ChangedUnderLock):
-            return True
-        return environment.store.database.dialect.blames_value(error)
+    def batch(
+        self, environment: Environment, at_once: Callable[[], T], one_by_one: Callable[[], T]
+    ) -> T:
+        """Act on a batch; if it fails because of what is in it, act on each row by itself."""
+        try:
+            return at_once()
+        except (DBAPIError, ChangedUnderLock) as error:
+            if not _is_meant(environment, error):
+                raise
+        return one_by_one()
 
     def each(self, environment: Environment, keys: Sequence[Key], act: Callable[[Key], int]) -> int:
         """Act on each row by itself, and remember those that are refused; count the changes."""
@@ -36,7 +44,7 @@ class Refusals:
             try:
                 changed += act(key)
             except (DBAPIError, ChangedUnderLock) as error:
-                if not self.are_meant(environment, error):
+                if not _is_meant(environment, error):
                     raise
                 self._note(key, error)
             if len(self.keys) >= most:
@@ -47,3 +55,10 @@ class Refusals:
         self.keys.add(key)
         cause = error.orig if isinstance(error, DBAPIError) else error
         logger.warning(self._message, key, " ".join(str(cause).split()))
+
+
+def _is_meant(environment: Environment, error: DBAPIError | ChangedUnderLock) -> bool:
+    """Say whether an error is about a row, and not about the database's state."""
+    return isinstance(error, ChangedUnderLock) or environment.store.database.dialect.blames_value(
+        error
+    )

@@ -6,8 +6,6 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import unparking
 from geneva_drive.storage.records import Key
@@ -29,19 +27,21 @@ class Retention:
         )
 
     def delete_before(self, environment: Environment, before: datetime) -> Round:
-        store, refused = environment.store, self._refusals.keys
-        if len(refused) >= _MAX_REFUSALS:
+        if len(self._refusals.keys) >= _MAX_REFUSALS:
             return Round(0, has_more=False)
-        try:
-            deleted = store.write(
-                lambda connection: store.workflows.delete_ended(
-                    connection, before, _BATCH, passing_over=refused
-                )
+        return self._refusals.batch(
+            environment,
+            lambda: self._delete_at_once(environment, before),
+            lambda: self._delete_each(environment, before),
+        )
+
+    def _delete_at_once(self, environment: Environment, before: datetime) -> Round:
+        store, refused = environment.store, self._refusals.keys
+        deleted = store.write(
+            lambda connection: store.workflows.delete_ended(
+                connection, before, _BATCH, passing_over=refused
             )
-        except DBAPIError as error:
-            if not self._refusals.are_meant(environment, error):
-                raise
-            return self._delete_each(environment, before)
+        )
         # Limits of single accounts, say, are only what executions have left behind: not counted.
         forgotten = unparking.forget_unused(environment, before, _BATCH)
         return Round(deleted, has_more=_BATCH in (deleted, forgotten))

@@ -6,8 +6,6 @@ import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
@@ -39,18 +37,18 @@ class Timers:
         return Round(woken + self.parked.wake_due(), has_more)
 
     def _wake(self) -> tuple[int, bool]:
-        store, now = self._environment.store, self._environment.clock.now()
-        refused = self._refusals.keys
-        try:
-            woken = store.write(
-                lambda connection: store.executions.wake(
-                    connection, now, _BATCH, passed_over=refused
-                )
-            )
-        except DBAPIError as error:
-            if not self._refusals.are_meant(self._environment, error):
-                raise
-            return self._wake_each(now), True
+        now = self._environment.clock.now()
+        return self._refusals.batch(
+            self._environment,
+            lambda: self._wake_at_once(now),
+            lambda: (self._wake_each(now), True),
+        )
+
+    def _wake_at_once(self, now: datetime) -> tuple[int, bool]:
+        store, refused = self._environment.store, self._refusals.keys
+        woken = store.write(
+            lambda connection: store.executions.wake(connection, now, _BATCH, passed_over=refused)
+        )
         return woken, woken == _BATCH
 
     def _wake_each(self, now: datetime) -> int:
