@@ -16,7 +16,7 @@ from geneva_drive.definition.decisions import chosen_branches
 from geneva_drive.definition.declared import NodeKind
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic_run import signature_of
-from geneva_drive.definition.flow_control import FlowControl
+from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.definition.workflow import (
     start_executing,
@@ -71,6 +71,9 @@ class Failed:
 BodyArguments = tuple[Any, ...]
 _NO_BREAKS = Breaks()
 
+# Beside a return, these endings of a body commit what it has written in the step's transaction.
+_COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, DividedLoop)
+
 
 class Run:
     """One claimed execution being run: user code, in this order and nothing else.
@@ -97,6 +100,7 @@ class Run:
         self._started = time.monotonic()
         self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
         self.has_begun = False  # its body, at least once
+        self.discards_writes = False  # the body's ending rolls back, also if a hook swallows it
 
     @property
     def node(self) -> Node | None:
@@ -138,13 +142,13 @@ class Run:
             return self._react(Failed(error))
 
     def run_body(
-        self, *arguments: Any, finish: Callable[[], None] | None = None
+        self, *arguments: Any, flush: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
-        """Run hooks and body; `finish` is called last, as part of the body.
+        """Run hooks and body; `flush` is called as part of a body that ends in a committing way.
 
         Of a node whose child is to be started, this raises `ChildPlanned`.
         """
-        ended = self._run_body(arguments, finish)
+        ended = self._run_body(arguments, flush)
         if self.loop is None or isinstance(ended, Failed | Lost):
             return ended
         try:
@@ -154,17 +158,19 @@ class Run:
         return ended
 
     def _run_body(
-        self, arguments: BodyArguments, finish: Callable[[], None] | None
+        self, arguments: BodyArguments, flush: Callable[[], None] | None
     ) -> StepOutcome | Failed:
         self.has_begun = True
+        self.discards_writes = False
         node = self._require_node()
         result = None  # for an around-hook that swallows what the body raised
         try:
             self._instance.before_step_starts(node.name)
             with self._instance.around_step(node.name):
-                result = self._call(node, arguments)
-                if finish is not None:
-                    finish()
+                if flush is None:
+                    result = self._call(node, arguments)
+                else:
+                    result = self._call_and_flush(node, arguments, flush)
             if self._is_late(node):
                 return self._timed_out(node)
             return Returned(self._kept(node, result), self._chosen(node, result))
@@ -255,6 +261,20 @@ class Run:
         except InvalidInput as error:
             return Failed(error)
         return Divided(division.after, division.borders)
+
+    def _call_and_flush(
+        self, node: Node, arguments: BodyArguments, flush: Callable[[], None]
+    ) -> Any:
+        self.discards_writes = True
+        try:
+            result = self._call(node, arguments)
+        except _COMMITTING:
+            flush()
+            self.discards_writes = False
+            raise
+        flush()
+        self.discards_writes = False
+        return result
 
     def _call(self, node: Node, arguments: BodyArguments) -> Any:
         if self.loop is None:

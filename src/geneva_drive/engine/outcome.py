@@ -158,6 +158,20 @@ StepOutcome = (
 )
 
 
+def keeps_writes(outcome: StepOutcome) -> bool:
+    """True if a transactional step commits its writes with this outcome.
+
+    A verb that answers an error (`error` is set) rolls them back.
+    """
+    match outcome:
+        case Returned() | Suspended() | Divided():
+            return True
+        case Skipped(error=error) | Finished(error=error) | Reattempted(error=error):
+            return error is None
+        case _:
+            return False
+
+
 def ordinal(number: int) -> str:
     """Write a number as people count with it: 1st, 2nd, 3rd, 4th."""
     is_teen = number % 100 in (11, 12, 13)

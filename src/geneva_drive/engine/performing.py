@@ -26,17 +26,14 @@ from geneva_drive.engine.loops.looping import Breaks, Loop, PositionMoved
 from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import (
     Awaiting,
-    Divided,
     ErrorDetails,
-    Finished,
     Lost,
     Raised,
     Reaction,
     Reattempted,
-    Returned,
-    Skipped,
     StepOutcome,
     Suspended,
+    keeps_writes,
 )
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.errors import AlreadyRunning, ClaimLost, InvalidInput
@@ -69,8 +66,9 @@ class Committed:
 
 
 class _RollBack(Exception):
-    def __init__(self, ended: StepOutcome | Failed) -> None:
+    def __init__(self, ended: StepOutcome | Failed, *, is_concluded: bool = False) -> None:
         self.ended = ended
+        self.is_concluded = is_concluded  # its after-hook has run
 
 
 def perform(
@@ -109,7 +107,8 @@ def _perform_plainly(run: Run, environment: Environment, claimed: Claimed) -> Co
     except ChildPlanned as planned:
         start = partial(_start_child, environment, claimed, planned.child)
     else:
-        return _concluded(run, ended)
+        outcome = run.conclude(ended)
+        return Concluded(outcome, run.position)
     return _commit_within(start, run, environment, claimed)
 
 
@@ -130,11 +129,6 @@ def freed_by(run: Run | None, claimed: Claimed) -> Set[str]:
         return _NOTHING  # as nearly all do
     keys = {one.key for one in wanted}
     return keys if waited_for is None else keys | {waited_for}
-
-
-def _concluded(run: Run, ended: StepOutcome | Failed) -> Concluded:
-    outcome = run.conclude(ended)
-    return Concluded(outcome, run.position)
 
 
 def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | None:
@@ -192,7 +186,7 @@ def _commit_within(
         except _RollBack as rolled_back:
             ended = rolled_back.ended
             if not (remaining and _may_help_to_repeat(ended, environment)):
-                return Concluded(run.conclude(ended) if isinstance(ended, Failed) else ended)
+                return Concluded(_outcome_of(run, ended, is_concluded=rolled_back.is_concluded))
         except DBAPIError as error:
             # Raised around the body: when the transaction was opened, completed or committed.
             if _was_committed(environment, claimed):
@@ -224,12 +218,8 @@ def _run_and_commit(
         StepSession(connection, join_transaction_mode="rollback_only") as session,
     ):
         transaction_mark.leave(connection)
-        ended = run.run_body(session, finish=session.flush)
-        if isinstance(ended, Failed):
-            raise _RollBack(ended)
-        outcome = run.conclude(ended)
-        if not isinstance(outcome, Returned | Skipped | Finished | Reattempted):
-            raise _RollBack(outcome)
+        ended = run.run_body(session, flush=session.flush)
+        outcome = _conclude_inside(run, ended, flush=session.flush)
         try:
             transaction_mark.find(connection, database)
         except BodyTransactionLost as lost:
@@ -240,10 +230,35 @@ def _run_and_commit(
         if applied is None:
             # Not its outcome again: if the body itself had given up its claim in here, the step
             # would be recorded without its writes.
-            raise _RollBack(_lost(claimed.execution))
+            raise _RollBack(_lost(claimed.execution), is_concluded=True)
     for tell in joined.to_tell:
         tell()
     return Committed(applied)
+
+
+def _conclude_inside(
+    run: Run, ended: StepOutcome | Failed, flush: Callable[[], None]
+) -> StepOutcome:
+    """Return the outcome that commits with the body's transaction; raise to roll it back."""
+    if isinstance(ended, Failed) or run.discards_writes:
+        # Concluded after the rollback, which would take the writes of the after-hook along.
+        raise _RollBack(ended)
+    outcome = run.conclude(ended)
+    if not keeps_writes(outcome):
+        raise _RollBack(outcome, is_concluded=True)
+    try:
+        flush()  # what the hooks have written since the body ended
+    except DBAPIError:
+        raise
+    except Exception as error:  # a mapper's or a type's own code may raise anything
+        raise _RollBack(Failed(error)) from error
+    return outcome
+
+
+def _outcome_of(run: Run, ended: StepOutcome | Failed, *, is_concluded: bool) -> StepOutcome:
+    if is_concluded and not isinstance(ended, Failed):
+        return ended
+    return run.conclude(ended)
 
 
 def _start_child(environment: Environment, claimed: Claimed, new: NewWorkflow) -> Committed:
@@ -256,7 +271,7 @@ def _start_child(environment: Environment, claimed: Claimed, new: NewWorkflow) -
         waiting = ending(claimed, Awaiting(created.workflow.id))
         applied = _apply(connection, environment, waiting, None)
         if applied is None:
-            raise _RollBack(_lost(claimed.execution))
+            raise _RollBack(_lost(claimed.execution), is_concluded=True)
     tell_of_child(environment, created)
     return Committed(applied)
 
@@ -268,10 +283,11 @@ def _loop_in_transactions(
     tries, completed = 0, loop.course.place.completed
     while True:
         ended: StepOutcome | Failed
+        is_concluded = False
         try:
             return _run_loop(run, loop, environment, claimed, may_chain)
         except _RollBack as rolled_back:
-            ended = rolled_back.ended
+            ended, is_concluded = rolled_back.ended, rolled_back.is_concluded
         except (DBAPIError, BodyTransactionLost, PositionMoved) as error:
             ended = Failed(error)
         # A checkpoint whose answer was lost may have been committed: the row knows.
@@ -294,10 +310,8 @@ def _loop_in_transactions(
         tries += 1
         if tries == _MAX_RUNS or not _may_help_to_repeat(ended, environment):
             blamed = _blamed(ended, environment)
-            if isinstance(blamed, Failed):
-                return _concluded(run, blamed)
-            # An outcome that was rolled back has been concluded: its after-hook has run.
-            return Concluded(blamed, run.position)
+            outcome = _outcome_of(run, blamed, is_concluded=is_concluded)
+            return Concluded(outcome, run.position)
         time.sleep(_FIRST_REST * 2 ** (tries - 1))
 
 
@@ -308,17 +322,11 @@ def _run_loop(
     from geneva_drive.engine.loops.loop_transactions import LoopTransaction
 
     with LoopTransaction(environment, loop) as transaction:
-        ended = run.run_body(transaction.session, finish=transaction.session.flush)
-        if isinstance(ended, Failed):
-            raise _RollBack(ended)
-        outcome = run.conclude(ended)
-        if not isinstance(
-            outcome, Returned | Skipped | Finished | Reattempted | Suspended | Divided
-        ):
-            raise _RollBack(outcome)
+        ended = run.run_body(transaction.session, flush=transaction.flush)
+        outcome = _conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.course.is_between_items:
             # In the midst of an item: what is written of it would be written again.
-            raise _RollBack(outcome)
+            raise _RollBack(outcome, is_concluded=True)
         chaining = may_chain()
         ended_loop = replace(
             ending(claimed, outcome, may_chain=chaining is not None, position=loop.position()),

@@ -64,10 +64,14 @@ class LoopTransaction:
         if self._of_item is not None:  # the body has left its loop within an item
             self._of_item.commit()
             self._of_item = None
-        self.session.flush()
+        self.flush()
         connection = self.session.connection()
         transaction_mark.find(connection, self._database)
         return connection
+
+    def flush(self) -> None:
+        self._begin()  # a flush would begin a transaction that is not prepared for writing
+        self.session.flush()
 
     def commit(self) -> None:
         joined = self._joined
