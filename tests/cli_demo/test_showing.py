@@ -212,7 +212,6 @@ def test_workflows_that_ended_first_make_room_for_the_others() -> None:
 
 
 def test_an_end_is_told_when_its_last_step_is_seen() -> None:
-    # Executions are read before workflows, so that the second may know more.
     early = workflow("finished", execution("charge_card"))
 
     told = news.between(None, snapshot(early))

@@ -135,7 +135,7 @@ def state_text(workflow: WorkflowSnapshot) -> Text:
 
 def attempts_text(workflow: WorkflowSnapshot) -> Text:
     """Count the attempts at the step that took the most of them."""
-    most = max(e.attempt_number for e in workflow.executions)
+    most = max((e.attempt_number for e in workflow.executions), default=0)
     return Text(str(most), "bold yellow" if most > 1 else "dim")
 
 
@@ -191,6 +191,8 @@ def doing(workflow: WorkflowSnapshot, snapshot: Snapshot) -> str:
     active = [e for e in workflow.executions if e.state in ACTIVE_STEP_STATES]
     if len(active) > 1:
         return ", ".join(e.step_name for e in active)
+    if not workflow.executions:
+        return ""
     latest = (active or workflow.executions)[-1]
     match latest.state:
         case gd.StepState.IN_PROGRESS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +46,27 @@ class Observer:
         self._shapes: dict[Any, _Shape] = {}
 
     def look(self, crew: Sequence[WorkerProcess]) -> Snapshot:
+        """Read everything as it is at one moment, while the workers go on."""
+        with self._one_moment():
+            return self._read(crew)
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        database = self._drive.store.database
+        with database.reading() as connection:
+            # Without it, each statement would see the database at a moment of its own: a workflow
+            # that is created between two of them would have no executions.
+            connection.exec_driver_sql("BEGIN")
+            with database.joining(connection):
+                yield
+
+    def _read(self, crew: Sequence[WorkerProcess]) -> Snapshot:
         workers = self._drive.workers
         labels = {process.pid: process.label for process in crew}
         self._labels |= {worker.id: labels[_pid(worker)] for worker in workers}
         executions = defaultdict[Any, list[gd.StepExecution]](list)
         for execution in self._drive.executions():
             executions[execution.workflow_id].append(execution)
-        # After the executions: whoever sees that the last step ended sees the workflow finished.
         handles = gd.Workflow.using(self._drive).query().all()
         names = self._hero_names()
         for one in handles:

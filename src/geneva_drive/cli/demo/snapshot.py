@@ -55,7 +55,7 @@ class WorkflowSnapshot:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is finished and all of it is here: executions are read before workflows."""
+        """Whether it is finished and every step of it is done."""
         return self.finished_at is not None and self.done_names().issuperset(self.step_names)
 
     def attempts_at(self, step_name: str) -> list[gd.StepExecution]:
