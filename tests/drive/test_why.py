@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
+from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
@@ -361,3 +362,73 @@ def test_of_a_rewound_loop_it_tells_what_was_done_since(geneva: gd.Drive) -> Non
         drain(geneva)
 
     assert workflow.reload().why().endswith(" (2 items done since its rewind).")
+
+
+@gd.job(name="test_why.call", retry=gd.Retry(max=3, backoff=60))
+def call(number: int) -> None:
+    if number == 0:
+        raise ConnectionError("no answer")
+
+
+def start_calls(*numbers: int) -> gd.WorkflowHandle[Any]:
+    """Start a dynamic workflow whose nodes run at the same time."""
+    w = gd.DynamicWorkflow()
+    w.fan_out(numbers, name="call_{}", job=call, args=lambda number: {"number": number})
+    return w.start()
+
+
+def test_a_node_that_runs_later_is_counted_beside_more_due_nodes_than_are_named(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    workflow = start_calls(0, 1, 2, 3, 4)
+    perform_next_step(workflow)
+
+    assert workflow.why() == (
+        "4 nodes are due ('call_1', 'call_2', 'call_3', ...), "
+        "1 runs later from 2026-03-01 12:01:00 UTC on."
+    )
+
+
+UNSERVED = (
+    "but no running worker serves dynamic workflows on queue 'default': start `geneva worker` "
+    "with an app that imports the jobs."
+)
+
+
+@pytest.mark.parametrize(
+    ("performed", "due"),
+    [
+        (2, "2 nodes are due ('call_1', 'call_2')"),
+        (4, "3 nodes are due ('call_1', 'call_2', 'call_3')"),
+    ],
+    ids=["some", "all"],
+)
+def test_nodes_may_end_between_the_reads_that_name_and_count_them(
+    geneva: gd.Drive, clock: StandingClock, performed: int, due: str
+) -> None:
+    workflow = start_calls(1, 2, 3, 4)
+    record, active = read_oldest(geneva, workflow)
+    for _ in range(performed):
+        perform_next_step(workflow)
+
+    assert geneva.explain(record, active) == f"{due}, {UNSERVED}"
+
+
+def test_nodes_may_be_taken_back_between_the_reads_that_name_and_count_them(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    record, active = read_oldest(geneva, start_calls(1, 2, 3, 4))
+    running = [one._replace(state=gd.StepState.IN_PROGRESS) for one in active]
+
+    assert geneva.explain(record, running) == "4 nodes are due."
+
+
+def read_oldest(
+    drive: gd.Drive, workflow: gd.WorkflowHandle[Any]
+) -> tuple[WorkflowRecord, list[ExecutionRecord]]:
+    """Read a workflow and the three oldest of its active executions."""
+    store = drive.store
+    record = store.read(lambda connection: store.workflows.get(connection, workflow.id))
+    assert record is not None
+    active = store.read(lambda c: store.overviews.oldest_active(c, workflow.id, 3))
+    return record, active

@@ -178,9 +178,11 @@ def _several(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], arou
     groups: dict[str, list[ExecutionRecord]] = {}
     for one in active:
         groups.setdefault(_doing(one.state, one.scheduled_for > around.now), []).append(one)
-    counts = _counts(groups) if around.counts is None else Counter[str]()
+    counts = Counter[str]()
     for row in around.counts or ():
         counts[_doing(row.state, row.is_later)] += row.count
+    # The rows are counted after `active` was read, when all of these may have ended.
+    counts = counts or _counts(groups)
     parts = [
         _part(doing, counts[doing], groups.get(doing, []), around)
         for doing in _DOINGS
@@ -188,7 +190,7 @@ def _several(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], arou
     ]
     parts[0] = parts[0].replace(" ", " nodes " if counts[_first(counts)] > 1 else " node ", 1)
     due = groups.get(_DUE, [])
-    if set(counts) == {_DUE} and not _is_served(due[0], around.workers):
+    if due and set(counts) == {_DUE} and not _is_served(due[0], around.workers):
         return f"{parts[0]}, but {_unserved(due[0], around.workers)}."
     return f"{', '.join(parts)}{_then(workflow) if counts[_RUNNING] else ''}."
 
@@ -211,12 +213,16 @@ def _doing(state: StepState, is_later: bool) -> str:
 
 
 def _part(doing: str, count: int, known: Sequence[ExecutionRecord], around: Around) -> str:
-    names = list(dict.fromkeys(repr(one.step_name) for one in known))[:MOST_NAMED]
-    named = f" ({', '.join(names)}{', ...' if count > len(names) else ''})"
+    # Of a dynamic workflow, `known` are only the oldest in each state: a kind may have none.
+    names = list(dict.fromkeys(repr(one.step_name) for one in known))[: min(MOST_NAMED, count)]
+    named = f" ({', '.join(names)}{', ...' if count > len(names) else ''})" if names else ""
     singular, plural = _DOINGS[doing]
     told = f"{count:,} {singular if count == 1 else plural}{named}"
     if doing == _LATER:
-        return f"{told} from {_moment(min(one.scheduled_for for one in known))} on"
+        rows = around.counts or ()
+        counted = (row.first_at for row in rows if _doing(row.state, row.is_later) == _LATER)
+        first_at = min((*counted, *(one.scheduled_for for one in known)))
+        return f"{told} from {_moment(first_at)} on"
     if doing == _DUE and around.use is not None:
         limit = around.use.limit
         return f"{told} as the limit {limit.key!r} ({limit.words}) lets them"
