@@ -30,7 +30,7 @@ from geneva_drive.definition.templates import template
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
-from geneva_drive.serializers import register_serializer
+from geneva_drive.serialization.serializers import register_serializer
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import StepChanged, StepProgressed, WorkflowChanged
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from geneva_drive.durations import parse_duration
-from geneva_drive.serialization import safe_text
+from geneva_drive.serialization.typed_json import safe_text
 
 MAX_KEY_LENGTH = 191
 # What the keys of queues begin with, so that no step's key can be taken for one.

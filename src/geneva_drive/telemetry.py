@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, overload
 
-from geneva_drive.serialization import words_of
+from geneva_drive.serialization.typed_json import words_of
 from geneva_drive.states import Outcome, StepState, WorkflowState
 
 logger = logging.getLogger("geneva_drive")

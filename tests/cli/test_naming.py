@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from geneva_drive import serialization
 from geneva_drive.cli.naming import cursor_words
+from geneva_drive.serialization import typed_json
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -25,4 +25,4 @@ BERLIN = ZoneInfo("Europe/Berlin")
     ids=["date", "moment of a zone", "fold", "tuple"],
 )
 def test_a_cursor_is_written_without_its_types(cursor: Any, words: str) -> None:
-    assert cursor_words(serialization.dump(cursor)) == words
+    assert cursor_words(typed_json.dump(cursor)) == words

@@ -23,7 +23,7 @@ from geneva_drive.engine.outcome import (
     Skipped,
     StepOutcome,
 )
-from geneva_drive.serialization import dump
+from geneva_drive.serialization.typed_json import dump
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,

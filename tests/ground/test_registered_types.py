@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import geneva_drive as gd
 from geneva_drive.errors import InvalidInput, UnknownStoredType
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 
 
 @dataclass(frozen=True)

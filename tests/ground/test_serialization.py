@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geneva_drive.errors import CursorTooLarge, InvalidInput, PayloadTooLarge
-from geneva_drive.serialization import dump, dump_cursor, dump_within, load, safe_text
+from geneva_drive.serialization.typed_json import dump, dump_cursor, dump_within, load, safe_text
 
 day = timedelta(hours=23, minutes=59)
 offsets = st.none() | st.builds(timezone, st.timedeltas(min_value=-day, max_value=day))

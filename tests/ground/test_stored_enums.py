@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput, UnknownEnum, UnknownEnumMember
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 
 
 class Color(Enum):

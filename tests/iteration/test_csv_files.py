@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from geneva_drive.errors import CsvChanged, InvalidInput
 from geneva_drive.iteration.sources.csv_files import pairs
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 
 PEOPLE = b'name,city\nAnn,Delft\n"Bob\nthe second","New ""York"""\n\nCid,K\xc3\xb6ln\n'
 PERSONS = [

@@ -10,7 +10,7 @@ import pytest
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources.nesting import pairs
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 
 ACCOUNTS = [("ann", 10), ("bob", 20), ("cid", 30), ("dee", 40)]
 PAYMENTS = {

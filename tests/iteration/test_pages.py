@@ -9,7 +9,7 @@ import pytest
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources import pages
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 
 PAGES = {
     None: (["a", "b"], "t2"),

@@ -11,7 +11,7 @@ import pytest
 
 from geneva_drive.iteration.sources.querysets import QuerySetRecords
 from geneva_drive.iteration.sources.records import batch_pairs
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 from tests.iteration.library import (
     Author,
     Book,

@@ -42,7 +42,7 @@ from sqlalchemy.orm import (
 import geneva_drive as gd
 from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.iteration.sources.records import batch_pairs, pairs
-from geneva_drive.serialization import dump, load
+from geneva_drive.serialization.typed_json import dump, load
 from geneva_drive.storage.keysets.keyset import Keyset
 from geneva_drive.storage.types import Moment
 

@@ -9,12 +9,12 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.cli.iterating import interruptions, skipped_items
 from geneva_drive.drive.graph_views import NodeView
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.serialization import typed_json
 
 
 def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _moment(at: datetime | None) -> str | None:
 
 def _typed(value: object) -> Any:
     """Give a user's value as typed JSON: dates and the like as they are stored."""
-    return json.loads(serialization.dump(value))
+    return json.loads(typed_json.dump(value))
 
 
 def _stored(text: str | None) -> Any:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from geneva_drive import serialization
 from geneva_drive.cli.completing import ongoing_ids
 from geneva_drive.cli.faults import with_class
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import UnknownEnum, UnknownStoredType
+from geneva_drive.serialization import typed_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -106,7 +106,7 @@ def cursor(text: str) -> Any:
             f"quotes: {json.dumps(text, ensure_ascii=False)}"
         ) from error
     try:
-        return serialization.load(text)
+        return typed_json.load(text)
     except (UnknownStoredType, UnknownEnum) as error:
         raise ValueError(
             f"{text!r} is of a type that is not known here: import the module that has it, or "

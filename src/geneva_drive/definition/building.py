@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from geneva_drive import serialization
 from geneva_drive.definition import source
 from geneva_drive.definition.graph_document import is_text
 from geneva_drive.definition.heroes import HeroRef
@@ -15,6 +14,7 @@ from geneva_drive.definition.jobs import Job
 from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.workflow import Workflow, WorkflowMeta, definition_of
 from geneva_drive.errors import InvalidInput, StepConfigurationError
+from geneva_drive.serialization import typed_json
 
 CHILD_JOB: Final = "geneva_drive.child"
 
@@ -55,7 +55,7 @@ def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
         except (LookupError, ValueError, AttributeError) as error:
             raise InvalidInput(
                 f"fan_out: the name {name!r} cannot be filled with {item!r}: "
-                f"{serialization.words_of(error)}. Write {{}} where the item goes, or pass a "
+                f"{typed_json.words_of(error)}. Write {{}} where the item goes, or pass a "
                 f"function of the item."
             ) from None
 
@@ -68,7 +68,7 @@ def written_args(name: str, args: object) -> StoredArgs:
         return NO_ARGS
     if not isinstance(args, Mapping) or not all(isinstance(key, str) for key in args):
         raise InvalidInput(f"Node {name!r}: args is a dictionary with text as keys, not {args!r}.")
-    return StoredArgs(serialization.dump(args, f"Node {name!r}: args"))
+    return StoredArgs(typed_json.dump(args, f"Node {name!r}: args"))
 
 
 def check_call(name: str, job: object, args: Mapping[str, Any]) -> None:
@@ -104,8 +104,8 @@ def child_args(
         "context": context,
         "detached": detached,
     }
-    serialization.dump(context, f"Node {name!r}: context")
-    return StoredArgs(serialization.dump(args))
+    typed_json.dump(context, f"Node {name!r}: context")
+    return StoredArgs(typed_json.dump(args))
 
 
 def _type_of(name: str, workflow_class: object) -> str:
@@ -121,7 +121,7 @@ def _type_of(name: str, workflow_class: object) -> str:
 
 def with_hero(args: Mapping[str, Any], hero: HeroRef | None) -> StoredArgs:
     named = {"hero_type": hero.type, "hero_id": hero.id} if hero else {}
-    return StoredArgs(serialization.dump({**args, **named}))
+    return StoredArgs(typed_json.dump({**args, **named}))
 
 
 def suggestion(wanted: str, names: Iterable[str]) -> str:

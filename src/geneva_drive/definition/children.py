@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-from geneva_drive import serialization
 from geneva_drive.definition import options, signatures, source
 from geneva_drive.definition.declared import NodeKind
 from geneva_drive.definition.keywords import ChildOptions
 from geneva_drive.definition.step import Child, ChildStep
 from geneva_drive.definition.workflow import Workflow, WorkflowMeta
 from geneva_drive.errors import InvalidInput, StepConfigurationError
+from geneva_drive.serialization import typed_json
 
 
 def child(
@@ -72,7 +72,7 @@ def _check_context(context: object) -> None:
         return
     if isinstance(context, Mapping):
         try:
-            serialization.dump(context, "context")
+            typed_json.dump(context, "context")
         except InvalidInput as error:
             raise StepConfigurationError(str(error)) from None
     elif callable(context) and not isinstance(context, type):

@@ -6,7 +6,6 @@ import hashlib
 import json
 from typing import Any, Final
 
-from geneva_drive import serialization
 from geneva_drive.definition import jobs
 from geneva_drive.definition.building import CHILD_JOB
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
@@ -18,6 +17,7 @@ from geneva_drive.definition.step import Child, ChildStep
 from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.serialization import typed_json
 
 _WHERE = "a stored graph"
 
@@ -65,7 +65,7 @@ def _child(name: str, text: str) -> Node:
     child = Child(
         workflow_class=args["type"],
         hero=hero,
-        context=lambda _: serialization.load(context),
+        context=lambda _: typed_json.load(context),
         detached=bool(args.get("detached")),
     )
     return Node(name=name, where=_WHERE, declared=ChildStep(child, Options(), _WHERE))

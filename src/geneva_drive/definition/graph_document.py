@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeGuard
 
-from geneva_drive import serialization
 from geneva_drive.definition.graph import find_cycle
 from geneva_drive.definition.options import MAX_NAME_LENGTH
 from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs, StoredNode
 from geneva_drive.errors import Fault, NotFound, StepConfigurationError
+from geneva_drive.serialization import typed_json
 
 VERSION = 1
 
@@ -49,7 +49,7 @@ def is_text(value: object) -> TypeGuard[str]:
     return (
         isinstance(value, str)
         and value != ""
-        and (value.isprintable() or serialization.safe_text(value) == value)
+        and (value.isprintable() or typed_json.safe_text(value) == value)
     )
 
 
@@ -57,7 +57,7 @@ def is_name(value: object) -> TypeGuard[str]:
     return (
         isinstance(value, str)
         and 0 < len(value) <= MAX_NAME_LENGTH
-        and (value.isprintable() or serialization.safe_text(value) == value)
+        and (value.isprintable() or typed_json.safe_text(value) == value)
     )
 
 
@@ -90,7 +90,7 @@ class _Reader:
         except RecursionError:
             self._add("$", "The text is nested too deeply.")
         except ValueError as error:
-            self._add("$", f"The text is not JSON: {serialization.words_of(error)}.")
+            self._add("$", f"The text is not JSON: {typed_json.words_of(error)}.")
         else:
             return found
         return None
@@ -185,7 +185,7 @@ class _Reader:
         except _ILL_FORMED as error:
             self._add(
                 _path(node_id, ".args"),
-                f"The args are not in the form that is stored: {serialization.words_of(error)}.",
+                f"The args are not in the form that is stored: {typed_json.words_of(error)}.",
             )
             return NO_ARGS
         return StoredArgs(text)
@@ -273,7 +273,7 @@ def _may_repeat_keys(text: str, found: Any) -> bool:
 
 def _check_typed(text: str) -> None:
     try:
-        values: object = serialization.load(text)
+        values: object = typed_json.load(text)
     except NotFound:
         return  # of a type that is registered where the job runs, and not here
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):

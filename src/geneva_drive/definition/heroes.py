@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.serialization import safe_text
+from geneva_drive.serialization.typed_json import safe_text
 
 HeroLoader = Callable[[str], Any]
 

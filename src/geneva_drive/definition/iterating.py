@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypedDict
 
-from geneva_drive import serialization
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import InvalidInput, StepConfigurationError
+from geneva_drive.serialization import typed_json
 
 ItemErrorActionName = Literal["stop", "skip"]
 
@@ -95,7 +95,7 @@ def _checkpoint_every(value: object) -> int | timedelta:
 
 def _start(value: object) -> object:
     try:
-        serialization.dump(value, "start")
+        typed_json.dump(value, "start")
     except InvalidInput as error:
         raise StepConfigurationError(f"{error}") from None
     return value

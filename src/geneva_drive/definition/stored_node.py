@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from geneva_drive import serialization
+from geneva_drive.serialization import typed_json
 
 
 class StoredArgs(Mapping[str, Any]):
@@ -35,7 +35,7 @@ class StoredArgs(Mapping[str, Any]):
 
     def _loaded(self) -> dict[str, Any]:
         if self._values is None:
-            self._values = serialization.load(self.text)
+            self._values = typed_json.load(self.text)
         return self._values
 
 
@@ -56,4 +56,4 @@ class StoredNode:
     def args_text(self) -> str:
         """The arguments in their stored form."""
         args = self.args
-        return args.text if isinstance(args, StoredArgs) else serialization.dump(args)
+        return args.text if isinstance(args, StoredArgs) else typed_json.dump(args)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
 
-from geneva_drive import serialization
 from geneva_drive.definition import options, source
 from geneva_drive.definition.decisions import Branches
 from geneva_drive.definition.declared import Declared, NodeKind
@@ -14,6 +13,7 @@ from geneva_drive.definition.keywords import DecisionOptions, TaskOptions
 from geneva_drive.definition.options import Options
 from geneva_drive.definition.step import Step, making
 from geneva_drive.errors import InvalidInput, StepConfigurationError
+from geneva_drive.serialization import typed_json
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -95,7 +95,7 @@ def _arguments(job: Job[..., Any], args: object) -> Mapping[str, Any]:
     if not isinstance(args, Mapping) or not all(isinstance(name, str) for name in args):
         raise StepConfigurationError(f"args is a dict of the job's arguments, not {args!r}.")
     try:
-        serialization.dump(args, "args")
+        typed_json.dump(args, "args")
     except InvalidInput as error:
         raise StepConfigurationError(str(error)) from None
     job.check(args)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from geneva_drive import serialization
 from geneva_drive.durations import describe
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.records import (
@@ -234,7 +234,7 @@ def _how_far(execution: ExecutionRecord) -> str:
     if not execution.completed_iterations:
         return ""
     progress = IterationProgress.read(
-        execution.completed_iterations, serialization.load(execution.progress)
+        execution.completed_iterations, typed_json.load(execution.progress)
     )
     share = Share.load(execution.share)
     if share is not None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import Connection
 
-from geneva_drive import serialization
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
@@ -27,6 +26,7 @@ from geneva_drive.engine.graphs.ancestry import mismatching
 from geneva_drive.engine.graphs.standing import id_in_graph
 from geneva_drive.engine.loops.shares import standing
 from geneva_drive.errors import InvalidInput, NodeNotFound
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
@@ -189,8 +189,8 @@ class GraphHandle:
         store, now = self._drive.store, self._drive.clock.now()
         audit = AuditEntry(
             command=name,
-            actor=None if actor is None else serialization.safe_text(actor),
-            reason=None if reason is None else serialization.safe_text(reason),
+            actor=None if actor is None else typed_json.safe_text(actor),
+            reason=None if reason is None else typed_json.safe_text(reason),
         )
         applied = store.write(
             lambda connection: commands.execute(

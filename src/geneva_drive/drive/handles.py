@@ -9,7 +9,6 @@ from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from geneva_drive import serialization
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
@@ -19,6 +18,7 @@ from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.engine import commands, heroes
 from geneva_drive.engine.loops.position import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     Request,
@@ -119,7 +119,7 @@ class WorkflowHandle(GraphHandle, Generic[W]):
 
     @property
     def context(self) -> Mapping[str, Any]:
-        context: dict[str, Any] = serialization.load(self._record.context) or {}
+        context: dict[str, Any] = typed_json.load(self._record.context) or {}
         return context
 
     @property
@@ -316,7 +316,7 @@ class WorkflowHandle(GraphHandle, Generic[W]):
     ) -> Self:
         """Let a resumable step start over, or from the cursor `to`; it starts counting anew."""
         limit = self._drive.settings.max_cursor_size
-        position = None if to is None else rewound_to(serialization.dump_cursor(to, limit))
+        position = None if to is None else rewound_to(typed_json.dump_cursor(to, limit))
         return self._command("rewind", lambda s: commands.rewind(s, node, position), reason, actor)
 
     @property

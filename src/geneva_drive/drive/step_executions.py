@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.engine.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.records import CheckpointRecord, ExecutionRecord, Key
 
@@ -23,7 +23,7 @@ class Checkpoint:
 
     @property
     def cursor(self) -> Any:
-        return serialization.load(self._record.cursor)
+        return typed_json.load(self._record.cursor)
 
     @property
     def stored_cursor(self) -> str | None:
@@ -149,7 +149,7 @@ class StepExecution:
 
     @property
     def result(self) -> Any:
-        return serialization.load(self._record.result)
+        return typed_json.load(self._record.result)
 
     @property
     def stored_result(self) -> str | None:
@@ -159,7 +159,7 @@ class StepExecution:
     @property
     def cursor(self) -> Any:
         """Where a resumable step stands; None without a cursor, and once it has completed."""
-        return serialization.load(self._record.cursor)
+        return typed_json.load(self._record.cursor)
 
     @property
     def stored_cursor(self) -> str | None:
@@ -184,7 +184,7 @@ class StepExecution:
     def progress(self) -> IterationProgress | None:
         """How far a resumable step has come, over all its runs; None of any other."""
         record = self._record
-        stored = serialization.load(record.progress) or {}
+        stored = typed_json.load(record.progress) or {}
         if "seconds" not in stored and not record.completed_iterations:
             return None
         is_over = is_done(record.state, record.outcome)
@@ -202,7 +202,7 @@ class StepExecution:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        metadata: dict[str, Any] = serialization.load(self._record.metadata) or {}
+        metadata: dict[str, Any] = typed_json.load(self._record.metadata) or {}
         return metadata
 
     def _ended_at(self, state: StepState) -> datetime | None:

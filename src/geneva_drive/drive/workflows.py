@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive import serialization
 from geneva_drive.definition import options
 from geneva_drive.definition.dynamic import DynamicWorkflow
 from geneva_drive.definition.workflow import Workflow, definition_of
@@ -26,6 +25,7 @@ from geneva_drive.errors import (
     StorageError,
     WorkflowNotFound,
 )
+from geneva_drive.serialization import typed_json
 from geneva_drive.storage import keys
 from geneva_drive.storage.hints import Hints
 
@@ -161,7 +161,7 @@ class Workflows(Generic[W]):
                 f"The context of a workflow is a JSON object: a dictionary with text as keys, "
                 f"not {context!r}."
             )
-        return serialization.dump_within(
+        return typed_json.dump_within(
             dict(context),
             self._drive.settings.max_payload_size,
             what="The context",
@@ -251,7 +251,7 @@ def _wait(value: Duration) -> Any:
 def _key(value: object) -> str | None:
     if value is None:
         return None
-    is_text = isinstance(value, str) and serialization.safe_text(value) == value
+    is_text = isinstance(value, str) and typed_json.safe_text(value) == value
     if not isinstance(value, str) or not is_text or not 0 < len(value) <= _MAX_KEY_LENGTH:
         raise InvalidInput(
             f"An idempotency key is text of 1 to {_MAX_KEY_LENGTH} characters, not {value!r}."

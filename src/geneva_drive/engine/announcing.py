@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.engine.change import ExecutionMove
 from geneva_drive.engine.endings import Applied
 from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState, is_done
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
@@ -76,7 +76,7 @@ def arrived(
             if position is None or position.is_told or not position.completed_iterations:
                 continue
             if is_done(move.state, move.outcome):
-                stored = serialization.load(position.progress)
+                stored = typed_json.load(position.progress)
                 done = position.completed_iterations
                 progress = IterationProgress.read(done, stored, is_over=True)
                 yield one.workflow, move.record, progress

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive import serialization
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.jobs import JobNode
@@ -23,6 +22,7 @@ from geneva_drive.errors import (
     InvalidInput,
     UnknownWorkflowClass,
 )
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.records import ExecutionRecord
 
@@ -105,7 +105,7 @@ def _new_workflow(
         allow_multiple=False,
         context=None
         if context is None
-        else serialization.dump_within(
+        else typed_json.dump_within(
             dict(context), limit, what="The context", setting="max_payload_size"
         ),
         queue=None,

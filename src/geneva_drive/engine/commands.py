@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive import serialization
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
@@ -35,6 +34,7 @@ from geneva_drive.errors import (
     UnknownWorkflowClass,
     WorkflowNotFound,
 )
+from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -304,8 +304,8 @@ def _merged(
 ) -> str | None:
     if data is None:
         return None
-    context = {**(serialization.load(workflow.context) or {}), **data}
-    return serialization.dump_within(
+    context = {**(typed_json.load(workflow.context) or {}), **data}
+    return typed_json.dump_within(
         context, settings.max_payload_size, what="The context", setting="max_payload_size"
     )
 

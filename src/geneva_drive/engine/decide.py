@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove, WorkflowMove, again, scheduled
@@ -32,6 +31,7 @@ from geneva_drive.engine.outcome import (
     ordinal,
 )
 from geneva_drive.engine.requests import honour_request
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import (
     DeadLetterReason,
     Outcome,
@@ -317,7 +317,7 @@ class _Case:
         if policy is None:
             return self.execution.failures
         counts = self.execution.failure_counts
-        return serialization.dump({**counts, policy: counts.get(policy, 0) + 1})
+        return typed_json.dump({**counts, policy: counts.get(policy, 0) + 1})
 
     def _recover(self, lost: Lost) -> Change:
         error = ErrorDetails(

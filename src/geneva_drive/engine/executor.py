@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.definition import jobs
 from geneva_drive.definition.decisions import chosen_branches
 from geneva_drive.definition.declared import NodeKind
@@ -48,6 +47,7 @@ from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
 from geneva_drive.iteration.interrupted import Divided as DividedLoop
 from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Outcome
 from geneva_drive.storage import open_writes
 from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord
@@ -257,7 +257,7 @@ class Run:
         limit = self._environment.settings.max_cursor_size
         try:
             for border in division.borders:
-                serialization.dump_cursor(border, limit)
+                typed_json.dump_cursor(border, limit)
         except InvalidInput as error:
             return Failed(error)
         return Divided(division.after, division.borders)
@@ -304,7 +304,7 @@ class Run:
     def _kept(self, node: Node, result: Any) -> str | None:
         if not node.options.keep_result:
             return None
-        return serialization.dump_within(
+        return typed_json.dump_within(
             result,
             self._environment.settings.max_result_size,
             what=f"The result of step {node.name!r}",

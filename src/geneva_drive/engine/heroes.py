@@ -9,11 +9,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, inspect
 
-from geneva_drive import serialization
 from geneva_drive.definition.heroes import HeroRef, loader_of
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import HeroGone, InvalidInput
+from geneva_drive.serialization import typed_json
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -55,7 +55,7 @@ def _checked(hero: HeroRef | None) -> HeroRef | None:
 
 
 def _key_text(key: tuple[Any, ...]) -> str:
-    return str(key[0]) if len(key) == 1 else serialization.dump(list(key))
+    return str(key[0]) if len(key) == 1 else typed_json.dump(list(key))
 
 
 # Classes seen as heroes in this process, for those that no declarative base leads to.
@@ -150,7 +150,7 @@ def _declarative_classes() -> Iterator[type]:
 def _parse_key(mapped: type, hero_id: str) -> Any:
     columns: tuple[Any, ...] = inspect(mapped).primary_key
     if len(columns) > 1:
-        return tuple(serialization.load(hero_id))
+        return tuple(typed_json.load(hero_id))
     try:
         kind = columns[0].type.python_type
     except NotImplementedError:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Interruption, Outcome
 from geneva_drive.storage.records import Key
 
@@ -31,9 +31,9 @@ class ErrorDetails:
         lines = "".join(traceback.format_exception(error))
         return cls(
             error_class=f"{kind.__module__}.{kind.__qualname__}"[:_MAX_CLASS_NAME],
-            message=serialization.words_of(error)[:_MAX_TEXT],
+            message=typed_json.words_of(error)[:_MAX_TEXT],
             # The end of a long traceback says where it happened.
-            backtrace=serialization.safe_text(lines)[-_MAX_TEXT:],
+            backtrace=typed_json.safe_text(lines)[-_MAX_TEXT:],
             exception=error,
         )
 

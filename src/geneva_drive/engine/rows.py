@@ -7,9 +7,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.loops.position import Position, SkippedItem
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 
@@ -48,7 +48,7 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
     if move.result is not None:
         values["result"] = move.result
     if move.chosen is not None:
-        values["metadata"] = serialization.dump({"chosen": list(move.chosen)})
+        values["metadata"] = typed_json.dump({"chosen": list(move.chosen)})
     if move.child_id is not None:
         values["child_id"] = move.child_id
     return values | _iteration_values(move)
@@ -68,9 +68,7 @@ def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
 
 
 def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
-    return serialization.dump(
-        {**(serialization.load(record.metadata) or {}), "interrupted_by": by.value}
-    )
+    return typed_json.dump({**(typed_json.load(record.metadata) or {}), "interrupted_by": by.value})
 
 
 def position_values(position: Position) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.definition.compiling import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.fixed_context import FixedContext
 from geneva_drive.errors import HeroGone, NodeNotFound
+from geneva_drive.serialization import typed_json
 from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
 from geneva_drive.telemetry import StepLogger, identifiers
@@ -43,7 +43,7 @@ class RunContext:
 
     @cached_property
     def context(self) -> Mapping[str, Any]:
-        return FixedContext(serialization.load(self._workflow.context) or {})
+        return FixedContext(typed_json.load(self._workflow.context) or {})
 
     @property
     def attempt(self) -> int:
@@ -102,7 +102,7 @@ class RunContext:
         kept = store.read(
             lambda connection: store.attempts.kept_result(connection, self._workflow.id, names)
         )
-        return serialization.load(kept)
+        return typed_json.load(kept)
 
     def _id_of_stored(self, store: Store, reference: str) -> str:
         found = store.read(

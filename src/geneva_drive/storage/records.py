@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import RowMapping
 
-from geneva_drive import serialization
 from geneva_drive.limit import Limit
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 
 Key = Any  # an int or a UUID, by the database's key type
@@ -124,7 +124,7 @@ class ExecutionRecord(NamedTuple):
     @property
     def failure_counts(self) -> dict[str, int]:
         """Count the consecutive failures under each exception policy."""
-        counts: dict[str, int] = serialization.load(self.failures) or {}
+        counts: dict[str, int] = typed_json.load(self.failures) or {}
         return counts
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, DateTime, Integer, String, Text, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from geneva_drive import serialization
+from geneva_drive.serialization import typed_json
 
 
 def _types_of(dialect_name: str) -> Any:
@@ -85,7 +85,7 @@ class FreeText(TypeDecorator[str]):
         return dialect.type_descriptor(_types_of("mysql").LONGTEXT() if is_mysql else Text())
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - as in TypeDecorator
-        return None if value is None else serialization.safe_text(value)
+        return None if value is None else typed_json.safe_text(value)
 
 
 def long_text() -> TypeEngine[str]:

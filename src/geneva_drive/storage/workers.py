@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, select, type_coerce, update
 
-from geneva_drive import serialization
+from geneva_drive.serialization import typed_json
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.records import WorkerRecord
 from geneva_drive.storage.tables import Tables
@@ -37,8 +37,8 @@ class Workers:
             insert(self._table).values(
                 id=worker_id,
                 name=name,
-                queues=None if queues is None else serialization.dump(list(queues)),
-                signatures=serialization.dump(dict(signatures)),
+                queues=None if queues is None else typed_json.dump(list(queues)),
+                signatures=typed_json.dump(dict(signatures)),
                 started_at=now,
                 heartbeat_at=now,
             )
@@ -70,8 +70,8 @@ class Workers:
             WorkerRecord(
                 id=row["id"],
                 name=row["name"],
-                queues=None if row["queues"] is None else tuple(serialization.load(row["queues"])),
-                signatures=serialization.load(row["signatures"]),
+                queues=None if row["queues"] is None else tuple(typed_json.load(row["queues"])),
+                signatures=typed_json.load(row["signatures"]),
                 started_at=row["started_at"],
                 heartbeat_at=row["heartbeat_at"],
                 stopped_at=row["stopped_at"],

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from geneva_drive import serialization
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow, definition_of, start_executing
 from geneva_drive.drive.default import current_drive
@@ -17,6 +16,7 @@ from geneva_drive.engine import heroes
 from geneva_drive.engine.loops.looping import Breaks
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.records import WorkflowRecord
 from geneva_drive.worker import inline
@@ -190,7 +190,7 @@ def instance(
         state=WorkflowState.READY,
         hero_type=reference.type if reference else None,
         hero_id=reference.id if reference else None,
-        context=None if context is None else serialization.dump(dict(context)),
+        context=None if context is None else typed_json.dump(dict(context)),
         created_at=now,
         updated_at=now,
     )

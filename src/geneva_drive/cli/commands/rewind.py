@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from geneva_drive import serialization
 from geneva_drive.cli import parameters
 from geneva_drive.cli.answering import answer
 from geneva_drive.cli.naming import cursor_words
@@ -19,6 +18,7 @@ from geneva_drive.cli.parameters import (
 )
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
+from geneva_drive.serialization import typed_json
 
 
 @click.command("rewind")
@@ -46,7 +46,7 @@ def command(
     workflow = drive.workflows(Workflow).find(workflow_id)
     cursor = _cursor(to)
     workflow.rewind(step, cursor, reason=reason, actor=actor)
-    place = "the start" if cursor is None else cursor_words(serialization.dump(cursor))
+    place = "the start" if cursor is None else cursor_words(typed_json.dump(cursor))
     answer(workflow, as_json=as_json, outcome=f"Step {step!r} will go on from {place}.")
 
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from geneva_drive import serialization
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.graph import Graph
 from geneva_drive.engine.loops.shares import standing
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.records import ExecutionRecord
 
@@ -95,7 +95,7 @@ def _is_over(record: ExecutionRecord) -> bool:
 
 
 def _chosen(record: ExecutionRecord) -> tuple[str, ...] | None:
-    chosen = (serialization.load(record.metadata) or {}).get("chosen")
+    chosen = (typed_json.load(record.metadata) or {}).get("chosen")
     return None if chosen is None else tuple(chosen)
 
 

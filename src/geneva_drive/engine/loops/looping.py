@@ -12,7 +12,6 @@ from typing import Any, NoReturn, cast
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive import serialization
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.iterating import Iteration
 from geneva_drive.engine import probes
@@ -31,6 +30,7 @@ from geneva_drive.iteration.interrupted import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage import open_writes
 from geneva_drive.storage.checkpoints import Checkpoint
@@ -88,7 +88,7 @@ class Loop:
         # Whether a checkpoint has nothing but the position to write; the first one lets earlier
         # failures be forgotten.
         self._is_plain = not (execution.failures or execution.recoveries)
-        stopwatch = Stopwatch(serialization.load(execution.progress))
+        stopwatch = Stopwatch(typed_json.load(execution.progress))
         self.course = Course(
             node.name,
             place_of(execution, self._iteration),
@@ -172,7 +172,7 @@ class Loop:
     def checkpoint_at(self, place: Place) -> Checkpoint:
         limit = self._max_cursor_size
         return Checkpoint(
-            serialization.dump_cursor(place.cursor, limit) if place.has_cursor else None,
+            typed_json.dump_cursor(place.cursor, limit) if place.has_cursor else None,
             place.completed,
             self._execution.id,
             self._claim_token,
@@ -349,10 +349,10 @@ class Loop:
         return store.write(save)
 
     def _progress_text(self) -> str:
-        return serialization.dump(self.course.stopwatch.read(self.course.place.completed))
+        return typed_json.dump(self.course.stopwatch.read(self.course.place.completed))
 
     def _cursor_text(self, cursor: Any) -> str:
-        return serialization.dump_cursor(cursor, self._max_cursor_size)
+        return typed_json.dump_cursor(cursor, self._max_cursor_size)
 
     def _tell(self, place: Place) -> None:
         self.course.stopwatch.written()
@@ -389,6 +389,6 @@ def _pace(iteration: Iteration, breaks: Breaks, timeout: timedelta | None) -> Pa
 
 def _words(item: Any) -> str:
     try:
-        return serialization.safe_text(repr(item))[:_MAX_ITEM]
+        return typed_json.safe_text(repr(item))[:_MAX_ITEM]
     except Exception:  # noqa: BLE001 - a user's __repr__ may raise anything, and the loop goes on
         return f"<{type(item).__name__} that cannot be put into words>"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.definition.iterating import Iteration
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import GenevaDriveError, InvalidInput
 from geneva_drive.iteration.course import Partition, Place
+from geneva_drive.serialization import typed_json
 from geneva_drive.storage.records import ExecutionRecord
 
 
@@ -37,7 +37,7 @@ def place_of(execution: ExecutionRecord, iteration: Iteration) -> Place:
 
 def read_cursor(execution: ExecutionRecord, text: str | None) -> Any:
     try:
-        return serialization.load(text)
+        return typed_json.load(text)
     except Exception as error:
         # The types of an app are read by its own functions, which may raise anything.
         raise InvalidInput(
@@ -52,7 +52,7 @@ def _start(execution: ExecutionRecord) -> Any:
 
 
 def _why(error: Exception) -> str:
-    words = serialization.words_of(error)
+    words = typed_json.words_of(error)
     if isinstance(error, GenevaDriveError):  # whose words are a sentence that tells what to do
         return words
     return f"{type(error).__name__}: {words.rstrip('.')}."

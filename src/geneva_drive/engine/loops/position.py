@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from geneva_drive import serialization
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import is_done
 from geneva_drive.storage.records import ExecutionRecord
 
@@ -71,7 +71,7 @@ def rewound_to(cursor: str) -> Position:
 
 def before_shares(divided: ExecutionRecord) -> Position:
     """Say where the shares of a step begin; that it was rewound holds for each of them."""
-    is_rewound = "rewound" in (serialization.load(divided.progress) or {})
+    is_rewound = "rewound" in (typed_json.load(divided.progress) or {})
     return Position(progress=_REWOUND) if is_rewound else AT_THE_START
 
 

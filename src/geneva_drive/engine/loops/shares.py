@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geneva_drive import serialization
 from geneva_drive.engine.change import (
     Change,
     ExecutionMove,
@@ -17,6 +16,7 @@ from geneva_drive.engine.change import (
     holding,
 )
 from geneva_drive.engine.outcome import Finished, StepOutcome
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     Outcome,
@@ -69,8 +69,8 @@ def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> lis
             share=Share(
                 number=number,
                 of=count,
-                after=serialization.dump(ends[number - 1]),
-                until=serialization.dump(ends[number]),
+                after=typed_json.dump(ends[number - 1]),
+                until=typed_json.dump(ends[number]),
                 division=str(division),
             ).dump(),
         )

@@ -13,8 +13,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from geneva_drive import enum_names
 from geneva_drive.errors import InvalidInput
+from geneva_drive.serialization import enum_names
 
 
 class Unstorable(Exception):

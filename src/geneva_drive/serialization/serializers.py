@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput, UnknownStoredType
-from geneva_drive.stored_types import OWN, STORED_ANYWAY, STRUCTURES, Serializer
+from geneva_drive.serialization.stored_types import OWN, STORED_ANYWAY, STRUCTURES, Serializer
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from json.encoder import encode_basestring_ascii
 from types import NoneType
 from typing import Any
 
-from geneva_drive import enum_names, serializers, stored_types
 from geneva_drive.errors import CursorTooLarge, InvalidInput, PayloadTooLarge
-from geneva_drive.stored_types import Serializer, Unstorable
+from geneva_drive.serialization import enum_names, serializers, stored_types
+from geneva_drive.serialization.stored_types import Serializer, Unstorable
 
 _TAG = "$type"
 
