@@ -15,18 +15,18 @@ import importlib
 import typing
 
 from geneva_drive import errors
-from geneva_drive.definition import doors
-from geneva_drive.definition.backoff import exponential, linear
-from geneva_drive.definition.children import child
-from geneva_drive.definition.conditions import cancel_if
-from geneva_drive.definition.dependencies import PREVIOUS
-from geneva_drive.definition.dynamic import DynamicWorkflow
+from geneva_drive.definition import drive_lookup
+from geneva_drive.definition.compiler.dependencies import PREVIOUS
+from geneva_drive.definition.dynamic.builder import DynamicWorkflow
+from geneva_drive.definition.dynamic.jobs import JobNode, job
+from geneva_drive.definition.dynamic.templates import template
 from geneva_drive.definition.heroes import HeroRef, register_hero
-from geneva_drive.definition.jobs import JobNode, job
-from geneva_drive.definition.policies import ExceptionPolicy, Retry
-from geneva_drive.definition.step import removed_step, resumable_step, step
-from geneva_drive.definition.task import decision, task
-from geneva_drive.definition.templates import template
+from geneva_drive.definition.nodes.child import child
+from geneva_drive.definition.nodes.step import removed_step, resumable_step, step
+from geneva_drive.definition.nodes.task import decision, task
+from geneva_drive.definition.options.backoff import exponential, linear
+from geneva_drive.definition.options.conditions import cancel_if
+from geneva_drive.definition.options.policies import ExceptionPolicy, Retry
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
@@ -123,4 +123,4 @@ def _default_drive() -> Drive:
     return importlib.import_module(_ON_DEMAND["current_drive"]).current_drive()  # type: ignore[no-any-return]  # loaded by name
 
 
-doors.lead_to(_default_drive)
+drive_lookup.lead_to(_default_drive)

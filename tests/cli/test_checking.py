@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import Engine, delete, event
 
 import geneva_drive as gd
-from geneva_drive.definition import jobs, registry
+from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic import jobs
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen

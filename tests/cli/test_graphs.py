@@ -16,7 +16,7 @@ import geneva_drive as gd
 from geneva_drive.cli.commands.graph import NoSuchClass
 from geneva_drive.cli.graph.layout import Size, lay_out
 from geneva_drive.cli.graph.picture import Box, Picture
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from geneva_drive.definition import jobs, registry
+from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic import jobs
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.decisions import chosen_branches
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.nodes.decision import chosen_branches
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.errors import InvalidInput, NoSuchBranch
 from tests.definition.writing import edges

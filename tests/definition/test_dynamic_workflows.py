@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition import jobs
-from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.errors import InvalidInput, InvalidStateError
 
 NOW = datetime(2024, 1, 15, 10, 30, tzinfo=UTC)

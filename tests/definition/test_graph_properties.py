@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geneva_drive.definition.graph import Graph, find_cycle
+from geneva_drive.definition.compiler.graph import Graph, find_cycle
 
 Edges = dict[str, list[str]]
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import edges, options, run_file, steps
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.policies import OnException
+from geneva_drive.definition.options.policies import OnException
 from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import options, refusal, steps
 

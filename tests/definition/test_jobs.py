@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition import jobs
-from geneva_drive.definition.declared import NodeKind
-from geneva_drive.definition.jobs import Job, JobNode
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.jobs import Job, JobNode
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import refusal, run_file
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.definition.keywords import StepOptions
+from geneva_drive.definition.options.keywords import StepOptions
 from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import options, refusal
 

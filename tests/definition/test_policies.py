@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.policies import ExceptionAction, HandlerPolicy, Policy
+from geneva_drive.definition.options.policies import ExceptionAction, HandlerPolicy, Policy
 from geneva_drive.definition.workflow import definition_of
 from tests.definition.writing import options, refusal, run_file
 

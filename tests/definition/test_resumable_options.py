@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.iterating import Iteration
+from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.errors import StepConfigurationError
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import geneva_drive as gd
-from geneva_drive.definition.stored_graph import StoredGraph
-from geneva_drive.definition.stored_node import StoredArgs, StoredNode
+from geneva_drive.definition.dynamic.stored_graph import StoredGraph
+from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
 from geneva_drive.errors import Fault, MissingJob, StepConfigurationError, UnknownStoredType
 
 NOW = datetime(2024, 1, 15, 10, 30, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition import templates
+from geneva_drive.definition.dynamic import templates
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from tests.definition.writing import refusal, run_file
 

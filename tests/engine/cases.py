@@ -8,7 +8,7 @@ from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.outcome import ErrorDetails, Reaction

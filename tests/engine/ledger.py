@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.graph import Graph
-from geneva_drive.definition.options import Options
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.options.options import Options
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.commands import Decision
 from geneva_drive.engine.graphs import growing

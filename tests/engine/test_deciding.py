@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.decide import decide, ending_of
 from geneva_drive.engine.outcome import (
     Canceled,

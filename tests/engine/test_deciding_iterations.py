@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove
 from geneva_drive.engine.decide import decide, ending_of
 from geneva_drive.engine.loops.position import Position, carried_over

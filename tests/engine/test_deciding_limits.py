@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.decide import decide, ending_of
 from geneva_drive.engine.outcome import Lost, Raised, Reattempted, Returned
 from geneva_drive.states import Outcome, StepState, WorkflowState

@@ -6,7 +6,7 @@ from operator import neg
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.decide import decide, ending_of
 from geneva_drive.engine.outcome import (

@@ -11,7 +11,7 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import commands
 from geneva_drive.engine.graphs.standing import Standing, standings
 from geneva_drive.engine.outcome import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition import jobs
+from geneva_drive.definition.dynamic import jobs
 from geneva_drive.testing import drain, perform_step_inline
 from tests.looking import waits
 

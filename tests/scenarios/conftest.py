@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.definition import jobs
+from geneva_drive.definition.dynamic import jobs
 from tests.scenarios.effects import EFFECTS
 from tests.scenarios.processes import APP, Process, wait_until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.jobs import Job
+from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.worker.claiming import claim_due, find_behind
 from geneva_drive.worker.identity import Identity
 

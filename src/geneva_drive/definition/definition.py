@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from geneva_drive.definition.conditions import Condition
-from geneva_drive.definition.declared import Declared, NodeKind
-from geneva_drive.definition.dependencies import PREVIOUS
-from geneva_drive.definition.graph import Graph
-from geneva_drive.definition.options import Options
-from geneva_drive.definition.policies import Policy
-from geneva_drive.definition.step import Child, ChildStep, Step
-from geneva_drive.definition.task import JobTask
+from geneva_drive.definition.compiler.dependencies import PREVIOUS
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.step import Child, ChildStep, Step
+from geneva_drive.definition.nodes.task import JobTask
+from geneva_drive.definition.options.conditions import Condition
+from geneva_drive.definition.options.options import Options
+from geneva_drive.definition.options.policies import Policy
 from geneva_drive.errors import StepNotDefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from geneva_drive.definition.jobs import Job
+    from geneva_drive.definition.dynamic.jobs import Job
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)

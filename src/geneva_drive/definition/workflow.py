@@ -18,10 +18,11 @@ from typing import (
     overload,
 )
 
-from geneva_drive.definition import compiling, doors, flow_control, registry, source
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition import drive_lookup, flow_control, registry
+from geneva_drive.definition.compiler import code_location, compiler
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.policies import OnException
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.options.policies import OnException
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import InvalidInput, InvalidStateError, StepNotDefined
 from geneva_drive.states import Outcome
@@ -29,7 +30,7 @@ from geneva_drive.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from geneva_drive.definition.task import JobTask
+    from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handles import WorkflowHandle
     from geneva_drive.drive.joining import JoinedTransaction
@@ -77,8 +78,8 @@ class WorkflowMeta(type):
     @classmethod
     def __prepare__(  # type: ignore[override]  # a dict that refuses duplicates
         cls, name: str, bases: tuple[type, ...], **kwargs: Any
-    ) -> compiling.Body:
-        return compiling.Body(name)
+    ) -> compiler.Body:
+        return compiler.Body(name)
 
     def __new__(
         metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
@@ -92,8 +93,8 @@ class WorkflowMeta(type):
     ) -> None:
         super().__init__(name, bases, body, **kwargs)
         if any(isinstance(base, WorkflowMeta) for base in bases):
-            where = source.of_caller()
-            definition = compiling.compile_class(cls, RESERVED_NAMES, where)  # type: ignore[arg-type]  # only Workflow has this metaclass
+            where = code_location.of_caller()
+            definition = compiler.compile_class(cls, RESERVED_NAMES, where)  # type: ignore[arg-type]  # only Workflow has this metaclass
             cls._geneva_definition = definition
             for node in definition.nodes:
                 # A plain method that overrides a step is a step on the class as well, or it could
@@ -262,7 +263,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         A second ongoing one for the same hero raises `AlreadyRunning`; a repeated
         `idempotency_key` returns the workflow of the first call.
         """
-        return cls.using(doors.default_drive()).create(
+        return cls.using(drive_lookup.default_drive()).create(
             hero,
             allow_multiple=allow_multiple,
             context=context,
@@ -276,12 +277,12 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     @classmethod
     def get_or_create(cls, hero: object = None, **options: Any) -> WorkflowHandle[Self]:
         """Return the hero's ongoing workflow of this class, or start one as `create` does."""
-        return cls.using(doors.default_drive()).get_or_create(hero, **options)
+        return cls.using(drive_lookup.default_drive()).get_or_create(hero, **options)
 
     @classmethod
     def find(cls, workflow_id: object) -> WorkflowHandle[Self]:
         """Return the workflow of this class with this id, or raise `NotFound`."""
-        return cls.using(doors.default_drive()).find(workflow_id)
+        return cls.using(drive_lookup.default_drive()).find(workflow_id)
 
     @classmethod
     def ready(cls) -> WorkflowQuery[Self]:
@@ -350,7 +351,7 @@ def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl
 
 
 def _query(workflow_class: type[W]) -> WorkflowQuery[W]:
-    return doors.default_drive().workflows(workflow_class).query()
+    return drive_lookup.default_drive().workflows(workflow_class).query()
 
 
 RESERVED_NAMES = frozenset(name for name in dir(Workflow) if not name.startswith("_"))

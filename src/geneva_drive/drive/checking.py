@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import jobs, registry
-from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.storage.obstacles import Needed, Needs
 from geneva_drive.storage.records import Key

@@ -13,9 +13,9 @@ from sqlalchemy.engine import URL
 
 from geneva_drive.clock import Clock
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
-from geneva_drive.definition.dynamic import DynamicWorkflow
-from geneva_drive.definition.dynamic_run import DynamicRun
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.dynamic.builder import DynamicWorkflow
+from geneva_drive.definition.dynamic.run import DynamicRun
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive.explaining import Around, explain
 from geneva_drive.drive.handles import WorkflowHandle

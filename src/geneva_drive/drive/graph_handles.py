@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.drive.step_executions import StepExecution

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.building import CHILD_JOB
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine import commands
 from geneva_drive.engine.graphs.standing import id_in_graph

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explaining import MOST_NAMED
 from geneva_drive.drive.graph_handles import GraphHandle

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.definition import options
-from geneva_drive.definition.dynamic import DynamicWorkflow
+from geneva_drive.definition.dynamic.builder import DynamicWorkflow
+from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive import joining
 from geneva_drive.drive.handles import WorkflowHandle

@@ -9,9 +9,9 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.jobs import JobNode
-from geneva_drive.definition.step import Child, ChildStep, Step
-from geneva_drive.definition.task import JobTask
+from geneva_drive.definition.dynamic.jobs import JobNode
+from geneva_drive.definition.nodes.step import Child, ChildStep, Step
+from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine import announcing, creating, family, heroes
 from geneva_drive.engine.creating import Created, NewWorkflow, Refused

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic_run import DYNAMIC, stored_node
+from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.outcome import Lost, StepOutcome

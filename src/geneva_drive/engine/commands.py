@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import commit

@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import announcing, commit, completing, family
 from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.endings import Applied, Chaining, Ending

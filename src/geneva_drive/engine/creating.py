@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.definition.stored_graph import StoredGraph
 from geneva_drive.engine.change import NewExecution, scheduled
 from geneva_drive.engine.graphs.freezing import graph_row, join_rows, node_rows, scheduling_of
 from geneva_drive.engine.graphs.growing import stored_execution

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.change import Change, ExecutionMove, WorkflowMove, again, scheduled
 from geneva_drive.engine.loops.position import Position, before_shares
 from geneva_drive.engine.loops.shares import close, divided, settle

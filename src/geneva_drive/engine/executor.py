@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from geneva_drive.definition import jobs
-from geneva_drive.definition.decisions import chosen_branches
-from geneva_drive.definition.declared import NodeKind
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic_run import signature_of
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.run import signature_of
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.nodes.decision import chosen_branches
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.definition.workflow import (
     start_executing,
     stop_executing,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Interruption, Outcome
 from geneva_drive.storage.records import Key

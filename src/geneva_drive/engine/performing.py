@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.definition.policies import ExceptionAction
+from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import commit, probes, transaction_mark
 from geneva_drive.engine.bodies import ChildPlanned, start_child, tell_of_child
 from geneva_drive.engine.claimed import Claimed, unserved

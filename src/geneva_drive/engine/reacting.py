@@ -9,7 +9,12 @@ from typing import Any
 from geneva_drive.definition import flow_control
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.flow_control import FlowControl
-from geneva_drive.definition.policies import ExceptionAction, ExceptionPolicy, HandlerPolicy, Policy
+from geneva_drive.definition.options.policies import (
+    ExceptionAction,
+    ExceptionPolicy,
+    HandlerPolicy,
+    Policy,
+)
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.durations import parse_duration
 from geneva_drive.engine.outcome import (

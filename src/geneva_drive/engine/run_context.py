@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment

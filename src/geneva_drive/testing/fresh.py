@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from geneva_drive.definition import jobs, registry, templates
+from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic import jobs, templates
 from geneva_drive.drive import default
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import NotMigrated

@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from geneva_drive.definition import jobs, registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
-from geneva_drive.definition.dynamic_run import signature_of
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.run import signature_of
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.endings import Chaining
 from geneva_drive.worker.tokens import Tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from geneva_drive.definition.step import step
+from geneva_drive.definition.nodes.step import step
 from geneva_drive.definition.workflow import Workflow
 
 Measured = type[Workflow[Any]]

@@ -19,7 +19,7 @@ from geneva_drive.cli.opening import with_drive
 from geneva_drive.cli.output import print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_views import GraphView, view_of_class, view_of_workflow

@@ -16,8 +16,8 @@ from geneva_drive.cli.parameters import queues as parse_queues
 from geneva_drive.cli.parameters import reading
 from geneva_drive.cli.stopping import PoliteStop
 from geneva_drive.cli.supervising import Supervisor
-from geneva_drive.definition import jobs
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.dynamic import jobs
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import InvalidInput

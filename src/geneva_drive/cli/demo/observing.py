@@ -24,7 +24,7 @@ from geneva_drive.cli.demo.workflows import (
     Ledger,
     Order,
 )
-from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.storage.records import WorkerRecord
 

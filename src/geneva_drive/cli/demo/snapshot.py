@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.states import is_done
 
 # More nodes than this on one level are counted, not named.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from geneva_drive.cli.graph.colours import COLOURS, PLAIN
 from geneva_drive.cli.graph.picture import Box, Picture
 from geneva_drive.cli.graph.text import one_line
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.nodes.declaration import NodeKind
 
 _SHAPES = {
     NodeKind.DECISION: ' shape="diamond"',

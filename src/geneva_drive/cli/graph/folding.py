@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.drive.graph_views import GraphView
 
 FEWEST_FOLDED = 9

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
 from geneva_drive.cli.graph.folding import Groups, name_of
-from geneva_drive.definition.declared import NodeKind
-from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph_views import GraphView, NodeView
 from geneva_drive.durations import describe
 from geneva_drive.states import StepState

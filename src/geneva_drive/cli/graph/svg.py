@@ -10,7 +10,7 @@ from geneva_drive.cli.graph.colours import COLOURS, PLAIN, Colours, by_weight, w
 from geneva_drive.cli.graph.layout import Layout, Size, lay_out
 from geneva_drive.cli.graph.picture import Box, Picture
 from geneva_drive.cli.graph.text import one_line
-from geneva_drive.definition.declared import NodeKind
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.states import StepState
 
 _MARGIN = 24.0

@@ -8,7 +8,7 @@ from typing import Any
 
 from geneva_drive.cli import iterating
 from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.explaining import Around, explain

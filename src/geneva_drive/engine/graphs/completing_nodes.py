@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.commit import ChangedUnderLock, write_ended
 from geneva_drive.engine.endings import Applied, Chaining, Ending

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.stored_graph import StoredGraph
-from geneva_drive.definition.stored_node import StoredNode
+from geneva_drive.definition.dynamic.stored_graph import StoredGraph
+from geneva_drive.definition.dynamic.stored_node import StoredNode
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.change import Change, ExecutionMove, NewExecution, WorkflowMove, as_it_is
 from geneva_drive.engine.graphs import freezing

@@ -10,9 +10,9 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.graph import Graph
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.change import NewExecution, again, scheduled
 from geneva_drive.engine.graphs import growing

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import jobs, scheduling
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.dynamic_run import DYNAMIC
-from geneva_drive.definition.graph import Graph
+from geneva_drive.definition.dynamic import job_scheduling, jobs
+from geneva_drive.definition.dynamic.run import DYNAMIC
 from geneva_drive.engine.change import CHAIN_SLOT, Change, NewExecution, scheduled
 from geneva_drive.engine.graphs.ancestry import ancestry_hash
 from geneva_drive.engine.graphs.standing import Standing, id_in_graph, standings, unlock
@@ -286,7 +286,7 @@ def stored_execution(
 ) -> NewExecution:
     """Plan the first execution of a stored node, by its job or by what is stored of that."""
     job = jobs.get(node.job or "")
-    kept = scheduling.load(node.scheduling) if node.scheduling else scheduling.UNKNOWN
+    kept = job_scheduling.load(node.scheduling) if node.scheduling else job_scheduling.UNKNOWN
     rules = job.scheduling if job else kept
     return NewExecution(
         step_name=node.name,

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.graph import Graph
 from geneva_drive.engine.loops.shares import standing
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done

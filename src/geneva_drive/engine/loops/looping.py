@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.iterating import Iteration
+from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.engine import probes
 from geneva_drive.engine.announcing import progressed
 from geneva_drive.engine.environment import Environment

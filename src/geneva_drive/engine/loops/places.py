@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive.definition.iterating import Iteration
+from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import GenevaDriveError, InvalidInput
 from geneva_drive.iteration.course import Partition, Place

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from geneva_drive.definition.declared import Declared
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.options import MAX_NAME_LENGTH
+from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.errors import StepConfigurationError
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import TYPE_CHECKING, Any, overload
 
-from geneva_drive.definition import signatures, source
+from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ class Condition:
         if isinstance(test, str | bool):
             return
         if not callable(test) or isinstance(test, type):
-            raise source.fault(
+            raise code_location.fault(
                 f"{self.option} takes a method's name, a callable or a boolean, not {test!r}."
             )
-        signatures.check_plain(self.option, test, "self")
+        call_signatures.check_plain(self.option, test, "self")
 
     def check(self, workflow_class: type[Workflow[Any]]) -> None:
         """Refuse a name that is no method of the class."""
@@ -40,11 +40,11 @@ class Condition:
             return
         method = inspect.getattr_static(workflow_class, self.test, None)
         if not callable(getattr(workflow_class, self.test, None)):
-            raise source.fault(
+            raise code_location.fault(
                 f"{self.option}={self.test!r} names no method of {workflow_class.__name__}."
             )
         if inspect.isfunction(method):
-            signatures.check_plain(f"{self.option}={self.test!r}", method, "self")
+            call_signatures.check_plain(f"{self.option}={self.test!r}", method, "self")
 
     def holds(self, workflow: Workflow[Any]) -> bool:
         match self.test:
@@ -80,7 +80,7 @@ class CancelCondition:
     """What `@gd.cancel_if` leaves in the class body; the method can still be called."""
 
     def __init__(self, test: Test) -> None:
-        self.where = source.of_caller()
+        self.where = code_location.of_caller()
         self.condition = Condition("cancel_if", test)
 
     @overload

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from geneva_drive.definition import graph_document
-from geneva_drive.definition.graph import signature_of
-from geneva_drive.definition.stored_node import StoredNode
+from geneva_drive.definition.compiler.graph import signature_of
+from geneva_drive.definition.dynamic import graph_document
+from geneva_drive.definition.dynamic.stored_node import StoredNode
 from geneva_drive.errors import PayloadTooLarge
 
 

@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from geneva_drive.definition import source
-from geneva_drive.definition.graph_document import is_text
+from geneva_drive.definition.compiler import code_location
+from geneva_drive.definition.dynamic.graph_document import is_text
+from geneva_drive.definition.dynamic.jobs import Job
+from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.definition.jobs import Job
-from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.workflow import Workflow, WorkflowMeta, definition_of
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
@@ -36,7 +36,7 @@ def job_name(thing: str, job: object) -> str:
         return job
     if callable(job):
         raise InvalidInput(
-            f"{thing}: {source.name_of(job)!r} is not a job. Decorate the function with @gd.job, "
+            f"{thing}: {code_location.name_of(job)!r} is not a job. Decorate the function with @gd.job, "
             f"so that workers find it by its name."
         )
     raise InvalidInput(

@@ -10,13 +10,14 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from geneva_drive.definition import building, doors, graph_document
-from geneva_drive.definition.building import CHILD_JOB
+from geneva_drive.definition import drive_lookup
+from geneva_drive.definition.dynamic import graph_document, node_arguments
+from geneva_drive.definition.dynamic.jobs import Job
+from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.dynamic.stored_graph import StoredGraph
+from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.definition.jobs import Job
-from geneva_drive.definition.options import MAX_NAME_LENGTH
-from geneva_drive.definition.stored_graph import StoredGraph
-from geneva_drive.definition.stored_node import StoredArgs, StoredNode
+from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import InvalidInput, InvalidStateError
 
@@ -108,11 +109,11 @@ class DynamicWorkflow:
         self._refuse_if_started()
         if job is None and args:
             raise InvalidInput(f"Node {name!r} has args and no job to take them. Give it a job.")
-        job_name = None if job is None else building.job_name(f"Node {name!r}", job)
+        job_name = None if job is None else node_arguments.job_name(f"Node {name!r}", job)
         parents = self._parents(f"Node {name!r}", depends_on)
         self._check_name(name)
-        written = building.written_args(name, args)
-        building.check_call(name, job, args or {})
+        written = node_arguments.written_args(name, args)
+        node_arguments.check_call(name, job, args or {})
         self._last = (self._add(name, job_name, written, parents),)
         return self._last[0]
 
@@ -135,19 +136,19 @@ class DynamicWorkflow:
         If one item is refused, no node is added.
         """
         self._refuse_if_started()
-        job_name = building.job_name("fan_out", job)
+        job_name = node_arguments.job_name("fan_out", job)
         parents = self._parents("fan_out", depends_on)
-        name_of = building.naming(name)
+        name_of = node_arguments.naming(name)
         planned: dict[str, StoredArgs] = {}
         checked: set[tuple[str, ...]] = set()
         for item in items:
             item_name = name_of(item)
             self._check_name(item_name, planned)
             item_args = args(item) if callable(args) else args
-            planned[item_name] = building.written_args(item_name, item_args)
+            planned[item_name] = node_arguments.written_args(item_name, item_args)
             given = tuple(item_args or ())
             if given not in checked:
-                building.check_call(item_name, job, item_args or {})
+                node_arguments.check_call(item_name, job, item_args or {})
                 checked.add(given)
         ids = [self._add(each, job_name, written, parents) for each, written in planned.items()]
         self._last = tuple(ids) or parents
@@ -170,7 +171,7 @@ class DynamicWorkflow:
         """
         self._refuse_if_started()
         reference = hero if isinstance(hero, HeroRef) else None
-        args = building.child_args(name, workflow_class, reference, context, detached)
+        args = node_arguments.child_args(name, workflow_class, reference, context, detached)
         parents = self._parents(f"Node {name!r}", depends_on)
         self._check_name(name)
         node_id = self._add(name, CHILD_JOB, args, parents)
@@ -191,7 +192,9 @@ class DynamicWorkflow:
                     f"The hero of node {node.name!r} has no name before the workflow is started: "
                     f"{hero!r}. Pass a gd.HeroRef."
                 )
-            nodes[node_id] = replace(node, args=building.with_hero(node.args, reference_to(hero)))
+            nodes[node_id] = replace(
+                node, args=node_arguments.with_hero(node.args, reference_to(hero))
+            )
         return StoredGraph.freeze(nodes, now)
 
     def start(self, session: JoinedTransaction | None = None) -> WorkflowHandle[Any]:
@@ -201,7 +204,7 @@ class DynamicWorkflow:
         workflow of the first call. Without nodes the workflow finishes at once.
         """
         self._refuse_if_started()
-        drive = self._drive or doors.default_drive()
+        drive = self._drive or drive_lookup.default_drive()
         handle: WorkflowHandle[Any] = drive.start_dynamic(self, session=session)
         self._is_started = True
         return handle
@@ -260,7 +263,7 @@ class DynamicWorkflow:
             return self._id_of[reference]
         raise InvalidInput(
             f"{thing} depends on {reference!r}, and no node of that id or name was added before "
-            f"it.{building.suggestion(reference, self._id_of)}"
+            f"it.{node_arguments.suggestion(reference, self._id_of)}"
         )
 
     def _refuse_if_started(self) -> None:

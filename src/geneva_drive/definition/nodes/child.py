@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-from geneva_drive.definition import options, signatures, source
-from geneva_drive.definition.declared import NodeKind
-from geneva_drive.definition.keywords import ChildOptions
-from geneva_drive.definition.step import Child, ChildStep
+from geneva_drive.definition.compiler import call_signatures, code_location
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.nodes.step import Child, ChildStep
+from geneva_drive.definition.options import options
+from geneva_drive.definition.options.keywords import ChildOptions
 from geneva_drive.definition.workflow import Workflow, WorkflowMeta
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
@@ -36,10 +37,10 @@ def child(
     ...     def charge(self): ...
     ...     ship = gd.child(Ship, hero=lambda self: self.hero)
     """
-    where = source.of_caller()
+    where = code_location.of_caller()
     _check_class(workflow_class, where)
     declared = Child(workflow_class=workflow_class, hero=hero, context=context, detached=detached)
-    with source.naming(f"Child workflow {declared.name!r}", where):
+    with code_location.naming(f"Child workflow {declared.name!r}", where):
         _check(declared)
         opts = options.parse(given, NodeKind.CHILD)
     return ChildStep(declared, opts, where)
@@ -63,7 +64,7 @@ def _check(declared: Child) -> None:
             f"hero takes a record, a gd.HeroRef or a callable of the parent, not {declared.hero!r}."
         )
     if callable(declared.hero):
-        signatures.check_plain("hero", declared.hero, "self")
+        call_signatures.check_plain("hero", declared.hero, "self")
     _check_context(declared.context)
 
 
@@ -76,7 +77,7 @@ def _check_context(context: object) -> None:
         except InvalidInput as error:
             raise StepConfigurationError(str(error)) from None
     elif callable(context) and not isinstance(context, type):
-        signatures.check_plain("context", context, "self")
+        call_signatures.check_plain("context", context, "self")
     else:
         raise StepConfigurationError(
             f"context takes a dict or a callable of the parent that gives one, not {context!r}."

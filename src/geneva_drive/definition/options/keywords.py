@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from geneva_drive.definition.conditions import Test
-from geneva_drive.definition.declared import Declared
-from geneva_drive.definition.dependencies import StepDependencies, TaskDependencies
-from geneva_drive.definition.iterating import IterationOptions
-from geneva_drive.definition.policies import OnException, Retry, TerminalActionName
+from geneva_drive.definition.compiler.dependencies import StepDependencies, TaskDependencies
+from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.options.conditions import Test
+from geneva_drive.definition.options.iteration import IterationOptions
+from geneva_drive.definition.options.policies import OnException, Retry, TerminalActionName
 from geneva_drive.durations import Duration
 from geneva_drive.limit import Limit
 

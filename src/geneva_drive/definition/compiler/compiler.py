@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from geneva_drive.definition import chain, options, policies, source
-from geneva_drive.definition.chain import Chain
-from geneva_drive.definition.conditions import CancelCondition, Condition
-from geneva_drive.definition.declared import Declared
+from geneva_drive.definition.compiler import chain, code_location
+from geneva_drive.definition.compiler.chain import Chain
+from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.graph import Edges, Graph, find_cycle
-from geneva_drive.definition.policies import Policy
-from geneva_drive.definition.step import is_method
+from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.step import is_method
+from geneva_drive.definition.options import options, policies
+from geneva_drive.definition.options.conditions import CancelCondition, Condition
+from geneva_drive.definition.options.policies import Policy
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # The type of workflows without a class; to users it is None.
 DYNAMIC_TYPE = ""
-_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic_run"
+_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.run"
 
 
 class Body(dict[str, Any]):
@@ -35,7 +36,7 @@ class Body(dict[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self and (_declares(self[name]) or _declares(value)):
-            raise source.fault(
+            raise code_location.fault(
                 f"{self._owner}.{name} is defined twice, and the second would replace the first "
                 f"unseen. Give one of them another name."
             )
@@ -55,7 +56,7 @@ def compile_class(
     placed = Chain(owner, reserved)
     for body in bodies:
         placed.read(body)
-    with source.naming(owner, where):
+    with code_location.naming(owner, where):
         _check_class(workflow_class)
         type_name = _type_name(workflow_class)
         class_policies = _class_policies(bodies)
@@ -99,14 +100,14 @@ def _bodies(workflow_class: type) -> list[Mapping[str, Any]]:
 
 def _check_class(workflow_class: type[Workflow[Any]]) -> None:
     if not isinstance(workflow_class.may_proceed_without_hero, bool):
-        raise source.fault(
+        raise code_location.fault(
             f"may_proceed_without_hero is True or False, "
             f"not {workflow_class.may_proceed_without_hero!r}."
         )
     try:
         inspect.signature(workflow_class).bind()
     except TypeError as error:
-        raise source.fault(
+        raise code_location.fault(
             f"each execution makes an instance without arguments: {error}. "
             f"Read what the steps need from self.hero or self.context."
         ) from None
@@ -120,7 +121,7 @@ def _type_name(workflow_class: type[Workflow[Any]]) -> str:
     if workflow_class.__module__ == _HOME_OF_DYNAMIC:
         return DYNAMIC_TYPE
     if not isinstance(name, str) or not 0 < len(name) <= options.MAX_NAME_LENGTH:
-        raise source.fault(
+        raise code_location.fault(
             f"type_name is text of 1 to {options.MAX_NAME_LENGTH} characters, not {name!r}."
         )
     return name
@@ -146,9 +147,9 @@ def _cancel_conditions(
     }
     for name, declared in found.items():
         owner = f"{workflow_class.__name__}.{name}"
-        with source.naming(owner, declared.where):
+        with code_location.naming(owner, declared.where):
             if name in reserved:
-                raise source.fault(
+                raise code_location.fault(
                     "this is the name of a member of gd.Workflow. "
                     "Choose another name for the condition."
                 )
@@ -163,7 +164,7 @@ def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condit
     if isinstance(value, CancelCondition):
         return value.condition
     if not is_method(value):
-        raise source.fault(
+        raise code_location.fault(
             f"a condition of a parent cannot become {value!r}. Override it with a method."
         )
     return Condition("cancel_if", name)
@@ -172,5 +173,5 @@ def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condit
 def _check_step_conditions(definition: Definition) -> None:
     for node in definition.nodes:
         if node.options.condition:
-            with source.naming(f"{node.kind.noun.capitalize()} {node.name!r}", node.where):
+            with code_location.naming(f"{node.kind.noun.capitalize()} {node.name!r}", node.where):
                 node.options.condition.condition.check(definition.workflow_class)

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
-from geneva_drive.definition import options, signatures, source
-from geneva_drive.definition.keywords import JobOptions
-from geneva_drive.definition.options import MAX_NAME_LENGTH, Options
-from geneva_drive.definition.scheduling import Scheduling
+from geneva_drive.definition.compiler import call_signatures, code_location
+from geneva_drive.definition.dynamic.job_scheduling import Scheduling
+from geneva_drive.definition.options import options
+from geneva_drive.definition.options.keywords import JobOptions
+from geneva_drive.definition.options.options import MAX_NAME_LENGTH, Options
 from geneva_drive.errors import StepConfigurationError
 
 P = ParamSpec("P")
@@ -116,7 +117,7 @@ def job(
     ...     receipt = gd.task(job=send_receipt, args={"order_id": 7})
     """
     if function is None:
-        return lambda decorated: _make(decorated, name, given, source.of_function(decorated))
+        return lambda decorated: _make(decorated, name, given, code_location.of_function(decorated))
     return _make(function, name, given, None)
 
 
@@ -143,14 +144,14 @@ def isolated() -> Iterator[None]:
 def _make(
     function: Any, name: str | None, given: Mapping[str, Any], where: str | None
 ) -> Job[..., Any]:
-    where = where or source.of_caller()
+    where = where or code_location.of_caller()
     if isinstance(function, Job):
         raise StepConfigurationError(f"{function!r} is a job already.", where)
     if not callable(function) or isinstance(function, type):
         raise StepConfigurationError(
             f"A job is a function, not {type(function).__name__} {function!r}.", where
         )
-    with source.naming(f"Job {name or source.name_of(function)!r}", where):
+    with code_location.naming(f"Job {name or code_location.name_of(function)!r}", where):
         full_name = _checked_name(name) if name is not None else _name_of(function)
         parsed = options.parse_of_job(given)
         _check_body(function, parsed)
@@ -178,7 +179,7 @@ def _name_of(function: Any) -> str:
 
 
 def _check_body(function: Any, parsed: Options) -> None:
-    signatures.check_runs(function, transaction=parsed.transaction)
+    call_signatures.check_runs(function, transaction=parsed.transaction)
     if parsed.transaction and "session" not in _asked_by(function):
         raise StepConfigurationError(
             "transaction=True passes a session, and the function has no parameter 'session'."

@@ -16,13 +16,14 @@ from typing import (
     overload,
 )
 
-from geneva_drive.definition import dependencies, options, signatures, source
-from geneva_drive.definition.conditions import CancelCondition
-from geneva_drive.definition.declared import Declared, NodeKind
-from geneva_drive.definition.dependencies import TaskDependencies
-from geneva_drive.definition.jobs import Job
-from geneva_drive.definition.keywords import ResumableStepOptions, StepOptions
-from geneva_drive.definition.options import Options
+from geneva_drive.definition.compiler import call_signatures, code_location, dependencies
+from geneva_drive.definition.compiler.dependencies import TaskDependencies
+from geneva_drive.definition.dynamic.jobs import Job
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.options import options
+from geneva_drive.definition.options.conditions import CancelCondition
+from geneva_drive.definition.options.keywords import ResumableStepOptions, StepOptions
+from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Step(Declared, Generic[P, R]):
     def __init__(
         self, kind: NodeKind, function: Callable[Concatenate[Any, P], R], opts: Options, where: str
     ) -> None:
-        super().__init__(kind, source.name_of(function), opts, where)
+        super().__init__(kind, code_location.name_of(function), opts, where)
         self.function = function
         self.__doc__ = function.__doc__
 
@@ -113,10 +114,10 @@ def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
     ...     @gd.step
     ...     def ship(self): ...
     """
-    where = source.of_caller()
+    where = code_location.of_caller()
     if depends_on is None:
         return RemovedStep(where, Options(), is_in_chain=True)
-    with source.naming("A removed task", where):
+    with code_location.naming("A removed task", where):
         parents = dependencies.parse({"depends_on": depends_on}, NodeKind.TASK)
     return RemovedStep(where, Options(depends_on=parents), is_in_chain=False)
 
@@ -173,7 +174,7 @@ def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) 
 def making(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
     """Make a node of a function, or the decorator that will."""
     if function is None:
-        return Decorator(kind, given, source.of_caller())
+        return Decorator(kind, given, code_location.of_caller())
     return _make(kind, function, given, None)
 
 
@@ -186,13 +187,13 @@ class Decorator:
         self._given = given
 
     def __call__(self, function: Any) -> Step[Any, Any]:
-        return _make(self.kind, function, self._given, source.of_function(function))
+        return _make(self.kind, function, self._given, code_location.of_function(function))
 
 
 def _make(
     kind: NodeKind, function: Any, given: Mapping[str, Any], where: str | None
 ) -> Step[Any, Any]:
-    where = where or source.of_caller()
+    where = where or code_location.of_caller()
     if isinstance(function, Declared):
         raise StepConfigurationError(f"{function!r} is a {function.kind.noun} already.", where)
     if isinstance(function, Job):
@@ -204,9 +205,11 @@ def _make(
             f"A {kind.noun} is a method taking self, not {type(function).__name__} {function!r}.",
             where,
         )
-    with source.naming(f"{kind.noun.capitalize()} {source.name_of(function)!r}", where):
+    with code_location.naming(
+        f"{kind.noun.capitalize()} {code_location.name_of(function)!r}", where
+    ):
         opts = options.parse(given, kind)
-        signatures.check_body(
+        call_signatures.check_body(
             function, transaction=opts.transaction, resumable=kind is NodeKind.RESUMABLE
         )
     return Step(kind, function, opts, where)

@@ -8,7 +8,7 @@ from enum import Enum
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:

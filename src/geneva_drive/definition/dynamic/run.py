@@ -6,16 +6,16 @@ import hashlib
 import json
 from typing import Any, Final
 
-from geneva_drive.definition import jobs
-from geneva_drive.definition.building import CHILD_JOB
-from geneva_drive.definition.compiling import DYNAMIC_TYPE
-from geneva_drive.definition.declared import Declared, NodeKind
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.definition.options import Options
-from geneva_drive.definition.step import Child, ChildStep
-from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs
-from geneva_drive.definition.task import JobTask
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.step import Child, ChildStep
+from geneva_drive.definition.nodes.task import JobTask
+from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.serialization import typed_json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from geneva_drive.definition import source
+from geneva_drive.definition.compiler import code_location
 
 
 def check(function: Callable[..., object], *arguments: str, way_out: str = "") -> None:
@@ -18,8 +18,8 @@ def check(function: Callable[..., object], *arguments: str, way_out: str = "") -
     try:
         signature.bind(*arguments)
     except TypeError as error:
-        raise source.fault(
-            f"{source.name_of(function)!r} is called with ({', '.join(arguments)}) and takes "
+        raise code_location.fault(
+            f"{code_location.name_of(function)!r} is called with ({', '.join(arguments)}) and takes "
             f"{signature}: {error}.{way_out}"
         ) from None
 
@@ -27,10 +27,10 @@ def check(function: Callable[..., object], *arguments: str, way_out: str = "") -
 def check_plain(option: str, function: Callable[..., object], *arguments: str) -> None:
     """Refuse what would have to be awaited, or cannot be called like this."""
     if inspect.iscoroutinefunction(function):
-        raise source.fault(
-            f"{option} takes a plain function, and {source.name_of(function)!r} is async."
+        raise code_location.fault(
+            f"{option} takes a plain function, and {code_location.name_of(function)!r} is async."
         )
-    with source.naming(option, source.of_caller()):
+    with code_location.naming(option, code_location.of_caller()):
         check(function, *arguments)
 
 
@@ -61,9 +61,11 @@ def _way_out(function: Callable[..., object], *, transaction: bool, resumable: b
 def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
     """Refuse a function that a call would not run to its end."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise source.fault("its body contains a yield, so that calling it would run none of it.")
+        raise code_location.fault(
+            "its body contains a yield, so that calling it would run none of it."
+        )
     if transaction and inspect.iscoroutinefunction(function):
-        raise source.fault(
+        raise code_location.fault(
             "transaction=True needs a plain function, as its session belongs to one thread. "
             "Write def instead of async def, or leave out transaction."
         )

@@ -9,12 +9,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from geneva_drive import limit as limits
-from geneva_drive.definition import dependencies, iterating, keywords, policies, signatures
-from geneva_drive.definition.conditions import Condition, StepCondition
-from geneva_drive.definition.declared import NodeKind
-from geneva_drive.definition.dependencies import PREVIOUS
-from geneva_drive.definition.iterating import Iteration
-from geneva_drive.definition.policies import (
+from geneva_drive.definition.compiler import call_signatures, dependencies
+from geneva_drive.definition.compiler.dependencies import PREVIOUS
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.options import iteration as iterating
+from geneva_drive.definition.options import keywords, policies
+from geneva_drive.definition.options.conditions import Condition, StepCondition
+from geneva_drive.definition.options.iteration import Iteration
+from geneva_drive.definition.options.policies import (
     DEFAULT_MAX_REATTEMPTS,
     ExceptionPolicy,
     Policy,
@@ -139,7 +141,7 @@ def _limit(value: object) -> Limit | None:
     except ValueError as error:
         raise StepConfigurationError(f"limit: {error}.") from None
     if callable(value.key):
-        signatures.check_plain("limit: key", value.key, "self")
+        call_signatures.check_plain("limit: key", value.key, "self")
     return value
 
 

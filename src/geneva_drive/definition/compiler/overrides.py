@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive.definition import signatures, source
+from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.step import Step, is_method
+from geneva_drive.definition.nodes.step import Step, is_method
 from geneva_drive.errors import StepConfigurationError
 
 
@@ -25,7 +25,7 @@ def check_kind(owner: str, former: Node, node: Node) -> None:
 def by_method(owner: str, former: Node, value: Any) -> Node:
     """Let a plain method replace a parent's, with its options, and nothing else."""
     name, noun = former.name, former.kind.noun
-    where = source.of_function(value) or source.of_caller()
+    where = code_location.of_function(value) or code_location.of_caller()
     if former.is_removed:
         raise StepConfigurationError(
             f"{owner}.{name} is a step that its parent removed. Bring it back with "
@@ -44,8 +44,8 @@ def by_method(owner: str, former: Node, value: Any) -> Node:
             f"Override it with a method, or write {name} = gd.removed_step().",
             where,
         )
-    with source.naming(f"{owner}.{name}", where):
-        signatures.check_body(
+    with code_location.naming(f"{owner}.{name}", where):
+        call_signatures.check_body(
             value, transaction=former.options.transaction, resumable=former.is_resumable
         )
     step: Step[Any, Any] = Step(former.kind, value, former.options, where)

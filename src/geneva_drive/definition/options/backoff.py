@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from geneva_drive.definition import source
+from geneva_drive.definition.compiler import code_location
 from geneva_drive.durations import Duration, parse_duration
 
 Backoff = Callable[[int], Duration]
@@ -48,7 +48,7 @@ def exponential(
     [1.0, 2.0, 4.0, 60.0]
     """
     if factor < 1:
-        raise source.fault(f"exponential() takes a factor from 1 up, not {factor!r}.")
+        raise code_location.fault(f"exponential() takes a factor from 1 up, not {factor!r}.")
     return Exponential(_seconds(base, "base"), factor, _seconds(cap, "cap"), _share(jitter))
 
 
@@ -77,10 +77,10 @@ def _seconds(value: Duration, name: str) -> float:
     try:
         return parse_duration(value).total_seconds()
     except ValueError as error:
-        raise source.fault(f"The {name} of a back-off: {error}.") from None
+        raise code_location.fault(f"The {name} of a back-off: {error}.") from None
 
 
 def _share(value: float) -> float:
     if not 0 <= value <= 1:
-        raise source.fault(f"The jitter of a back-off is from 0 to 1, not {value!r}.")
+        raise code_location.fault(f"The jitter of a back-off is from 0 to 1, not {value!r}.")
     return value

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
 
-from geneva_drive.definition import options, source
-from geneva_drive.definition.decisions import Branches
-from geneva_drive.definition.declared import Declared, NodeKind
-from geneva_drive.definition.jobs import Job
-from geneva_drive.definition.keywords import DecisionOptions, TaskOptions
-from geneva_drive.definition.options import Options
-from geneva_drive.definition.step import Step, making
+from geneva_drive.definition.compiler import code_location
+from geneva_drive.definition.dynamic.jobs import Job
+from geneva_drive.definition.nodes.decision import Branches
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.step import Step, making
+from geneva_drive.definition.options import options
+from geneva_drive.definition.options.keywords import DecisionOptions, TaskOptions
+from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
@@ -72,10 +73,10 @@ def task(
     """
     if job is None and args is None:
         return making(NodeKind.TASK, function, given)
-    where = source.of_caller()
+    where = code_location.of_caller()
     if function is not None or not isinstance(job, Job):
         raise StepConfigurationError(_misuse(function, job), where)
-    with source.naming(f"Task of job {job.name!r}", where):
+    with code_location.naming(f"Task of job {job.name!r}", where):
         arguments = _arguments(job, args)
         opts = options.parse({**_inherited(job, given), **given}, NodeKind.TASK)
     return JobTask(job, arguments, opts, where)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeGuard
 
-from geneva_drive.definition.graph import find_cycle
-from geneva_drive.definition.options import MAX_NAME_LENGTH
-from geneva_drive.definition.stored_node import NO_ARGS, StoredArgs, StoredNode
+from geneva_drive.definition.compiler.graph import find_cycle
+from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs, StoredNode
+from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.errors import Fault, NotFound, StepConfigurationError
 from geneva_drive.serialization import typed_json
 

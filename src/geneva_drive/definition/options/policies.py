@@ -8,8 +8,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Literal
 
-from geneva_drive.definition import signatures, source
-from geneva_drive.definition.backoff import Backoff, exponential, linear
+from geneva_drive.definition.compiler import call_signatures, code_location
+from geneva_drive.definition.options.backoff import Backoff, exponential, linear
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import StepConfigurationError
 
@@ -60,7 +60,7 @@ class ExceptionPolicy:
         if chosen is not ExceptionAction.REATTEMPT and (
             wait is not None or max_reattempts is not None or terminal_action != "pause"
         ):
-            raise source.fault(
+            raise code_location.fault(
                 f"wait, max_reattempts and terminal_action belong to a policy that reattempts; "
                 f"this one says {action!r}."
             )
@@ -134,7 +134,7 @@ class Retry:
         named: dict[object, Backoff] = {"exponential": exponential(), "linear": linear()}
         if isinstance(backoff, str):
             if backoff not in named:
-                raise source.fault(
+                raise code_location.fault(
                     f"The backoff of a Retry is 'exponential', 'linear', a duration or a callable, "
                     f"not {backoff!r}."
                 )
@@ -164,13 +164,13 @@ def _parse_one(option: object) -> Policy:
         limit = DEFAULT_MAX_REATTEMPTS if action is ExceptionAction.REATTEMPT else None
         return ExceptionPolicy(action.value, max_reattempts=limit)
     if callable(option) and not isinstance(option, type):
-        signatures.check_plain("on_exception", option, "self", "error")
+        call_signatures.check_plain("on_exception", option, "self", "error")
         return HandlerPolicy(option)
     raise _no_policy(option)
 
 
 def _no_policy(value: object) -> StepConfigurationError:
-    return source.fault(
+    return code_location.fault(
         f"on_exception takes an action, a gd.ExceptionPolicy, a callable or a list of these, "
         f"not {value!r}."
     )
@@ -189,7 +189,7 @@ def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
 def _action(value: object, option: str, allowed: tuple[ExceptionAction, ...]) -> ExceptionAction:
     if value not in allowed:
         names = ", ".join(repr(action.value) for action in allowed)
-        raise source.fault(f"{option} is one of {names}; not {value!r}.")
+        raise code_location.fault(f"{option} is one of {names}; not {value!r}.")
     return ExceptionAction(str(value))
 
 
@@ -201,9 +201,9 @@ def _matching(value: object) -> tuple[type[BaseException], ...] | Predicate | No
     if isinstance(value, list | tuple | set | frozenset):
         return _classes(tuple(value))
     if callable(value):
-        signatures.check_plain("matching", value, "error")
+        call_signatures.check_plain("matching", value, "error")
         return value
-    raise source.fault(
+    raise code_location.fault(
         f"matching takes exception classes or a callable of the error, not {value!r}."
     )
 
@@ -211,9 +211,9 @@ def _matching(value: object) -> tuple[type[BaseException], ...] | Predicate | No
 def _classes(values: tuple[Any, ...]) -> tuple[type[BaseException], ...]:
     for value in values:
         if not (isinstance(value, type) and issubclass(value, BaseException)):
-            raise source.fault(f"matching takes exception classes, not {value!r}.")
+            raise code_location.fault(f"matching takes exception classes, not {value!r}.")
     if not values:
-        raise source.fault("matching names no exception class, so it would never match.")
+        raise code_location.fault("matching names no exception class, so it would never match.")
     return values
 
 
@@ -221,19 +221,19 @@ def _wait(value: Duration | Backoff | None) -> timedelta | Backoff | None:
     if value is None:
         return None
     if callable(value):
-        signatures.check_plain("wait", value, "attempt")
+        call_signatures.check_plain("wait", value, "attempt")
         return value
     try:
         return parse_duration(value)
     except ValueError as error:
-        raise source.fault(f"The wait of an exception policy: {error}.") from None
+        raise code_location.fault(f"The wait of an exception policy: {error}.") from None
 
 
 def _limit(value: object) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise source.fault(
+        raise code_location.fault(
             f"max_reattempts is a whole number from 1 up, or None for no limit; not {value!r}. "
             f"For no reattempt at all, use another action."
         )

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 
-from geneva_drive.definition import doors, source
-from geneva_drive.definition.dynamic import DynamicWorkflow
-from geneva_drive.definition.graph_document import is_name
-from geneva_drive.definition.options import MAX_NAME_LENGTH
+from geneva_drive.definition import drive_lookup
+from geneva_drive.definition.compiler import code_location
+from geneva_drive.definition.dynamic.builder import DynamicWorkflow
+from geneva_drive.definition.dynamic.graph_document import is_name
+from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Template(Generic[P]):
 
     def runs(self) -> WorkflowQuery[Any]:
         """Ask for the workflows that were started from this template."""
-        drive = self._drive or doors.default_drive()
+        drive = self._drive or drive_lookup.default_drive()
         return drive.workflows_of_template(self.name)
 
     def _built(self, w: DynamicWorkflow, parameters: Mapping[str, Any]) -> DynamicWorkflow:
@@ -128,7 +129,7 @@ def template(function: Callable[..., object] | None = None, /, *, name: str | No
     `nightly.start(tables=[...])` starts a workflow, and `nightly.runs()` finds those there are.
     """
     if function is None:
-        return lambda decorated: _make(decorated, name, source.of_function(decorated))
+        return lambda decorated: _make(decorated, name, code_location.of_function(decorated))
     return _make(function, name, None)
 
 
@@ -148,7 +149,7 @@ def isolated() -> Iterator[None]:
 
 
 def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
-    where = where or source.of_caller()
+    where = where or code_location.of_caller()
     if isinstance(function, Template):
         raise StepConfigurationError(f"{function!r} is a template already.", where)
     if not inspect.isfunction(function):
@@ -156,7 +157,7 @@ def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
             f"A template is a function, not {type(function).__name__} {function!r}.", where
         )
     full_name = f"{function.__module__}.{function.__qualname__}" if name is None else name
-    with source.naming(f"Template {name or function.__name__!r}", where):
+    with code_location.naming(f"Template {name or function.__name__!r}", where):
         if not is_name(full_name):
             raise StepConfigurationError(
                 f"a template's name is text of 1 to {MAX_NAME_LENGTH} characters, not "

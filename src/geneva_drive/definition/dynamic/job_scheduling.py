@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from geneva_drive.definition.options import Options
+from geneva_drive.definition.options.options import Options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

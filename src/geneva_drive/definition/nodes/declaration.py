@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from geneva_drive.definition.options import Options
+    from geneva_drive.definition.options.options import Options
 
 
 class NodeKind(StrEnum):

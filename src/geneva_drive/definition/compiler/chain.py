@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
-from geneva_drive.definition import dependencies, names, overriding, source
-from geneva_drive.definition.declared import Declared
+from geneva_drive.definition.compiler import code_location, dependencies, names, overrides
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.options import Options
-from geneva_drive.definition.step import Decorator, RemovedStep
+from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.step import Decorator, RemovedStep
+from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import StepConfigurationError
 
 
@@ -100,7 +100,7 @@ class Chain:
 
     def _replace(self, former: _Place, place: _Place) -> None:
         node = place.node
-        overriding.check_kind(self._owner, former.node, node)
+        overrides.check_kind(self._owner, former.node, node)
         if node.is_removed:
             # What waited for it goes on waiting for what came before it.
             kept = Options(depends_on=former.node.options.depends_on)
@@ -165,7 +165,7 @@ class Chain:
         if index is None:
             self._refuse_to_lose_a_list(attribute, value)
             return
-        node = overriding.by_method(self._owner, self._places[index].node, value)
+        node = overrides.by_method(self._owner, self._places[index].node, value)
         self._places[index].node = node
         self._names[node.declared] = attribute
         if isinstance(value, FunctionType):  # as it stands in this body, before it is a node
@@ -181,7 +181,7 @@ class Chain:
                 raise StepConfigurationError(
                     f"{self._owner}.{name} is defined twice: by itself, and as an item of a list "
                     f"of {noun}s. Give one of them another name.",
-                    nodes[0].where if nodes else source.of_caller(),
+                    nodes[0].where if nodes else code_location.of_caller(),
                 )
 
     def _refuse_to_lose_a_list(self, attribute: str, value: Any) -> None:
@@ -191,7 +191,7 @@ class Chain:
             raise StepConfigurationError(
                 f"{self._owner}.{attribute} is a {listed} of its parent and cannot become "
                 f"{value!r}. Override it with another {listed}.",
-                source.of_function(value) or source.of_caller(),
+                code_location.of_function(value) or code_location.of_caller(),
             )
 
 

@@ -1,0 +1,4 @@
+"""From class bodies to a definition.
+
+Start with `compiler`.
+"""
