@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
-from geneva_drive.iteration.course import Course, Place
-from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
+from geneva_drive.iteration.interruption import Interrupted, RanTooLong
 from geneva_drive.iteration.iterable_step import IterableStep
+from geneva_drive.iteration.loop_run import Course, Place
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
-from geneva_drive.iteration.throttling import Throttle
+from geneva_drive.iteration.throttle import Throttle
 from geneva_drive.states import Interruption
 
 SECOND = timedelta(seconds=1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.sources.nesting import pairs
+from geneva_drive.iteration.sources.nested import pairs
 from geneva_drive.serialization.typed_json import dump, load
 
 ACCOUNTS = [("ann", 10), ("bob", 20), ("cid", 30), ("dee", 40)]

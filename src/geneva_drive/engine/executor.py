@@ -45,8 +45,8 @@ from geneva_drive.engine.outcome import (
 from geneva_drive.engine.reacting import of_signal, react
 from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
-from geneva_drive.iteration.interrupted import Divided as DividedLoop
-from geneva_drive.iteration.interrupted import Interrupted, RanTooLong
+from geneva_drive.iteration.interruption import Divided as DividedLoop
+from geneva_drive.iteration.interruption import Interrupted, RanTooLong
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Outcome
 from geneva_drive.storage import open_writes

@@ -18,14 +18,14 @@ from collections.abc import (
 from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive.durations import Duration
-from geneva_drive.iteration import calling
-from geneva_drive.iteration.course import Course
+from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token, parse_span
-from geneva_drive.iteration.loops import AsyncLoop
+from geneva_drive.iteration.loop import AsyncLoop
+from geneva_drive.iteration.loop_run import Course
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import async_sources
 from geneva_drive.iteration.sources.records import RecordBatch
-from geneva_drive.iteration.throttling import Throttle, line_of_caller, rest_if
+from geneva_drive.iteration.throttle import Throttle, line_of_caller, rest_if
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -152,7 +152,7 @@ class AsyncIterableStep:
             if not inspect.isawaitable(answer):
                 rest_if(answer, span)
                 return _Asked()
-            calling.discard(answer)
+            maybe_async.discard(answer)
         self._course.throttles.settle = _settling(asyncio.get_running_loop())
         # Within an item nobody else will ask: Python complains of a coroutine that is not awaited.
         return _ask(throttle) if self._course.has_begun else _Asked(throttle)
@@ -190,7 +190,7 @@ class _Asked:
 
 
 async def _ask(throttle: Throttle) -> None:
-    rest_if(await calling.awaited(throttle.condition), throttle.backoff)
+    rest_if(await maybe_async.awaited(throttle.condition), throttle.backoff)
 
 
 def _settling(event_loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:

@@ -11,11 +11,12 @@ from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.course import Course, Query
+from geneva_drive.iteration.loop_run import Course, Query
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.iteration.sources import csv_files, nesting, pages, records, sequences
+from geneva_drive.iteration.sources import csv_files, pages, records, sequences
+from geneva_drive.iteration.sources import nested as nesting
 from geneva_drive.iteration.sources.records import RecordBatch
-from geneva_drive.iteration.throttling import Throttle, line_of_caller
+from geneva_drive.iteration.throttle import Throttle, line_of_caller
 
 T = TypeVar("T")
 U = TypeVar("U")

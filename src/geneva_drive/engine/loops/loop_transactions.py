@@ -15,7 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import reading
 from geneva_drive.engine.loops.looping import Loop
 from geneva_drive.engine.step_session import StepSession
-from geneva_drive.iteration.course import Place, Query
+from geneva_drive.iteration.loop_run import Place, Query
 from geneva_drive.states import Interruption
 from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
 

@@ -24,10 +24,10 @@ from geneva_drive.engine.outcome import ErrorDetails
 from geneva_drive.engine.rows import skipped_values
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
-from geneva_drive.iteration.course import Course, Place, Query
-from geneva_drive.iteration.ended import EndedLedger
-from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.iteration.ended_run import EndedLedger
+from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
+from geneva_drive.iteration.loop_run import Course, Place, Query
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.serialization import typed_json

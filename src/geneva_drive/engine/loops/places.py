@@ -7,7 +7,7 @@ from typing import Any
 from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import GenevaDriveError, InvalidInput
-from geneva_drive.iteration.course import Partition, Place
+from geneva_drive.iteration.loop_run import Partition, Place
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.records import ExecutionRecord
 

@@ -14,9 +14,10 @@ from collections.abc import (
 )
 from typing import Any, TypeVar
 
-from geneva_drive.iteration import calling
-from geneva_drive.iteration.sources import nesting, sequences
+from geneva_drive.iteration import maybe_async
+from geneva_drive.iteration.sources import nested as nesting
 from geneva_drive.iteration.sources import pages as plain_pages
+from geneva_drive.iteration.sources import sequences
 
 T = TypeVar("T")
 _END: Any = object()
@@ -45,7 +46,9 @@ async def nested(outer: Any, inner: Callable[[Any], Any], cursor: Any) -> AsyncI
     async for outer_item, outer_cursor in _pairs_of(outer):
         if not place.enters(outer_cursor):
             continue
-        async for inner_item, inner_cursor in _pairs_of(await calling.awaited(inner, outer_item)):
+        async for inner_item, inner_cursor in _pairs_of(
+            await maybe_async.awaited(inner, outer_item)
+        ):
             if place.reaches(inner_cursor):
                 yield (outer_item, inner_item), (outer_cursor, inner_cursor)
 
@@ -78,7 +81,7 @@ async def pages(
     """Give the items of page after page, each with the token of its page and its place in it."""
     place: plain_pages.Place | None = plain_pages.Place.of(cursor)
     while place is not None:
-        page = plain_pages.Page.of(await calling.awaited(fetch, place.token), place.token)
+        page = plain_pages.Page.of(await maybe_async.awaited(fetch, place.token), place.token)
         for pair in page.pairs(place.done):
             yield pair
         if page.is_passed_by(place.done):

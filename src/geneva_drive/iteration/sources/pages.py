@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration import calling
+from geneva_drive.iteration import maybe_async
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def _from_place(
     fetch: Fetch[T], place: Place | None, pass_by: PassBy
 ) -> Iterator[tuple[T, tuple[Any, int]]]:
     while place is not None:
-        fetched = calling.at_once(fetch(place.token), "fetch of iterate_over_pages()")
+        fetched = maybe_async.at_once(fetch(place.token), "fetch of iterate_over_pages()")
         page = Page.of(fetched, place.token)
         yield from page.pairs(place.done)
         if page.is_passed_by(place.done):

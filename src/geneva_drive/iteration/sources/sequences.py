@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration import calling
+from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.sources.querysets import is_queryset
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def _require_iterable(given: object) -> None:
             "it.iterate_over_records(select(...))."
         )
     if isinstance(given, AsyncIterable | Awaitable):
-        calling.discard(given)
+        maybe_async.discard(given)
         raise InvalidInput(
             f"What is to be looped over is of type {type(given).__name__}, which is to be awaited, "
             f"and its step is a plain function. Make the step an `async def`."

@@ -9,8 +9,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration import calling
-from geneva_drive.iteration.interrupted import Interrupted
+from geneva_drive.iteration import maybe_async
+from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.states import Interruption
 
 Condition = Callable[[], object]
@@ -24,7 +24,7 @@ class Throttle(NamedTuple):
 
 
 def _refuse_to_settle(answer: Any) -> Any:
-    return calling.at_once(answer, "The condition of throttle()")
+    return maybe_async.at_once(answer, "The condition of throttle()")
 
 
 class Throttles(list[Throttle]):

@@ -9,12 +9,12 @@ from typing import Any, Protocol, TypeVar
 
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration import leaving
-from geneva_drive.iteration.interrupted import Divided, Interrupted, RanTooLong
-from geneva_drive.iteration.loops import Loop
+from geneva_drive.iteration.interruption import Divided, Interrupted, RanTooLong
+from geneva_drive.iteration.loop import Loop
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.sources.records import Batches, Records
-from geneva_drive.iteration.throttling import Throttle, Throttles
+from geneva_drive.iteration.throttle import Throttle, Throttles
 from geneva_drive.states import Interruption
 
 T = TypeVar("T")
