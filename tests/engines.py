@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import pytest
 from sqlalchemy import URL, Dialect, Engine, event
 
-from geneva_drive.storage import connecting
+from geneva_drive.storage.connections import engine as connecting
 
 # The dialect that an engine was made with, where it was given another's.
 OWN_DIALECTS: WeakKeyDictionary[Engine, Dialect] = WeakKeyDictionary()

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import geneva_drive as gd
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 Body = Callable[[Any, Any], Any]
 

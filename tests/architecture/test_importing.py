@@ -73,7 +73,7 @@ def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -
         "fastapi",
         "flask",
         "geneva_drive.cli",
-        "geneva_drive.storage.migrating",
+        "geneva_drive.storage.migrator",
         "geneva_drive.testing",
         "httpx",
         "hypothesis",

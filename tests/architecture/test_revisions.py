@@ -3,13 +3,13 @@ from __future__ import annotations
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from geneva_drive.storage import revisions
+from geneva_drive.storage.schema import revisions
 from tests.architecture.reading import SOURCE
 
 
 def test_the_known_revisions_are_those_of_the_migration_scripts() -> None:
     config = Config()
-    config.set_main_option("script_location", str(SOURCE / "storage" / "migrations"))
+    config.set_main_option("script_location", str(SOURCE / "storage" / "schema" / "migrations"))
     config.set_main_option("path_separator", "os")
     scripts = list(ScriptDirectory.from_config(config).walk_revisions())
 

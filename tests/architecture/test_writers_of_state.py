@@ -18,24 +18,24 @@ def test_only_storage_writes_rows() -> None:
     writing = {place.partition(":")[0] for place, function in calls() if _is_statement(function)}
 
     assert writing == {
-        "storage/audit.py",
+        "storage/statements/audit.py",
         # Of executions only where they stand: cursors and counts, never a state.
-        "storage/checkpoints.py",
-        "storage/dead_letters.py",
+        "storage/statements/checkpoints.py",
+        "storage/statements/dead_letters.py",
         "storage/dialects/base.py",
-        "storage/dialects/claiming_by_steps.py",
-        "storage/dialects/mysql.py",
-        "storage/dialects/starting.py",
-        "storage/executions.py",
+        "storage/dialects/mysql/claim.py",
+        "storage/dialects/mysql/dialect.py",
+        "storage/dialects/start.py",
+        "storage/statements/executions.py",
         # Counts of what nodes wait for, and graphs themselves: never a state.
-        "storage/graphs.py",
+        "storage/statements/graphs.py",
         "storage/health/commits.py",
         # The users' own rows: what a loop's body asks of a batch.
         "storage/keysets/keyset.py",
-        "storage/limits.py",
-        "storage/parking.py",
-        "storage/workers.py",
-        "storage/workflows.py",
+        "storage/statements/limits.py",
+        "storage/statements/parked_executions.py",
+        "storage/statements/workers.py",
+        "storage/statements/workflows.py",
     }
 
 
@@ -59,9 +59,9 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
         ("engine/creating.py:_insert", "workflows.insert"),
         # The hot path of starting: the same rows, unless an index refuses them.
         ("engine/creating.py:start", "dialect.start"),
-        ("storage/executions.py:claim", "_dialect.claim"),
-        ("storage/executions.py:claim_one", "_dialect.take"),
-        ("storage/executions.py:wake", "_dialect.take"),
+        ("storage/statements/executions.py:claim", "_dialect.claim"),
+        ("storage/statements/executions.py:claim_one", "_dialect.take"),
+        ("storage/statements/executions.py:wake", "_dialect.take"),
         ("worker/claiming.py:claim_due", "executions.claim"),
         ("worker/claiming.py:take", "executions.claim_one"),
     }
@@ -69,16 +69,16 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
 
 def test_only_the_hot_statements_are_written_as_text() -> None:
     assert [path for path, text in modules() if RAW.search(text)] == [
-        "storage/dialects/claiming_postgresql.py",
-        "storage/dialects/claiming_sqlite.py",
-        "storage/dialects/completing_mysql.py",
-        "storage/dialects/completing_postgresql.py",
-        "storage/dialects/completing_sqlite.py",
+        "storage/dialects/postgresql/claim.py",
+        "storage/dialects/sqlite/claim.py",
+        "storage/dialects/mysql/complete.py",
+        "storage/dialects/postgresql/complete.py",
+        "storage/dialects/sqlite/complete.py",
         # Any rows of ours, where there are very many of them.
-        "storage/dialects/inserting_postgresql.py",
-        "storage/dialects/starting.py",
+        "storage/dialects/postgresql/insert.py",
+        "storage/dialects/start.py",
         # A loop's position, which is no state: saved after each of millions of items.
-        "storage/saving.py",
+        "storage/statements/checkpoint_writer.py",
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.storage.revisions import HEAD
+from geneva_drive.storage.schema.revisions import HEAD
 from geneva_drive.testing import speedrun
 from tests.cli.conftest import Run, WriteApp
 

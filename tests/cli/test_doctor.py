@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
-from geneva_drive.storage.revisions import HEAD
+from geneva_drive.storage.schema.revisions import HEAD
 from geneva_drive.testing import expire_leases, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import geneva_drive as gd
-from geneva_drive.storage.revisions import HEAD
+from geneva_drive.storage.schema.revisions import HEAD
 from tests.cli.conftest import Run
 
 

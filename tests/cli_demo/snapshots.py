@@ -10,7 +10,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights

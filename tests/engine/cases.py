@@ -13,7 +13,7 @@ from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.change import Change
 from geneva_drive.engine.outcome import ErrorDetails, Reaction
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EARLIER = NOW - timedelta(minutes=5)

@@ -37,7 +37,7 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import NOW, workflow
 
 _NO_DATABASE: Any = None

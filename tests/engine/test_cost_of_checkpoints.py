@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import event
 
 import geneva_drive as gd
-from geneva_drive.storage.keeping import KeptDriver
+from geneva_drive.storage.connections.kept_connections import KeptDriver
 from geneva_drive.testing import perform_next_step
 from tests.looping import importing
 
@@ -41,7 +41,9 @@ def statements(geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
 
     But for those that come with time: of heartbeats, and of connections that renew their plans.
     """
-    monkeypatch.setattr("geneva_drive.storage.keeping._FIRST_RENEWAL", math.inf)
+    monkeypatch.setattr(
+        "geneva_drive.storage.connections.kept_connections._FIRST_RENEWAL", math.inf
+    )
     sent: list[str] = []
     enter: Callable[[KeptDriver], Any] = KeptDriver.__enter__
     this_thread = threading.get_ident()

@@ -27,7 +27,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.engine.rows import checkpoint_values, execution_values
 from geneva_drive.states import Interruption, Outcome, Request, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import (
     DEFINITION,
     ERROR,

@@ -34,7 +34,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import DEFINITION, ERROR, NOW, execution, reattempting, workflow
 
 spans = st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=1000))

@@ -30,7 +30,7 @@ from geneva_drive.engine.outcome import (
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.settings import Settings
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.engine.cases import ERROR, NOW, reattempting
 from tests.engine.ledger import Ledger, Shape
 

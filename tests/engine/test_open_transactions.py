@@ -13,7 +13,7 @@ from sqlalchemy import Column, Engine, Integer, MetaData, Table, create_engine, 
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects import sqlite
+from geneva_drive.storage.dialects.sqlite import dialect
 from geneva_drive.testing import speedrun
 
 _METADATA = MetaData()
@@ -170,7 +170,7 @@ def test_a_lock_that_the_body_holds_past_sqlalchemy_leaves_the_cursor_where_it_w
     geneva: gd.Drive, geneva_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _with_notes(geneva)
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", timedelta(milliseconds=1))
+    monkeypatch.setattr(dialect, "BUSY_TIMEOUT", timedelta(milliseconds=1))
     drive = gd.Drive(geneva_database_url)
 
     class Import(gd.Workflow):

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import geneva_drive as gd
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.scenarios.conftest import effects_of
 
 Step = tuple[int, str]  # a workflow's id, and the name of one of its steps

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.scenarios.conftest import (
     StartProcess,
     effects_of,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 import geneva_drive as gd
-from geneva_drive.storage import revisions
+from geneva_drive.storage.schema import revisions
 
 
 @dataclass(frozen=True)

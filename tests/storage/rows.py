@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Engine, Table, func, insert, select, update
 
 import geneva_drive as gd
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.schema.tables import Tables
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 

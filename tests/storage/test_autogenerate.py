@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Column, Integer, MetaData, Table
 
-from geneva_drive.storage.autogenerate import include_object
+from geneva_drive.storage.schema.autogenerate import include_object
 from tests.storage.conftest import OpenDrive
 
 

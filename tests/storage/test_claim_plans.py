@@ -14,13 +14,13 @@ from geneva_drive.engine import performing
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.outcome import Returned
-from geneva_drive.storage.claims import Claim
+from geneva_drive.storage.dialects.claim_request import Claim
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.storage.plans import noted, plan
 from tests.storage.rows import NOW, Rows
 
-KEEPING = "geneva_drive.storage.keeping"
+KEEPING = "geneva_drive.storage.connections.kept_connections"
 TABLE = "geneva_drive_step_executions"
 ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE", "mysql": f"ANALYZE TABLE {TABLE}"}
 # Reading all there is, or sorting it, in the words of each database.

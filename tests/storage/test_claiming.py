@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.engine.rows import claim_values
-from geneva_drive.storage.claims import Claim
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.storage.rows import NOW, Rows
 
 

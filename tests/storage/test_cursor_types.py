@@ -44,8 +44,8 @@ import geneva_drive as gd
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources.records import pairs
 from geneva_drive.serialization.typed_json import dump, load
+from geneva_drive.storage.keysets.cursor_errors import CursorNotExact
 from geneva_drive.storage.keysets.keyset import Keyset
-from geneva_drive.storage.keysets.lost_places import CursorNotExact
 
 
 class Status(enum.Enum):

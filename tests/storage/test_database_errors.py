@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects import sqlite
+from geneva_drive.storage.dialects.sqlite import dialect
 from tests.storage.conftest import OpenDrive
 from tests.storage.rows import Rows
 
@@ -198,7 +198,7 @@ def test_a_busy_sqlite_file_is_waited_for_and_then_named(
         @gd.step
         def greet(self) -> None: ...
 
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", timedelta(milliseconds=1))
+    monkeypatch.setattr(dialect, "BUSY_TIMEOUT", timedelta(milliseconds=1))
     drive = open_drive(geneva_database_url)
 
     with open_engine(geneva_database_url).connect() as holder:
@@ -229,7 +229,7 @@ def test_a_thread_that_writes_for_too_long_is_named(
     writer = threading.Thread(target=write_long)
     writer.start()
     assert writing.wait(timeout=30)
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", timedelta(milliseconds=1))
+    monkeypatch.setattr(dialect, "BUSY_TIMEOUT", timedelta(milliseconds=1))
 
     with pytest.raises(gd.errors.DatabaseBusy) as refusal:
         store.write(lambda connection: None)

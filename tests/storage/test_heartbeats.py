@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, type_coerce
 
 import geneva_drive as gd
-from geneva_drive.storage.types import Moment
+from geneva_drive.storage.schema.column_types import Moment
 from geneva_drive.testing import expire_leases, time_travel
 
 

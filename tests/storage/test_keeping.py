@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 import geneva_drive as gd
-from geneva_drive.storage.keeping import KeptConnections
+from geneva_drive.storage.connections.kept_connections import KeptConnections
 from tests.storage.conftest import OpenDrive
 
 OWN_ID = {

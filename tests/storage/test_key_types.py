@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
-from geneva_drive.storage.keys import KeyType, new_uuid
-from geneva_drive.storage.revisions import HEAD
+from geneva_drive.storage.schema.keys import KeyType, new_uuid
+from geneva_drive.storage.schema.revisions import HEAD
 from geneva_drive.testing import drain, speedrun
 from tests.storage.conftest import OpenDrive
 

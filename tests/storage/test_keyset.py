@@ -44,7 +44,7 @@ from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.iteration.sources.records import batch_pairs, pairs
 from geneva_drive.serialization.typed_json import dump, load
 from geneva_drive.storage.keysets.keyset import Keyset
-from geneva_drive.storage.types import Moment
+from geneva_drive.storage.schema.column_types import Moment
 
 
 class Base(DeclarativeBase):

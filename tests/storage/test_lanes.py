@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import geneva_drive as gd
-from geneva_drive.storage.claims import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from tests.storage.rows import NOW, Rows
 
 

@@ -14,12 +14,12 @@ import pytest
 from sqlalchemy import Engine, MetaData, insert, inspect, select, text
 
 import geneva_drive as gd
-from geneva_drive.storage import migrating
-from geneva_drive.storage.claims import Claim
-from geneva_drive.storage.dialects import sqlite
-from geneva_drive.storage.keys import KeyType
-from geneva_drive.storage.revisions import HEAD, REVISIONS
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage import migrator
+from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.dialects.sqlite import dialect
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.revisions import HEAD, REVISIONS
+from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.testing import speedrun
 from tests.storage.conftest import OpenDrive
 from tests.storage.rows import NOW, Rows
@@ -224,7 +224,7 @@ def test_a_migration_that_waits_too_long_for_another_says_so(
     open_drive: OpenDrive,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(migrating, "LOCK_TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr(migrator, "LOCK_TIMEOUT", timedelta(seconds=1))
     drive, other = open_drive(empty_database_url), open_drive(empty_database_url)
     lock = {
         "postgresql": "SELECT pg_advisory_xact_lock(7046029254386353)",
@@ -233,7 +233,7 @@ def test_a_migration_that_waits_too_long_for_another_says_so(
 
     with other.engine.connect() as holder:
         holder.execute(text(lock))
-        with pytest.raises(migrating.MigrationLocked) as refusal:
+        with pytest.raises(migrator.MigrationLocked) as refusal:
             drive.migrate()
 
     assert str(refusal.value) == (
@@ -251,7 +251,7 @@ def test_a_migration_of_a_busy_sqlite_file_says_so(
     open_engine: Callable[..., Engine],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", timedelta(milliseconds=1))
+    monkeypatch.setattr(dialect, "BUSY_TIMEOUT", timedelta(milliseconds=1))
     drive = open_drive(empty_database_url)
 
     with open_engine(empty_database_url).connect() as holder:
@@ -285,8 +285,8 @@ def test_a_database_of_an_older_revision_is_not_migrated(
 ) -> None:
     drive = open_drive(empty_database_url)
     drive.migrate()
-    monkeypatch.setattr("geneva_drive.storage.revisions.REVISIONS", (*REVISIONS, "9998"))
-    monkeypatch.setattr("geneva_drive.storage.revisions.HEAD", "9998")
+    monkeypatch.setattr("geneva_drive.storage.schema.revisions.REVISIONS", (*REVISIONS, "9998"))
+    monkeypatch.setattr("geneva_drive.storage.schema.revisions.HEAD", "9998")
 
     with pytest.raises(gd.errors.NotMigrated) as refusal:
         gd.Workflow.using(drive).query().count()

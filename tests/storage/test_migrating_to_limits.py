@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 import geneva_drive as gd
-from geneva_drive.storage import revisions
+from geneva_drive.storage.schema import revisions
 from geneva_drive.testing import drain
 from tests.storage.conftest import OpenDrive
 from tests.storage.revising import Revision, run

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
-from geneva_drive.storage import revisions
+from geneva_drive.storage.schema import revisions
 from geneva_drive.testing import drain
 from tests.storage.conftest import OpenDrive
 from tests.storage.revising import Revision, run

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 import geneva_drive as gd
 from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.storage.rows import Rows
 
 RUNNING = {"state": "in_progress", "claimable": False, "claim_token": "t1", "worker_id": "w1"}

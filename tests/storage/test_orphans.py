@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, text
 
 import geneva_drive as gd
-from geneva_drive.storage.keys import new_uuid
+from geneva_drive.storage.schema.keys import new_uuid
 from tests.storage.conftest import OpenDrive
 from tests.storage.rows import NOW, Rows
 

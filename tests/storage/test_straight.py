@@ -12,9 +12,10 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DataError, OperationalError, ProgrammingError
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects import prepared, straight
-from geneva_drive.storage.dialects.prepared import Prepared
-from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
+from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects.driver import STRAIGHT_OPTION
+from geneva_drive.storage.dialects.postgresql import prepared
+from geneva_drive.storage.dialects.postgresql.prepared import Prepared
 from tests.storage.conftest import OpenDrive
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
@@ -43,18 +44,14 @@ def connection(geneva: gd.Drive) -> Iterator[Connection]:
 
 
 def test_rows_come_back_past_sqlalchemy(connection: Connection) -> None:
-    found = straight.execute(
-        connection, "SELECT %(one)b::int, %(two)b::text", {"one": 1, "two": "b"}
-    )
+    found = driver.execute(connection, "SELECT %(one)b::int, %(two)b::text", {"one": 1, "two": "b"})
 
     assert [tuple(row) for row in found] == [(1, "b")]
     assert not connection.in_transaction(), "SQLAlchemy has begun one"
 
 
 def test_who_traces_an_engine_is_told_of_each(connection: Connection, seen: Seen) -> None:
-    found = straight.execute(
-        connection, "SELECT %(one)b::int, %(two)b::text", {"one": 1, "two": "b"}
-    )
+    found = driver.execute(connection, "SELECT %(one)b::int, %(two)b::text", {"one": 1, "two": "b"})
 
     assert [tuple(row) for row in found] == [(1, "b")]
     assert seen == ["SELECT %(one)b::int, %(two)b::text"]
@@ -62,22 +59,22 @@ def test_who_traces_an_engine_is_told_of_each(connection: Connection, seen: Seen
 
 def test_an_error_is_the_one_that_sqlalchemy_would_raise(connection: Connection) -> None:
     with pytest.raises(DataError) as raised:
-        straight.execute(connection, "SELECT 1 / %(by)b::int", {"by": 0})
+        driver.execute(connection, "SELECT 1 / %(by)b::int", {"by": 0})
 
     assert raised.value.orig.sqlstate == "22012"  # type: ignore[union-attr]  # psycopg's
     assert not raised.value.connection_invalidated
-    assert straight.execute(connection, "SELECT 1", {})
+    assert driver.execute(connection, "SELECT 1", {})
 
 
 def test_a_connection_that_was_lost_is_known_as_such(
     geneva: gd.Drive, connection: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
-    [[own]] = straight.execute(connection, "SELECT pg_backend_pid()", {})
+    [[own]] = driver.execute(connection, "SELECT pg_backend_pid()", {})
     with geneva.engine.connect() as another:
         another.exec_driver_sql(f"SELECT pg_terminate_backend({own})")
 
     with caplog.at_level(logging.WARNING), pytest.raises(OperationalError) as raised:
-        straight.execute(connection, "SELECT 1", {})
+        driver.execute(connection, "SELECT 1", {})
     connection.close()
 
     assert raised.value.connection_invalidated
@@ -86,7 +83,7 @@ def test_a_connection_that_was_lost_is_known_as_such(
 
 def test_no_value_is_told_in_an_error(connection: Connection) -> None:
     with pytest.raises(DataError) as raised:
-        straight.execute(connection, "SELECT %(text)b::text::int", {"text": "my secret"})
+        driver.execute(connection, "SELECT %(text)b::text::int", {"text": "my secret"})
 
     # The server's own words may name it; what SQLAlchemy adds does not.
     assert "my secret" not in str(raised.value).replace(str(raised.value.orig), "")
@@ -96,14 +93,14 @@ def test_what_runs_all_the_time_goes_that_way(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ways: list[tuple[str, bool]] = []
-    execute = straight.execute
+    execute = driver.execute
 
     def note(connection: Connection, statement: str, values: Any) -> Any:
         found = execute(connection, statement, values)
         ways.append((" ".join(statement.split()[:2]), connection.in_transaction()))
         return found
 
-    monkeypatch.setattr(straight, "execute", note)
+    monkeypatch.setattr(driver, "execute", note)
 
     class Parcel(gd.Workflow):
         @gd.step
@@ -157,7 +154,7 @@ def test_a_statement_is_prepared_once_for_each_kind_of_its_values(preparing: gd.
     small, large = {"one": 1, "two": "b"}, {"one": 2**40, "two": None}
 
     with opened(preparing) as connection:
-        found = [straight.execute(connection, statement, each) for each in (small, large, small)]
+        found = [driver.execute(connection, statement, each) for each in (small, large, small)]
         kept = statements_prepared(connection)
 
     assert found == [[(1, "b", 1)], [(2**40, None, 2**40)], [(1, "b", 1)]]
@@ -169,7 +166,7 @@ def test_a_statement_is_prepared_after_so_many_uses_as_the_driver_asks_for(
 ) -> None:
     kept = []
     for number in range(1, 9):
-        found = straight.execute(connection, "SELECT %(one)b::int", {"one": number})
+        found = driver.execute(connection, "SELECT %(one)b::int", {"one": number})
         kept.append(len(statements_prepared(connection)))
         assert [tuple(row) for row in found] == [(number,)]
 
@@ -179,7 +176,7 @@ def test_a_statement_is_prepared_after_so_many_uses_as_the_driver_asks_for(
 def test_what_was_prepared_lasts_as_long_as_the_drivers_connection(preparing: gd.Drive) -> None:
     for _ in range(3):
         with opened(preparing) as connection:
-            straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
+            driver.execute(connection, "SELECT %(one)b::int", {"one": 1})
             last = statements_prepared(connection)
 
     assert last == ["geneva_1"]
@@ -192,7 +189,7 @@ def test_no_more_are_prepared_than_a_server_should_hold(
 
     with opened(preparing) as connection:
         found = [
-            straight.execute(connection, f"SELECT %(one)b::int + {number}", {"one": number})
+            driver.execute(connection, f"SELECT %(one)b::int + {number}", {"one": number})
             for number in (1, 2, 3, 3, 1)
         ]
         kept = statements_prepared(connection)
@@ -206,7 +203,7 @@ def test_nothing_is_prepared_where_that_is_switched_off(
 ) -> None:
     drive = open_drive(f"{geneva_database_url}?prepare_threshold=none")
     with opened(drive) as connection:
-        found = [straight.execute(connection, "SELECT %(one)b::int", {"one": 1}) for _ in range(9)]
+        found = [driver.execute(connection, "SELECT %(one)b::int", {"one": 1}) for _ in range(9)]
 
         assert found == [[(1,)]] * 9
         assert statements_prepared(connection) == []
@@ -218,10 +215,10 @@ def test_a_statement_that_cannot_be_prepared_is_tried_again_the_next_time(
     statement = "SELECT name FROM not_yet_there WHERE name = %(name)b"
     with opened(preparing) as connection:
         with pytest.raises(ProgrammingError, match="not_yet_there"):
-            straight.execute(connection, statement, {"name": "fig"})
+            driver.execute(connection, statement, {"name": "fig"})
         connection.exec_driver_sql("CREATE TEMPORARY TABLE not_yet_there (name text)")
 
-        assert straight.execute(connection, statement, {"name": "fig"}) == []
+        assert driver.execute(connection, statement, {"name": "fig"}) == []
 
 
 def test_an_interruption_while_one_is_prepared_leaves_the_connection_usable(
@@ -237,10 +234,10 @@ def test_an_interruption_while_one_is_prepared_leaves_the_connection_usable(
         with monkeypatch.context() as patch:
             patch.setattr(Prepared, "_answer", interrupt)
             with pytest.raises(KeyboardInterrupt):
-                straight.execute(connection, "SELECT %(one)b::int", {"one": 1})
+                driver.execute(connection, "SELECT %(one)b::int", {"one": 1})
 
-        assert straight.execute(connection, "SELECT %(one)b::int", {"one": 1}) == [(1,)]
-        assert straight.execute(connection, "SELECT %(one)b::text", {"one": "a"}) == [("a",)]
+        assert driver.execute(connection, "SELECT %(one)b::int", {"one": 1}) == [(1,)]
+        assert driver.execute(connection, "SELECT %(one)b::text", {"one": "a"}) == [("a",)]
 
 
 def test_names_and_errors_are_in_the_encoding_of_the_connection(
@@ -249,11 +246,11 @@ def test_names_and_errors_are_in_the_encoding_of_the_connection(
     drive = open_drive(f"{geneva_database_url}?client_encoding=latin1&prepare_threshold=0")
     with opened(drive) as connection:
         connection.exec_driver_sql('CREATE TEMPORARY TABLE "träd" (name text)')
-        inserted = straight.execute(
+        inserted = driver.execute(
             connection, 'INSERT INTO "träd" VALUES (%(name)b) RETURNING name', {"name": "päron"}
         )
         with pytest.raises(ProgrammingError, match="blåbär"):
-            straight.execute(connection, 'SELECT "blåbär" FROM "träd"', {})
+            driver.execute(connection, 'SELECT "blåbär" FROM "träd"', {})
 
     assert inserted == [("päron",)]
 
@@ -263,7 +260,7 @@ def test_what_a_rollback_has_the_server_forget_is_prepared_anew(preparing: gd.Dr
     found: list[Any] = []
     for number in (1, 2, 3):
         with opened(preparing) as connection:
-            found += straight.execute(connection, statement, {"one": number})
+            found += driver.execute(connection, statement, {"one": number})
         # The same connection, from a pool of one. The driver says DEALLOCATE ALL by itself.
         with preparing.engine.connect() as another:
             another.exec_driver_sql("SELECT 1")

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects import straight
-from geneva_drive.storage.dialects.straight import STRAIGHT_OPTION
+from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects.driver import STRAIGHT_OPTION
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.fixture
 def connection(geneva: gd.Drive) -> Iterator[Connection]:
     with geneva.engine.connect().execution_options(**{STRAIGHT_OPTION: True}) as opened:
-        straight.execute(opened, "CREATE TABLE fruits (name TEXT PRIMARY KEY)", ())
+        driver.execute(opened, "CREATE TABLE fruits (name TEXT PRIMARY KEY)", ())
         yield opened
 
 
 def test_a_statement_gives_its_rows_if_it_has_any(connection: Connection) -> None:
-    inserted = straight.execute(connection, "INSERT INTO fruits VALUES (?), (?)", ("fig", "plum"))
-    found = straight.execute(connection, "SELECT name FROM fruits ORDER BY name", ())
+    inserted = driver.execute(connection, "INSERT INTO fruits VALUES (?), (?)", ("fig", "plum"))
+    found = driver.execute(connection, "SELECT name FROM fruits ORDER BY name", ())
 
     assert inserted == []
     assert [tuple(row) for row in found] == [("fig",), ("plum",)]
@@ -33,12 +33,12 @@ def test_a_statement_gives_its_rows_if_it_has_any(connection: Connection) -> Non
 
 
 def test_errors_are_those_that_sqlalchemy_would_raise(connection: Connection) -> None:
-    straight.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
+    driver.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
 
     with pytest.raises(IntegrityError, match="UNIQUE"):
-        straight.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
+        driver.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
     with pytest.raises(OperationalError, match="no such table"):
-        straight.execute(connection, "SELECT * FROM vegetables", ())
+        driver.execute(connection, "SELECT * FROM vegetables", ())
 
 
 def test_who_traces_an_engine_is_told_of_each(geneva: gd.Drive, connection: Connection) -> None:
@@ -48,8 +48,8 @@ def test_who_traces_an_engine_is_told_of_each(geneva: gd.Drive, connection: Conn
     def note(_: Any, __: Any, statement: str, *___: Any) -> None:
         seen.append(statement)
 
-    inserted = straight.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
-    found = straight.execute(connection, "SELECT name FROM fruits", ())
+    inserted = driver.execute(connection, "INSERT INTO fruits VALUES (?)", ("fig",))
+    found = driver.execute(connection, "SELECT name FROM fruits", ())
 
     assert (inserted, [tuple(row) for row in found]) == ([], [("fig",)])
     assert seen[-2:] == ["INSERT INTO fruits VALUES (?)", "SELECT name FROM fruits"]
@@ -59,7 +59,7 @@ def test_steps_are_started_claimed_and_completed_that_way(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    execute = straight.execute
+    execute = driver.execute
 
     def note(connection: Connection, statement: str, values: Any) -> Any:
         assert STRAIGHT_OPTION in connection.get_execution_options()
@@ -69,7 +69,7 @@ def test_steps_are_started_claimed_and_completed_that_way(
             seen.append(verb)
         return rows
 
-    monkeypatch.setattr(straight, "execute", note)
+    monkeypatch.setattr(driver, "execute", note)
 
     class Parcel(gd.Workflow):
         @gd.step

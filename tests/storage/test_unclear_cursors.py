@@ -21,8 +21,8 @@ from sqlalchemy.orm import Session
 import geneva_drive as gd
 from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.iteration.sources.records import batch_pairs, pairs
+from geneva_drive.storage.keysets.cursor_errors import RepeatedKey
 from geneva_drive.storage.keysets.keyset import Keyset
-from geneva_drive.storage.keysets.lost_places import RepeatedKey
 
 METADATA = MetaData()
 TOWNS = Table("keyset_towns", METADATA, Column("id", Integer, primary_key=True))

@@ -6,7 +6,7 @@ from typing import Any
 
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.storage.rows import NOW
 
 

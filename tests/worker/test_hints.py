@@ -16,9 +16,9 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.storage import hints as hints_module
-from geneva_drive.storage.dialects import straight
-from geneva_drive.storage.hints import COALESCED, Notices
+from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects import hints as hints_module
+from geneva_drive.storage.dialects.hints import COALESCED, Notices
 from geneva_drive.worker.listening import Listening
 from geneva_drive.worker.poller import Found
 from tests.worker.conftest import MakeDrive
@@ -555,14 +555,14 @@ def test_a_worker_looks_soon_for_what_a_hint_stood_for(
 def claims(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Which execution each claim of this process named, None for those that looked for any."""
     named: list[Any] = []
-    execute = straight.execute
+    execute = driver.execute
 
     def note(connection: Connection, statement: str, values: Any) -> Any:
         if "SKIP LOCKED" in statement:
             named.append(values.get("named"))
         return execute(connection, statement, values)
 
-    monkeypatch.setattr(straight, "execute", note)
+    monkeypatch.setattr(driver, "execute", note)
     return named
 
 

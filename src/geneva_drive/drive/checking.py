@@ -15,8 +15,8 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.storage.obstacles import Needed, Needs
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.requirements import Needed, Needs
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

@@ -30,9 +30,9 @@ from geneva_drive.engine.waking import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.database import Database
-from geneva_drive.storage.hints import Hints
-from geneva_drive.storage.records import (
+from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.schema.records import (
     AuditRecord,
     ExecutionRecord,
     LimitUse,
@@ -117,15 +117,15 @@ class Drive:
         Running it again, or in two processes at once, does no harm.
         """
         # Alembic is needed for this alone, and takes longer to load than all the rest.
-        from geneva_drive.storage import migrating
+        from geneva_drive.storage import migrator
 
-        return migrating.migrate(self._database, self.settings.table_prefix)
+        return migrator.migrate(self._database, self.settings.table_prefix)
 
     def migration_sql(self) -> str:
         """Write out what `migrate()` would do, without doing it."""
-        from geneva_drive.storage import migrating
+        from geneva_drive.storage import migrator
 
-        return migrating.migration_sql(self._database, self.settings.table_prefix)
+        return migrator.migration_sql(self._database, self.settings.table_prefix)
 
     def workflows(self, workflow_class: type[W]) -> Workflows[W]:
         """Create and find workflows of a class; the same as `workflow_class.using(drive)`."""

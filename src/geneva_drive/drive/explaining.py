@@ -13,7 +13,7 @@ from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
-from geneva_drive.storage.records import (
+from geneva_drive.storage.schema.records import (
     ActiveCount,
     AuditRecord,
     ExecutionRecord,

@@ -28,7 +28,7 @@ from geneva_drive.engine.loops.shares import standing
 from geneva_drive.errors import InvalidInput, NodeNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState, is_done
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

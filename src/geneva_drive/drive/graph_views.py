@@ -23,9 +23,9 @@ from geneva_drive.engine.graphs.standing import id_in_graph
 from geneva_drive.engine.loops.shares import standing
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
-from geneva_drive.storage.graphs import load_ids
-from geneva_drive.storage.overviews import NodeShape
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.statements.graphs import load_ids
+from geneva_drive.storage.statements.overviews import NodeShape
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

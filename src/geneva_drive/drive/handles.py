@@ -25,7 +25,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import AuditRecord, ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

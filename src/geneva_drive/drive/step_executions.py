@@ -10,7 +10,7 @@ from geneva_drive.engine.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
-from geneva_drive.storage.records import CheckpointRecord, ExecutionRecord, Key
+from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
 
 ReadCheckpoints = Callable[[Key], list[CheckpointRecord]]
 

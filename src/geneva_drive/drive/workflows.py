@@ -26,8 +26,8 @@ from geneva_drive.errors import (
     WorkflowNotFound,
 )
 from geneva_drive.serialization import typed_json
-from geneva_drive.storage import keys
-from geneva_drive.storage.hints import Hints
+from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.schema import keys
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

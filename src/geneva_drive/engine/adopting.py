@@ -23,7 +23,7 @@ from geneva_drive.engine.loops.position import carried_over
 from geneva_drive.engine.requests import honour_request
 from geneva_drive.engine.subject import Subject
 from geneva_drive.states import WorkflowState, is_done
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 ACTOR = "housekeeping"

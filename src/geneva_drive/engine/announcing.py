@@ -11,7 +11,7 @@ from geneva_drive.engine.endings import Applied
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState, is_done
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
 
 

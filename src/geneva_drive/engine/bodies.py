@@ -24,7 +24,7 @@ from geneva_drive.errors import (
 )
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def call(

@@ -18,7 +18,12 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    Key,
+    WorkflowRecord,
+)
 from geneva_drive.values import value
 
 CHAIN_SLOT = "chain"

@@ -11,7 +11,7 @@ from geneva_drive.engine.change import Change, ExecutionMove, as_it_is
 from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.states import StepState
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
 
 def wake_parents(environment: Environment, ended: Iterable[WorkflowRecord]) -> list[Applied]:

@@ -11,7 +11,7 @@ from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.outcome import Lost, StepOutcome
-from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
 from geneva_drive.values import value
 
 

@@ -44,7 +44,7 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 Decision = Callable[[Subject], Change]

@@ -33,7 +33,7 @@ from geneva_drive.states import (
     WORKFLOW_MOVES,
     StepState,
 )
-from geneva_drive.storage.records import ExecutionRecord, Key
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 

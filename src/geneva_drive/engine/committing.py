@@ -17,7 +17,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.graphs import completing_nodes
 from geneva_drive.engine.outcome import ErrorDetails, Raised, Reaction
 from geneva_drive.errors import StorageError
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 
 logger = logging.getLogger(__name__)
 

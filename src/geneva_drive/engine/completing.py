@@ -12,8 +12,14 @@ from geneva_drive.engine.graphs.growing import is_in_graph
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.engine.rows import workflow_values
 from geneva_drive.states import StepState
-from geneva_drive.storage.completions import Batch, Claimant, Completed, Completion, Following
-from geneva_drive.storage.records import ExecutionRecord, Key
+from geneva_drive.storage.dialects.completion_batch import (
+    Batch,
+    Claimant,
+    Completed,
+    Completion,
+    Following,
+)
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 

@@ -18,8 +18,8 @@ from geneva_drive.engine.graphs.freezing import graph_row, join_rows, node_rows,
 from geneva_drive.engine.graphs.growing import stored_execution
 from geneva_drive.engine.rows import new_execution_values
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.hints import Hints
-from geneva_drive.storage.records import (
+from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.schema.records import (
     EXECUTION_COLUMNS,
     ExecutionRecord,
     Key,

@@ -39,7 +39,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 _BY_EXCEPTION = {
     ExceptionAction.PAUSE: Outcome.PAUSED_BY_EXCEPTION,

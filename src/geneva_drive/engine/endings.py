@@ -11,7 +11,12 @@ from geneva_drive.engine.change import Change, NewExecution, as_it_is
 from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import StepOutcome
 from geneva_drive.states import StepState
-from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    Key,
+    WorkflowRecord,
+)
 from geneva_drive.values import value
 
 

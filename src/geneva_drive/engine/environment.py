@@ -11,7 +11,7 @@ from geneva_drive.engine.awaiting import LoopThread
 from geneva_drive.engine.loops.checkpointing import Checkpointer
 from geneva_drive.engine.waking import Wakeups
 from geneva_drive.settings import Settings
-from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.store import Store
 from geneva_drive.telemetry import Events
 

@@ -49,8 +49,8 @@ from geneva_drive.iteration.interruption import Divided as DividedLoop
 from geneva_drive.iteration.interruption import Interrupted, RanTooLong
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Outcome
-from geneva_drive.storage import open_writes
-from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord
+from geneva_drive.storage.connections import open_writes
+from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord
 
 logger = logging.getLogger(__name__)
 

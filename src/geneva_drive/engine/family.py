@@ -13,7 +13,7 @@ from geneva_drive.engine.endings import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidStateError, NotFound, StorageError
 from geneva_drive.states import ENDED_WORKFLOW_STATES
-from geneva_drive.storage.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
 
 logger = logging.getLogger(__name__)
 

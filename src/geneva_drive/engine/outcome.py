@@ -10,7 +10,7 @@ from typing import Any
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Interruption, Outcome
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 
 _MAX_CLASS_NAME = 255
 _MAX_TEXT = 100_000

@@ -37,7 +37,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.errors import AlreadyRunning, ClaimLost, InvalidInput
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
 

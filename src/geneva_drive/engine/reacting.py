@@ -31,7 +31,7 @@ from geneva_drive.engine.outcome import (
 )
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.states import Interruption, Outcome
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 _PAUSE = Reaction(action=ExceptionAction.PAUSE)
 

@@ -11,7 +11,7 @@ from geneva_drive.engine.committing import commit_endings
 from geneva_drive.engine.endings import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.outcome import Lost
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkerRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkerRecord
 
 _BATCH = 200
 

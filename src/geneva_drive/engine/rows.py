@@ -11,7 +11,7 @@ from geneva_drive.engine.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.loops.position import Position, SkippedItem
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 SKIPPED_ITEM = "item_error"
 _AT: dict[str, Any] = {"item": None}

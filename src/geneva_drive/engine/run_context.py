@@ -13,7 +13,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.fixed_context import FixedContext
 from geneva_drive.errors import HeroGone, NodeNotFound
 from geneva_drive.serialization import typed_json
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
 from geneva_drive.telemetry import StepLogger, identifiers
 

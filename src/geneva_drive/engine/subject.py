@@ -21,7 +21,7 @@ from geneva_drive.engine.loops.position import Position, carried_over
 from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState, is_done
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.errors import StorageError
-from geneva_drive.storage.database import Database
+from geneva_drive.storage.connections.database import Database
 
 _MARK = "geneva_body"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from geneva_drive.storage.hints import Hints
+from geneva_drive.storage.dialects.hints import Hints
 
 
 class Wakeups:

@@ -7,23 +7,23 @@ from functools import lru_cache
 from sqlalchemy import Connection, column, delete, inspect, select, table
 
 from geneva_drive.errors import NotCreated, NotMigrated, TooNew
-from geneva_drive.storage import keys, revisions
-from geneva_drive.storage.attempts import Attempts
-from geneva_drive.storage.audit import AuditEntries
-from geneva_drive.storage.checkpoints import Checkpoints
-from geneva_drive.storage.database import Database
-from geneva_drive.storage.dead_letters import DeadLetters
-from geneva_drive.storage.executions import Executions
-from geneva_drive.storage.graphs import Graphs
-from geneva_drive.storage.keys import KeyType
-from geneva_drive.storage.limits import Limits
-from geneva_drive.storage.obstacles import Obstacles
-from geneva_drive.storage.overviews import Overviews
-from geneva_drive.storage.parking import Parking
-from geneva_drive.storage.saving import Saving
-from geneva_drive.storage.tables import Tables
-from geneva_drive.storage.workers import Workers
-from geneva_drive.storage.workflows import Workflows
+from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.schema import keys, revisions
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.attempts import Attempts
+from geneva_drive.storage.statements.audit import AuditEntries
+from geneva_drive.storage.statements.checkpoint_writer import Saving
+from geneva_drive.storage.statements.checkpoints import Checkpoints
+from geneva_drive.storage.statements.dead_letters import DeadLetters
+from geneva_drive.storage.statements.executions import Executions
+from geneva_drive.storage.statements.graphs import Graphs
+from geneva_drive.storage.statements.limits import Limits
+from geneva_drive.storage.statements.overviews import Overviews
+from geneva_drive.storage.statements.parked_executions import Parking
+from geneva_drive.storage.statements.requirements import Obstacles
+from geneva_drive.storage.statements.workers import Workers
+from geneva_drive.storage.statements.workflows import Workflows
 
 
 class Store:

@@ -18,7 +18,7 @@ from geneva_drive.engine.run_context import RunContext
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState
-from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.worker import inline
 
 W = TypeVar("W", bound=Workflow[Any])

@@ -12,8 +12,8 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.performing import with_stored_nodes
 from geneva_drive.engine.rows import claim_values
-from geneva_drive.storage.claims import Claim
-from geneva_drive.storage.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.tokens import new_token
 

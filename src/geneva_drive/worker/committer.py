@@ -19,7 +19,7 @@ from geneva_drive.engine.loops.position import Position
 from geneva_drive.engine.outcome import Lost, StepOutcome
 from geneva_drive.engine.performing import ending
 from geneva_drive.errors import ClaimLost, StorageError
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.executor import Run
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 
 
 @dataclass(slots=True, eq=False)

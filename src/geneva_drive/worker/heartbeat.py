@@ -7,7 +7,7 @@ import time
 
 from geneva_drive.engine import recovery
 from geneva_drive.engine.environment import Environment
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.identity import Identity, signatures
 

@@ -12,7 +12,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.looping import Breaks
 from geneva_drive.engine.outcome import Lost
 from geneva_drive.engine.performing import Committed, Concluded
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.claiming import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep
 from geneva_drive.worker.housekeeping.parked import Parked

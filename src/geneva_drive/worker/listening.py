@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 
-from geneva_drive.storage.hints import Watch
+from geneva_drive.storage.dialects.hints import Watch
 from geneva_drive.worker.service import in_a_line
 
 logger = logging.getLogger(__name__)

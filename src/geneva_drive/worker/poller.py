@@ -12,8 +12,8 @@ from enum import Enum, auto
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput
-from geneva_drive.storage import keys
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.claiming import claim_due, find_behind
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData, Table, inspect
 from geneva_drive.clock import SystemClock
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import InvalidInput, NotCreated
-from geneva_drive.storage.database import Database
+from geneva_drive.storage.connections.database import Database
 
 PREFIX = "geneva_bench_"
 

@@ -26,7 +26,7 @@ from geneva_drive.cli.demo.workflows import (
 )
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.storage.records import WorkerRecord
+from geneva_drive.storage.schema.records import WorkerRecord
 
 _COUNTS = select(
     select(func.count(CatalogueRow.id)).scalar_subquery(),

@@ -10,7 +10,7 @@ from geneva_drive.cli.graph import folding
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_views import GraphView, NodeView, view_of_workflow
 from geneva_drive.states import StepState, is_done
-from geneva_drive.storage.records import GraphRecord
+from geneva_drive.storage.schema.records import GraphRecord
 
 _MOST_NAMES = 3
 # Workers write by their own clocks when a node ended, and commit it a little later.

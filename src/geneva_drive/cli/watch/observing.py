@@ -18,7 +18,12 @@ from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState
-from geneva_drive.storage.records import ExecutionRecord, GraphRecord, WorkerRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphRecord,
+    WorkerRecord,
+    WorkflowRecord,
+)
 
 _LAST_STATES = (WorkflowState.FINISHED, WorkflowState.CANCELED, WorkflowState.PAUSED)
 _WORKERS_HOLD = timedelta(seconds=1)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from geneva_drive.states import is_done
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def ancestry_hash(node_id: str, parents: Iterable[str | None]) -> str:

@@ -17,7 +17,7 @@ from geneva_drive.engine.graphs.growing import DoneNode, Passed, count_down
 from geneva_drive.engine.graphs.tallying import Tally, conclude
 from geneva_drive.engine.outcome import Returned
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 

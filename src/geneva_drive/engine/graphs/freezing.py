@@ -13,8 +13,8 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
-from geneva_drive.storage.graphs import dump_ids, load_ids
-from geneva_drive.storage.records import GraphNodeRecord, GraphRecord, JoinRecord, Key
+from geneva_drive.storage.schema.records import GraphNodeRecord, GraphRecord, JoinRecord, Key
+from geneva_drive.storage.statements.graphs import dump_ids, load_ids
 from geneva_drive.storage.store import Store
 
 

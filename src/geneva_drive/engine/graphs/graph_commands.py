@@ -18,7 +18,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 if TYPE_CHECKING:
     from geneva_drive.engine.graphs.graph_nodes import GraphNodes

@@ -28,7 +28,7 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import ExecutionRecord, NodeOutline
+from geneva_drive.storage.schema.records import ExecutionRecord, NodeOutline
 from geneva_drive.storage.store import Store
 
 

@@ -20,8 +20,8 @@ from geneva_drive.engine.graphs.standing import Standing, id_in_graph, standings
 from geneva_drive.engine.graphs.tallying import Growth
 from geneva_drive.errors import NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
-from geneva_drive.storage.graphs import load_ids
-from geneva_drive.storage.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
+from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
 
 

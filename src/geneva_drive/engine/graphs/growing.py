@@ -19,8 +19,7 @@ from geneva_drive.engine.graphs.ancestry import ancestry_hash
 from geneva_drive.engine.graphs.standing import Standing, id_in_graph, standings, unlock
 from geneva_drive.engine.graphs.tallying import Growth, NodeEnd, Tally, conclude, tally
 from geneva_drive.states import Outcome, StepState
-from geneva_drive.storage.graphs import load_ids
-from geneva_drive.storage.records import (
+from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,
     Key,
@@ -28,6 +27,7 @@ from geneva_drive.storage.records import (
     NodeOutline,
     WorkflowRecord,
 )
+from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
 
 StoredNode = GraphNodeRecord | NodeOutline

@@ -11,7 +11,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.loops.shares import standing
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

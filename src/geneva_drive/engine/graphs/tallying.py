@@ -23,7 +23,12 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import ExecutionRecord, GraphNodeRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    Key,
+    WorkflowRecord,
+)
 
 _GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 

@@ -22,7 +22,7 @@ from geneva_drive.engine.limits.rooms import Room, measure
 from geneva_drive.engine.limits.wanting import Wanted
 from geneva_drive.engine.outcome import Parked
 from geneva_drive.limit import Limit
-from geneva_drive.storage.records import LimitRecord
+from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
 _REACH = 1000  # executions at the head of the queue that are parked together

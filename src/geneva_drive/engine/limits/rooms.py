@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from geneva_drive.limit import Limit, Rate
-from geneva_drive.storage.records import LimitRecord
+from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
 # How soon somebody looks again who waits for others to end: their worker may have died, and with

@@ -12,8 +12,8 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits.rooms import LOOK_AGAIN, measure
-from geneva_drive.storage.parking import ALL, Among, LetGo
-from geneva_drive.storage.records import Key, LimitRecord, LimitUse
+from geneva_drive.storage.schema.records import Key, LimitRecord, LimitUse
+from geneva_drive.storage.statements.parked_executions import ALL, Among, LetGo
 from geneva_drive.storage.store import Store
 
 _REST = timedelta(milliseconds=20)

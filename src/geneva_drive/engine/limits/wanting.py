@@ -12,7 +12,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import QUEUE_PREFIX, Limit, check_key
 from geneva_drive.settings import Settings
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

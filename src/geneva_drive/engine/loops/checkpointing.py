@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from geneva_drive.storage.checkpoints import Checkpoint
-from geneva_drive.storage.saving import Saving
+from geneva_drive.storage.statements.checkpoint_writer import Saving
+from geneva_drive.storage.statements.checkpoints import Checkpoint
 
 
 class _Pending:

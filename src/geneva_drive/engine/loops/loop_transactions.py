@@ -17,7 +17,7 @@ from geneva_drive.engine.loops.looping import Loop
 from geneva_drive.engine.step_session import StepSession
 from geneva_drive.iteration.loop_run import Place, Query
 from geneva_drive.states import Interruption
-from geneva_drive.storage.dialects.sqlite import WRITES_OPTION
+from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
 
 
 class LoopTransaction:

@@ -32,9 +32,9 @@ from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Request
-from geneva_drive.storage import open_writes
-from geneva_drive.storage.checkpoints import Checkpoint
-from geneva_drive.storage.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.connections import open_writes
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.statements.checkpoints import Checkpoint
 
 logger = logging.getLogger(__name__)
 

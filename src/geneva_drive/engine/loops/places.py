@@ -9,7 +9,7 @@ from geneva_drive.engine.loops.shares import Share
 from geneva_drive.errors import GenevaDriveError, InvalidInput
 from geneva_drive.iteration.loop_run import Partition, Place
 from geneva_drive.serialization import typed_json
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def partition_of(execution: ExecutionRecord, iteration: Iteration) -> Partition:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import is_done
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 _REWOUND = '{"rewound":true}'
 

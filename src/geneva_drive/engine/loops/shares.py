@@ -25,7 +25,7 @@ from geneva_drive.states import (
     WorkflowState,
     is_done,
 )
-from geneva_drive.storage.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 _WAITS = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 

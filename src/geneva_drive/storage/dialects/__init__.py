@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.dialects.mysql import MySQL
-from geneva_drive.storage.dialects.postgresql import PostgreSQL
-from geneva_drive.storage.dialects.sqlite import SQLite
+from geneva_drive.storage.dialects.mysql.dialect import MySQL
+from geneva_drive.storage.dialects.postgresql.dialect import PostgreSQL
+from geneva_drive.storage.dialects.sqlite.dialect import SQLite
 
 _DIALECTS: dict[str, type[Dialect]] = {
     "sqlite": SQLite,

@@ -27,13 +27,14 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
-from geneva_drive.storage.claims import Claim, Taken
-from geneva_drive.storage.completions import Batch, Completed
-from geneva_drive.storage.dialects import claiming_by_steps, starting
-from geneva_drive.storage.dialects.starting import Started
-from geneva_drive.storage.hints import Hints, Notice, Write
-from geneva_drive.storage.records import Key, NodeKey
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.dialects import start as starting
+from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.mysql import claim as claiming_by_steps
+from geneva_drive.storage.dialects.start import Started
+from geneva_drive.storage.schema.records import Key, NodeKey
+from geneva_drive.storage.schema.tables import Tables
 
 
 class WriterHeld(TimeoutError):

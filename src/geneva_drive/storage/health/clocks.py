@@ -9,8 +9,8 @@ from sqlalchemy import Connection, select, type_coerce
 from geneva_drive.clock import Clock
 from geneva_drive.durations import describe
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.health.checks import Check, Thresholds, ok, problem, reminder
-from geneva_drive.storage.types import Moment
+from geneva_drive.storage.health.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.schema.column_types import Moment
 
 _NAME = "clock"
 

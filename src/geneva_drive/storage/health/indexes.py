@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect, text
 from sqlalchemy.engine import Inspector
 from sqlalchemy.schema import AddConstraint, CreateIndex
 
-from geneva_drive.storage.health.checks import Check, ok, problem
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.health.finding import Check, ok, problem
+from geneva_drive.storage.schema.tables import Tables
 
 _INVALID = text("""
     SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid

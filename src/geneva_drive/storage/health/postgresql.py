@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.health.checks import Check, Thresholds, ok, problem, reminder
-from geneva_drive.storage.tables import Tables
+from geneva_drive.storage.health.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.schema.tables import Tables
 
 _SNAPSHOTS = "old snapshots"
 _HELD = "What others delete or change meanwhile cannot be cleaned up."

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Integer, Select, and_, bindparam, or_
 
 from geneva_drive.storage.keysets.key_columns import KeyColumn
-from geneva_drive.storage.keysets.query_sources import Column
+from geneva_drive.storage.keysets.query_shape import Column
 
 LIMIT = "geneva_limit"
 

@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.storage.keysets.query_sources import Column, may_hold
+from geneva_drive.storage.keysets.query_shape import Column, may_hold
 
 _EXACT = (Boolean, Integer, Numeric, String, LargeBinary, Uuid, Date, DateTime, Time)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, func, select, tuple_, type_coerce, update
 
 from geneva_drive.errors import InvalidInput, NullCursor
-from geneva_drive.storage.keysets.chunk_reading import ChunkReader, key_reader, record_reader
+from geneva_drive.storage.keysets.chunk_reader import ChunkReader, key_reader, record_reader
 from geneva_drive.storage.keysets.chunk_statements import beyond, up_to
-from geneva_drive.storage.keysets.exactness import ExactnessCheck
+from geneva_drive.storage.keysets.cursor_errors import CursorNotExact, RepeatedKey
+from geneva_drive.storage.keysets.exactness_check import ExactnessCheck
 from geneva_drive.storage.keysets.key_columns import KeyColumn, key_column
-from geneva_drive.storage.keysets.lost_places import CursorNotExact, RepeatedKey
-from geneva_drive.storage.keysets.query_sources import (
+from geneva_drive.storage.keysets.query_shape import (
     Column,
     are_alike,
     entity_of,

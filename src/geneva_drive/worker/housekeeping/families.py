@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from geneva_drive.engine import children, family
 from geneva_drive.engine.environment import Environment
-from geneva_drive.storage.records import WorkflowRecord
+from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refusals import Refusals
 

@@ -9,7 +9,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine import adopting
 from geneva_drive.engine.environment import Environment
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refusals import Refusals
 

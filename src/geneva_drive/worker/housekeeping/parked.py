@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import unparking
-from geneva_drive.storage.parking import Among
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.parked_executions import Among
 from geneva_drive.worker.housekeeping.refusals import Refusals
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.commit import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 
 logger = logging.getLogger(__name__)
 

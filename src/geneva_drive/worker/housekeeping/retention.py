@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import unparking
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round, finish
 from geneva_drive.worker.housekeeping.refusals import Refusals
 

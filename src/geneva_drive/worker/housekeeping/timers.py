@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.storage.records import Key
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.parked import Parked
 from geneva_drive.worker.housekeeping.refusals import Refusals

@@ -1,0 +1,4 @@
+"""Connections and transactions.
+
+Start with `database`.
+"""

@@ -1,0 +1,300 @@
+"""The user's database: connections, transactions, and errors that say what to do."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from geneva_drive.errors import (
+    DatabaseBusy,
+    DatabaseReadOnly,
+    DatabaseUnavailable,
+    StorageError,
+)
+from geneva_drive.settings import Settings
+from geneva_drive.storage import dialects
+from geneva_drive.storage.connections import engine
+from geneva_drive.storage.connections.kept_connections import KeptConnections, KeptDriver
+from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects.base import WriterHeld
+from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MAX_TRIES = 5
+_KEPT = 2  # one for claims, one for commits; whoever comes beside them opens a further one
+_PATIENCE = timedelta(seconds=30)  # a try may have waited long for somebody's lock already
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A transaction that others write in, and what is to be told once it is committed."""
+
+    connection: Connection
+    to_tell: list[Callable[[], None]] = field(default_factory=list)
+
+
+class Database:
+    """An engine with the dialect's ways, and the transactions of one Drive."""
+
+    def __init__(self, url_or_engine: str | URL | Engine, settings: Settings) -> None:
+        self.owns_engine = not isinstance(url_or_engine, Engine)
+        self.engine = (
+            url_or_engine
+            if isinstance(url_or_engine, Engine)
+            else engine.make_engine(url_or_engine)
+        )
+        engine.refuse_async(self.engine.dialect)
+        self.dialect = dialects.for_name(self.engine.dialect.name)
+        self.dialect.prepare(self.engine, settings)
+        # A user's own pool may be as small as one connection: there we keep none of it.
+        self._kept = KeptConnections(
+            self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.renew
+        )
+        self._kept_writing = KeptConnections(
+            self._open_writing, 1 if self.owns_engine else 0, self.dialect.renew
+        )
+        self.driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
+        # The transaction that a step's body or a caller's session has open on this thread.
+        self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
+
+    def hints(self, channel: str) -> Hints:
+        """Give the way in which this process and others tell one another what may be due."""
+        saving = self.driver if self.owns_engine else None
+        return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
+
+    @property
+    def is_absent(self) -> bool:
+        """Say whether to connect would make a new database, be it by a mistake in its name."""
+        return self.dialect.is_absent(self.engine)
+
+    @property
+    def url(self) -> str:
+        return self.engine.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Look without locks; inside a joined transaction, with its eyes."""
+        joined = self._joined.get()
+        if joined is not None:
+            yield joined.connection
+            return
+        with self.translating(), self.engine.connect() as connection:
+            yield connection
+
+    def read(self, look: Callable[[Connection], T]) -> T:
+        """Look, and look again if the connection was lost meanwhile: that blames nobody."""
+        for remaining in reversed(range(_MAX_TRIES)):
+            try:
+                with self.reading() as connection:
+                    return look(connection)
+            except DatabaseUnavailable:
+                if not remaining or self._joined.get() is not None:
+                    raise
+                time.sleep(0.01 * 2 ** (_MAX_TRIES - remaining))
+        raise AssertionError("the last try returns or raises")
+
+    def read_at_once(self, look: Callable[[Connection], T]) -> T:
+        """Look with a single statement, on a connection that is kept open where that saves trips.
+
+        For what looks again by itself if the connection was lost.
+        """
+        if self._joined.get() is not None or not self.dialect.is_at_once:
+            with self.reading() as connection:
+                return look(connection)
+        with self.translating(), self._short_transaction() as connection:
+            return look(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Open a writing transaction of our own; it commits at the end of the block."""
+        with self.dialect.writing(), self.engine.connect() as connection:
+            connection.execution_options(**{WRITES_OPTION: True})
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def joining(self, connection: Connection) -> Iterator[Joined]:
+        """Let everything that writes on this thread do so within `connection`'s transaction."""
+        joined = Joined(connection)
+        token = self._joined.set(joined)
+        try:
+            yield joined
+        finally:
+            self._joined.reset(token)
+
+    @property
+    def is_joined(self) -> bool:
+        return self._joined.get() is not None
+
+    def is_joined_to(self, connection: Connection) -> bool:
+        joined = self._joined.get()
+        return joined is not None and joined.connection is connection
+
+    def after_commit(self, tell: Callable[[], None]) -> None:
+        """Call `tell` now, or when the transaction that was joined is committed."""
+        joined = self._joined.get()
+        if joined is None:
+            tell()
+        else:
+            joined.to_tell.append(tell)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Do `work` in one transaction, again if the database says that this may help.
+
+        Inside a joined transaction it is done there, under a savepoint, so that a refusal leaves
+        that transaction usable; committing is then its owner's business.
+        """
+        joined = self._joined.get()
+        if joined is not None:
+            with self.translating(), joined.connection.begin_nested():
+                return work(joined.connection)
+        with self.translating():
+            return self._write_own(work, self.transaction, at_once=False)
+
+    def write_at_once(self, work: Callable[[Connection], T]) -> T:
+        """Do what is done all the time (claim, complete, start) in as few round trips as it takes.
+
+        On a connection that is kept open; where `work` is a single statement, without a
+        transaction around it.
+        """
+        if self._joined.get() is not None:
+            return self.write(work)
+        with self.translating():
+            return self._write_own(work, self._short_transaction, at_once=self.dialect.is_at_once)
+
+    def write_group(self, work: Callable[[Connection], T]) -> T:
+        """Do what takes several statements, again and again, on a connection that is kept open."""
+        if self._joined.get() is not None:
+            return self.write(work)
+        with self.translating():
+            return self._write_own(work, self._kept_transaction, at_once=False)
+
+    @contextmanager
+    def _kept_transaction(self) -> Iterator[Connection]:
+        with self.dialect.writing(), self._kept_writing.one() as connection, connection.begin():
+            yield connection
+
+    def _short_transaction(self) -> AbstractContextManager[Connection]:
+        # Single statements commit by themselves.
+        return self._kept.one() if self.dialect.is_at_once else self._begun()
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        with self.dialect.writing(), self._kept.one() as connection, connection.begin():
+            yield connection
+
+    def _open_autocommitting(self) -> Connection:
+        return self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    def _open_writing(self) -> Connection:
+        return self.engine.connect().execution_options(**{WRITES_OPTION: True})
+
+    def _open_kept(self) -> Connection:
+        options: dict[str, Any] = {WRITES_OPTION: True}
+        if self.dialect.is_at_once:
+            options["isolation_level"] = "AUTOCOMMIT"
+        if self.owns_engine and self.engine.dialect.driver in driver.DRIVERS:
+            options[driver.STRAIGHT_OPTION] = True
+        return self.engine.connect().execution_options(**options)
+
+    def _write_own(
+        self,
+        work: Callable[[Connection], T],
+        transaction: Callable[[], AbstractContextManager[Connection]],
+        *,
+        at_once: bool,
+    ) -> T:
+        give_up_at = time.monotonic() + _PATIENCE.total_seconds()
+        for attempt in range(1, _MAX_TRIES + 1):
+            committing = at_once
+            try:
+                with transaction() as connection:
+                    result = work(connection)
+                    committing = True
+            except DBAPIError as error:
+                # A connection lost during COMMIT leaves open whether it happened: doing the work
+                # again could do it twice.
+                lost_in_commit = (
+                    committing
+                    and not (at_once and self.dialect.was_refused(error))
+                    and (error.connection_invalidated or self.dialect.is_unreachable(error))
+                )
+                is_last = attempt == _MAX_TRIES or time.monotonic() > give_up_at
+                if is_last or lost_in_commit or not self.is_transient(error):
+                    raise
+                logger.debug("Transaction will be tried again (%s): %s", attempt, error.orig)
+                time.sleep(0.01 * 2**attempt)
+            else:
+                return result
+        raise AssertionError("the last try returns or raises")
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        return self.dialect.is_transient(error)
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        return self.dialect.is_unreachable(error)
+
+    def translating(self) -> AbstractContextManager[None]:
+        """Turn the driver's complaints that a person can do something about into ours."""
+        return _Translating(self)
+
+    def translated(self, error: BaseException) -> StorageError | None:
+        if isinstance(error, WriterHeld | NoFreeConnection):
+            return DatabaseBusy(self.url, f"{error.args[0]}.")
+        if not isinstance(error, DBAPIError):
+            return None
+        if self.dialect.is_read_only(error):
+            return DatabaseReadOnly(self.url)
+        if self.dialect.is_busy(error):
+            return DatabaseBusy(self.url, _one_line(error))
+        if self.dialect.is_unreachable(error):
+            return DatabaseUnavailable(self.url, _one_line(error))
+        return None
+
+    def close(self) -> None:
+        self._kept.close()
+        self._kept_writing.close()
+        self.driver.close()
+        if self.owns_engine:
+            self.engine.dispose()
+
+
+class _Translating:
+    """Made from a generator, it would take several times as long, and every step passes by."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and (translated := self._database.translated(error)) is not None:
+            raise translated from error
+
+
+def _one_line(error: DBAPIError) -> str:
+    text = " ".join(str(error.orig).split())
+    return text if text.endswith((".", "?")) else f"{text}."

@@ -1,0 +1,4 @@
+"""MySQL and MariaDB.
+
+Start with `dialect`.
+"""

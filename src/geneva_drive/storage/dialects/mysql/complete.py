@@ -1,0 +1,293 @@
+"""The fast commit on MySQL and MariaDB: lock and look, end, add, each for the whole batch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.storage.dialects.completion_batch import Batch, Completed, Completion
+from geneva_drive.storage.dialects.mysql import claim
+from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+# Each workflow is locked before its execution, in the order of ids. The indexes are named, as a
+# scan, which the optimizer prefers for a small table, would wait for the rows of others.
+# The subqueries lock nothing, and see what was committed when the statement began. That is wrong
+# for a workflow that somebody changed while we waited for it, which is then not written.
+_LOCKED = """
+SELECT e.id, e.claim_token, CAST(w.updated_at AS CHAR),
+    (SELECT MAX(p.attempt_number) FROM {executions} p
+     WHERE p.workflow_id = w.id AND p.node_id = {following}),
+    {outranked}
+FROM {workflows} w FORCE INDEX (PRIMARY)
+STRAIGHT_JOIN {executions} e FORCE INDEX ({executions}_one_active)
+    ON e.workflow_id = w.id AND e.slot = 'chain' AND e.active = 1
+WHERE w.id IN ({workflow_ids}) AND w.state = 'ready' AND w.requested IS NULL
+    AND e.state = 'in_progress'
+ORDER BY w.id FOR UPDATE
+"""
+_OUTRANKED = """EXISTS (
+        SELECT 1 FROM {executions} u FORCE INDEX ({executions}_{index})
+        WHERE u.claimable = 1 AND u.type IN ({types}){on_queue} AND u.priority > {least}
+    )"""
+_ENDED = """
+UPDATE {executions} e FORCE INDEX (PRIMARY) STRAIGHT_JOIN {workflows} w ON w.id = e.workflow_id
+SET e.state = 'completed', e.outcome = 'success', e.claim_token = NULL, e.finished_at = {now},
+    w.state = {state}, w.finished_at = {finished_at}, w.next_step_name = {following},
+    w.previous_step_name = e.step_name, w.started_at = COALESCE(w.started_at, e.started_at),
+    w.updated_at = {now}
+WHERE e.id IN ({execution_ids}) AND e.state = 'in_progress' AND w.state = 'ready'
+"""
+_ADDED = """
+INSERT INTO {executions} ({id_column}workflow_id, attempt_number, slot, type, signature, step_name,
+    node_id, queue, priority, state, claimable, wakes_at, worker_id, claim_token, recoveries,
+    scheduled_for, created_at, started_at, ancestry_hash)
+VALUES {rows}
+"""
+_READ_BACK = """
+SELECT workflow_id, id FROM {executions} FORCE INDEX ({executions}_one_active)
+WHERE workflow_id IN ({workflow_ids}) AND slot = 'chain' AND active = 1
+"""
+
+
+def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
+    """Write the batch; give what was written, by the id of the execution that it completed."""
+    if connection.dialect.paramstyle == "qmark":
+        return {}  # a driver that does not know named values
+    writer = _Writer(connection, tables, batch)
+    attempts = writer.lock(batch.completions)
+    seen = [one for one in batch.completions if one.execution.id in attempts]
+    if not seen:
+        return {}
+    writer.end(seen)
+    return writer.add(seen, attempts)
+
+
+class _Writer:
+    def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
+        self._connection = connection
+        self._tables = tables
+        self._is_uuid = tables.key_type is KeyType.UUID
+        self._names = {
+            "executions": tables.step_executions.name,
+            "workflows": tables.workflows.name,
+        }
+        self._values = _Values()
+        self._claimant = batch.claimant
+        self._now = batch.now
+        self._is_outranked = False
+
+    def lock(self, completions: Sequence[Completion]) -> dict[Key, int]:
+        """Give the last attempt of what follows, for what is still as it was seen."""
+        rows = self._execute(
+            _LOCKED,
+            following=self._following(completions),
+            outranked=self._outranked(completions),
+            workflow_ids=self._listed(one.workflow.id for one in completions),
+        )
+        found = {}
+        for execution_id, token, updated_at, attempt, is_outranked in rows:
+            found[execution_id] = token, updated_at, attempt or 0
+            self._is_outranked = bool(is_outranked)
+        attempts = {}
+        for one in completions:
+            *as_found, attempt = found.get(self._key(one.execution.id), (None, None, 0))
+            if as_found == [one.execution.claim_token, _text(one.workflow.updated_at)]:
+                attempts[one.execution.id] = attempt
+        return attempts
+
+    def end(self, completions: Sequence[Completion]) -> None:
+        now = self._values.place(_text(self._now))
+        over = self._listed(one.workflow.id for one in completions if one.following is None)
+        self._execute(
+            _ENDED,
+            now=now,
+            state=f"IF(w.id IN ({over}), 'finished', 'ready')" if over else "'ready'",
+            finished_at=f"IF(w.id IN ({over}), {now}, NULL)" if over else "NULL",
+            following=self._following(completions),
+            execution_ids=self._listed(one.execution.id for one in completions),
+        )
+
+    def add(
+        self, completions: Sequence[Completion], attempts: Mapping[Key, int]
+    ) -> dict[Key, Completed]:
+        """Insert what follows; give for each completion what its successor became."""
+        nothing = Completed(following_id=None, attempt_number=None, is_claimed=False)
+        written = {one.execution.id: nothing for one in completions}
+        followed = [one for one in completions if one.following is not None]
+        if not followed:
+            return written
+        is_claimed = self._claims(followed)
+        forms: dict[tuple[Any, ...], str] = {}
+        rows = []
+        for one, claims in zip(followed, is_claimed, strict=True):
+            alike = _alike(one, claims)
+            form = forms.get(alike) or forms.setdefault(alike, self._form(one, claims))
+            rows.append((one.workflow.id, attempts[one.execution.id] + 1, form))
+        ids = self._insert(rows)
+        for one, claims in zip(followed, is_claimed, strict=True):
+            written[one.execution.id] = Completed(
+                following_id=ids[self._key(one.workflow.id)],
+                attempt_number=attempts[one.execution.id] + 1,
+                is_claimed=claims,
+            )
+        return written
+
+    def _insert(self, rows: Sequence[tuple[Key, int, str]]) -> dict[Any, Key]:
+        """Insert rows of (workflow, attempt, the rest); give their ids by workflow."""
+        if self._is_uuid:
+            ids = {workflow_id.hex: keys.new_uuid() for workflow_id, _, _ in rows}
+            given = [
+                f"('{ids[workflow_id.hex].hex}', '{workflow_id.hex}', {attempt}, {form})"
+                for workflow_id, attempt, form in rows
+            ]
+            self._execute(_ADDED, id_column="id, ", rows=", ".join(given))
+            return ids
+        given = [f"({workflow_id}, {attempt}, {form})" for workflow_id, attempt, form in rows]
+        # Only MariaDB tells the new ids, and that they are consecutive is promised by nobody.
+        if getattr(self._connection.dialect, "insert_returning", False):
+            returning = f"{_ADDED} RETURNING workflow_id, id"
+            found = self._execute(returning, id_column="", rows=", ".join(given))
+        else:
+            self._execute(_ADDED, id_column="", rows=", ".join(given))
+            listed = self._listed(workflow_id for workflow_id, _, _ in rows)
+            found = self._execute(_READ_BACK, workflow_ids=listed)
+        return {row[0]: row[1] for row in found}
+
+    def _form(self, one: Completion, claims: bool) -> str:
+        """Write the part of a row that most rows of a batch have in common."""
+        following = one.following
+        assert following is not None, "add() asked"
+        place = self._values.place
+        name, now = place(following.step_name), place(_text(self._now))
+        scheduled_for = place(_text(following.scheduled_for))
+        is_due = following.scheduled_for <= self._now
+        claimant = self._claimant if claims else None
+        return ", ".join(
+            (
+                "'chain'",
+                place(one.workflow.type),
+                place(following.signature),
+                name,
+                name,
+                place(following.queue),
+                str(following.priority),
+                "'in_progress'" if claimant else "'scheduled'",
+                "1" if is_due and not claimant else "0",
+                "NULL" if is_due else scheduled_for,
+                place(claimant.worker_id) if claimant else "NULL",
+                place(claimant.claim_token) if claimant else "NULL",
+                "0",
+                scheduled_for,
+                now,
+                now if claimant else "NULL",
+                place(following.ancestry_hash),
+            )
+        )
+
+    def _following(self, completions: Iterable[Completion]) -> str:
+        """Choose the name of the next step by the workflow."""
+        ids: dict[str, list[Key]] = defaultdict(list)
+        for one in completions:
+            if one.following is not None:
+                ids[one.following.step_name].append(one.workflow.id)
+        if not ids:
+            return "NULL"
+        cases = [
+            f"WHEN w.id IN ({self._listed(listed)}) THEN {self._values.place(name)}"
+            for name, listed in ids.items()
+        ]
+        return f"CASE {' '.join(cases)} END"
+
+    def _outranked(self, completions: Sequence[Completion]) -> str:
+        """Ask whether something waits that is more urgent than the least urgent of the batch."""
+        claimant = self._claimant
+        priorities = [one.following.priority for one in completions if one.following]
+        if claimant is None or not priorities:
+            return "FALSE"
+        queues = claimant.queues
+        return _OUTRANKED.format(
+            executions=self._names["executions"],
+            index="claim" if queues is None else "claim_queue",
+            types=self._values.places(claimant.types),
+            on_queue="" if queues is None else f" AND u.queue IN ({self._values.places(queues)})",
+            least=min(priorities),
+        )
+
+    def _claims(self, followed: Sequence[Completion]) -> list[bool]:
+        """Say which of them are inserted already claimed."""
+        claimant = self._claimant
+        if claimant is None:
+            return [False] * len(followed)
+        top = None
+        if self._is_outranked:
+            top = claim.top_priority(
+                self._connection, self._tables, claimant.types, claimant.queues
+            )
+        return [
+            one.may_claim
+            and (top is None or (one.following is not None and one.following.priority >= top))
+            for one in followed
+        ]
+
+    def _execute(self, statement: str, **parts: str) -> Any:
+        written = statement.format(**self._names, **parts)
+        return self._connection.exec_driver_sql(written, self._values.take())
+
+    def _listed(self, ids: Iterable[Key]) -> str:
+        """Write keys into a statement: they are numbers, or hexadecimal."""
+        if self._is_uuid:
+            return ", ".join(f"'{key.hex}'" for key in ids)
+        return ", ".join(map(str, ids))
+
+    def _key(self, key: Key) -> Any:
+        return key.hex if self._is_uuid else key
+
+
+def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
+    """Give what `_form` looks at."""
+    following = one.following
+    assert following is not None, "add() asked"
+    return (
+        one.workflow.type,
+        following.signature,
+        following.step_name,
+        following.queue,
+        following.priority,
+        following.scheduled_for,
+        following.ancestry_hash,
+        claims,
+    )
+
+
+class _Values:
+    """The values of a statement, each given once: the driver writes them in, which takes time."""
+
+    def __init__(self) -> None:
+        self._places: dict[str | None, str] = {}
+
+    def place(self, value: str | None) -> str:
+        place = self._places.get(value)
+        if place is None:
+            place = self._places[value] = f"%(v{len(self._places)})s"
+        return place
+
+    def places(self, values: Iterable[str]) -> str:
+        return ", ".join(map(self.place, values))
+
+    def take(self) -> dict[str, str | None]:
+        """Give the values under their names, and begin anew."""
+        values = {f"v{number}": value for number, value in enumerate(self._places)}
+        self._places = {}
+        return values
+
+
+def _text(moment: datetime) -> str:
+    """Write a moment as the database does."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")

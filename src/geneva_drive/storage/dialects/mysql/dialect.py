@@ -1,0 +1,96 @@
+"""MySQL and MariaDB: READ COMMITTED, no RETURNING on UPDATE, errors by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    RowMapping,
+    Select,
+    Table,
+    event,
+    func,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.settings import Settings
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.mysql import complete as completing_mysql
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+_TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed since last read
+# Out of range, truncated, wrong, incorrect, too long, a trigger's SIGNAL, CHECK on either kind.
+_ABOUT_VALUES = {1264, 1265, 1292, 1366, 1406, 1644, 3819, 4025}
+_READ_ONLY = {1290, 1792, 1836}
+_LOCK_WAIT_TIMEOUT = 1205
+_LOST = {2002, 2003, 2006, 2013, 1053, 1927}  # cannot connect, gone away, lost, shutdown, killed
+_TURNED_AWAY = {1040, 1044, 1045, 1049, 1130, 1698}  # too many, no access, no database, wrong host
+
+
+class MySQL(Dialect):
+    """MySQL 8 and MariaDB from 10.6 on."""
+
+    completes_fast = True
+
+    def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
+        # Several Drives may share a user's engine.
+        if not event.contains(engine, "checkout", _read_committed):
+            event.listen(engine, "checkout", _read_committed)
+
+    def now(self) -> ColumnElement[datetime]:
+        return func.utc_timestamp(text("6"))
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        return super().is_transient(error) or _number(error) in _TRY_AGAIN | _LOST
+
+    def blames_value(self, error: DBAPIError) -> bool:
+        return super().blames_value(error) or _number(error) in _ABOUT_VALUES
+
+    def is_read_only(self, error: DBAPIError) -> bool:
+        return _number(error) in _READ_ONLY
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        return _number(error) == _LOCK_WAIT_TIMEOUT
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        return error.connection_invalidated or _number(error) in _LOST | _TURNED_AWAY
+
+    def take(
+        self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
+    ) -> Sequence[RowMapping]:
+        ids = connection.scalars(self.lock(due, skip_locked=True)).all()
+        if not ids:
+            return []
+        connection.execute(update(table).where(table.c.id.in_(ids)).values(**values))
+        rows = connection.execute(select(table).where(table.c.id.in_(ids)))
+        return rows.mappings().all()
+
+    def complete(
+        self, connection: Connection, tables: Tables, batch: Batch
+    ) -> dict[Key, Completed]:
+        return completing_mysql.complete(connection, tables, batch)
+
+
+# On checkout, not on connect: a user's engine may have made connections before us.
+def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+    if record.info.get("geneva_prepared"):
+        return
+    # REPEATABLE READ would lock gaps between rows, and make workers wait for one another.
+    with dbapi_connection.cursor() as cursor:
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    record.info["geneva_prepared"] = True
+
+
+def _number(error: DBAPIError) -> int | None:
+    arguments = getattr(error.orig, "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None

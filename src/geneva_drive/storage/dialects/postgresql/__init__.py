@@ -1,0 +1,4 @@
+"""PostgreSQL.
+
+Start with `dialect`.
+"""

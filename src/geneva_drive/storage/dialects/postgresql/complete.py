@@ -1,0 +1,231 @@
+"""The fast commit on PostgreSQL: one statement, which locks before it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.storage.dialects import driver as straight
+from geneva_drive.storage.dialects.completion_batch import Batch, Claimant, Completed, Completion
+from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+# The columns that each completion gives: name, type.
+_GIVEN = (
+    ("execution_id", "{key}"),
+    ("workflow_id", "{key}"),
+    ("token", "text"),
+    ("step_name", "text"),
+    ("started_at", "timestamptz"),
+    ("seen_at", "timestamptz"),
+    ("following_id", "{key}"),
+    ("name", "text"),
+    ("signature", "text"),
+    ("queue", "text"),
+    ("priority", "int"),
+    ("scheduled_for", "timestamptz"),
+    ("may_claim", "bool"),
+    ("ancestry_hash", "text"),
+)
+
+_NAMES = tuple(name for name, _ in _GIVEN)
+
+# Workflows are locked in the order given, then looked at: a request made at the same moment is
+# seen, and nobody deadlocks. A row ends before its successor is inserted, as each part takes its
+# rows from the one before: the index of "one active per workflow" is never violated.
+# What is put into IS TRUE cannot be looked up in an index: it is the keys that find the rows,
+# whatever the statistics say. No two lists are joined: that would be quadratic.
+_STATEMENT = """
+WITH given AS (
+    {given}
+), ok AS (
+    SELECT g.*, w.type, {claims} AS claims
+    FROM given g
+    CROSS JOIN LATERAL (
+        SELECT w.type FROM {workflows} w
+        WHERE w.id = g.workflow_id
+          AND (w.state = 'ready' AND w.requested IS NULL AND w.updated_at = g.seen_at) IS TRUE
+        FOR UPDATE
+    ) w
+    WHERE {few}
+), done AS (
+    UPDATE {executions} e
+    SET state = 'completed', outcome = 'success', claim_token = NULL, finished_at = %(now)b
+    FROM ok
+    WHERE e.id = ok.execution_id
+      AND (e.state = 'in_progress' AND e.claim_token = ok.token) IS TRUE
+    RETURNING ok.*
+), moved AS (
+    UPDATE {workflows} w
+    SET state = CASE WHEN done.name IS NULL THEN 'finished' ELSE 'ready' END,
+        finished_at = CASE WHEN done.name IS NULL THEN %(now)b::timestamptz END,
+        next_step_name = done.name, previous_step_name = done.step_name,
+        started_at = COALESCE(w.started_at, done.started_at), updated_at = %(now)b
+    FROM done WHERE w.id = done.workflow_id
+    RETURNING done.*
+), added AS (
+    INSERT INTO {executions} ({id_column} workflow_id, type, signature, step_name, node_id, slot,
+        attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
+        recoveries, scheduled_for, created_at, started_at, ancestry_hash)
+    SELECT {id_value} m.workflow_id, m.type, m.signature, m.name, m.name, 'chain',
+        COALESCE((SELECT max(p.attempt_number) FROM {executions} p
+                  WHERE p.workflow_id = m.workflow_id AND p.node_id = m.name), 0) + 1,
+        CASE WHEN m.claims THEN 'in_progress' ELSE 'scheduled' END, m.queue, m.priority,
+        NOT m.claims AND m.scheduled_for <= %(now)b,
+        CASE WHEN m.scheduled_for > %(now)b THEN m.scheduled_for END,
+        CASE WHEN m.claims THEN %(worker_id)b::text END,
+        CASE WHEN m.claims THEN %(claim_token)b::text END,
+        0, m.scheduled_for, %(now)b, CASE WHEN m.claims THEN %(now)b::timestamptz END,
+        m.ancestry_hash
+    FROM moved m WHERE m.name IS NOT NULL
+    RETURNING id, workflow_id, attempt_number, claim_token
+)
+SELECT workflow_id, id, attempt_number, claim_token IS NOT NULL FROM added
+UNION ALL
+SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
+"""
+# It always holds, but has the planner expect very few rows. A plan is made when the tables may be
+# small and kept as they grow: expecting many rows, it would go through all of a small table.
+_FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
+# Asked once for the least urgent of the group; only if that is outranked, for each.
+_CLAIMS_OF_ONE = "g.may_claim AND NOT {least}"
+_CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
+_OUTRANKED = """EXISTS (
+        SELECT 1 FROM {lanes} CROSS JOIN LATERAL (
+            SELECT u.priority FROM {executions} u
+            WHERE u.claimable AND u.type = lane.type{on_queue}
+            ORDER BY u.priority DESC, u.id LIMIT 1
+        ) top
+        WHERE top.priority > {than}
+    )"""
+_TYPES = "(VALUES {types}) AS lane(type)"
+_QUEUES = " CROSS JOIN (VALUES {queues}) AS q(queue)"
+_ON_QUEUE = " AND u.queue = q.queue"
+
+_Lanes = tuple[int, int | None]  # how many types a worker serves, and queues unless all of them
+
+
+def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
+    """Write the batch; give what was written, by the id of the execution that it completed."""
+    completions = batch.completions
+    # A group of one is written with plain values: the server then keeps one plan for it.
+    is_one = len(completions) == 1
+    if not is_one:
+        # Everybody who locks many workflows does so in the order of their ids.
+        completions = sorted(completions, key=lambda one: one.workflow.id)
+    values: dict[str, Any] = {"now": batch.now, "worker_id": None, "claim_token": None}
+    if batch.claimant is not None:
+        values |= _claimant_values(batch.claimant, completions)
+    rows = [_row(one, is_uuid=tables.key_type is KeyType.UUID) for one in completions]
+    columns = rows[0] if is_one else [list(column) for column in zip(*rows, strict=True)]
+    values |= zip(_NAMES, columns, strict=True)
+    statement = _statement_for(tables, connection.dialect.driver, is_one, _lanes(batch.claimant))
+    executions = {one.workflow.id: one.execution.id for one in completions}
+    return {
+        executions[workflow_id]: Completed(
+            following_id=following_id, attempt_number=attempt, is_claimed=is_claimed
+        )
+        for workflow_id, following_id, attempt, is_claimed in straight.execute(
+            connection, statement, values
+        )
+    }
+
+
+def _claimant_values(claimant: Claimant, completions: Sequence[Completion]) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "worker_id": claimant.worker_id,
+        "claim_token": claimant.claim_token,
+        "least": min((one.following.priority for one in completions if one.following), default=0),
+    }
+    # Not as lists: the driver takes longer over each of them than over the statement.
+    values |= {f"type_{number}": name for number, name in enumerate(claimant.types)}
+    values |= {f"queue_{number}": name for number, name in enumerate(claimant.queues or ())}
+    return values
+
+
+def _row(one: Completion, *, is_uuid: bool) -> tuple[Any, ...]:
+    """Put a completion into the order of `_GIVEN`."""
+    execution, workflow, following = one.execution, one.workflow, one.following
+    ended = (
+        execution.id,
+        workflow.id,
+        execution.claim_token,
+        execution.step_name,
+        execution.started_at,
+        workflow.updated_at,
+    )
+    if following is None:
+        return (*ended, None, None, None, None, None, None, False, None)
+    return (
+        *ended,
+        keys.new_uuid() if is_uuid else None,
+        following.step_name,
+        following.signature,
+        following.queue,
+        following.priority,
+        following.scheduled_for,
+        one.may_claim,
+        following.ancestry_hash,
+    )
+
+
+def _lanes(claimant: Claimant | None) -> _Lanes | None:
+    if claimant is None:
+        return None
+    return len(claimant.types), None if claimant.queues is None else len(claimant.queues)
+
+
+@lru_cache(maxsize=64)
+def _statement_for(tables: Tables, driver: str, is_one: bool, lanes: _Lanes | None) -> str:
+    is_uuid = tables.key_type is KeyType.UUID
+    executions = tables.quoted(tables.step_executions)
+    written = _STATEMENT.format(
+        executions=executions,
+        workflows=tables.quoted(tables.workflows),
+        given=_given(is_one),
+        few=_FEW,
+        claims=_claims(lanes, executions, is_one=is_one),
+        id_column="id," if is_uuid else "",
+        id_value="m.following_id," if is_uuid else "",
+    ).replace("{key}", "uuid" if is_uuid else "bigint")
+    # psycopg sends binary values where it is asked to, ten times faster for long lists; other
+    # drivers know only %s.
+    return written if driver == "psycopg" else written.replace(")b", ")s")
+
+
+def _given(is_one: bool) -> str:
+    if is_one:
+        listed = ", ".join(f"%({name})b::{kind} AS {name}" for name, kind in _GIVEN)
+        return f"SELECT {listed}"
+    lists = ", ".join(f"%({name})b::{kind}[]" for name, kind in _GIVEN)
+    return f"SELECT * FROM unnest({lists}) AS g({', '.join(name for name, _ in _GIVEN)})"
+
+
+def _claims(lanes: _Lanes | None, executions: str, *, is_one: bool) -> str:
+    if lanes is None:
+        return "false"
+    types, queues = lanes
+    if not types or queues == 0:
+        return "g.may_claim"  # there is nothing that could be more urgent to this worker
+    listed = _TYPES.format(types=_each(types, "type"))
+    if queues is not None:
+        listed += _QUEUES.format(queues=_each(queues, "queue"))
+    least, own = (
+        _OUTRANKED.format(
+            executions=executions,
+            lanes=listed,
+            on_queue="" if queues is None else _ON_QUEUE,
+            than=than,
+        )
+        for than in ("%(least)b::int", "g.priority")
+    )
+    return (_CLAIMS_OF_ONE if is_one else _CLAIMS).format(least=least, own=own)
+
+
+def _each(count: int, name: str) -> str:
+    return ", ".join(f"(%({name}_{number})b::text)" for number in range(count))

@@ -1,0 +1,185 @@
+"""PostgreSQL: SKIP LOCKED, RETURNING, and errors by SQLSTATE."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    Select,
+    Table,
+    Text,
+    Uuid,
+    any_,
+    bindparam,
+    column,
+    func,
+    literal,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.storage.dialects import start as starting
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.hints import Hints, Notice, Notices, Write
+from geneva_drive.storage.dialects.postgresql import claim as claiming_postgresql
+from geneva_drive.storage.dialects.postgresql import complete as completing_postgresql
+from geneva_drive.storage.dialects.postgresql import insert
+from geneva_drive.storage.dialects.start import Started
+from geneva_drive.storage.schema.records import Key, NodeKey
+from geneva_drive.storage.schema.tables import Tables
+
+_TRY_AGAIN = {
+    "40001",  # serialization_failure
+    "40P01",  # deadlock_detected
+    "57P01",  # admin_shutdown: the server is being restarted
+    "57P02",  # crash_shutdown
+    "57P03",  # cannot_connect_now
+}
+_ADMIN_SHUTDOWN = "57P01"
+_ABOUT_RIGHTS = "42"  # or about names: whatever the value is, a grant or a migration is missing
+_ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
+_READ_ONLY = "25006"
+_LOCK_NOT_AVAILABLE = "55P03"
+_MANY = 50  # rows, from which on it takes less to send them column by column
+
+
+class PostgreSQL(Dialect):
+    """What the common ground is modelled on."""
+
+    completes_fast = True
+    is_at_once = True
+
+    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+        return claiming_postgresql.claim(connection, tables, wish)
+
+    def renew(self, connection: Connection) -> None:
+        # A plan made beside a table of a page or none goes through all of it, and is kept as it
+        # grows, until the server happens to analyze it: minutes in which each step takes longer.
+        with connection.begin():
+            connection.exec_driver_sql("DISCARD PLANS")
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
+
+    def was_refused(self, error: DBAPIError) -> bool:
+        # A server that is told to end a connection does so before a commit or after its answer.
+        return _sqlstate(error) == _ADMIN_SHUTDOWN
+
+    def blames_value(self, error: DBAPIError) -> bool:
+        kind = (_sqlstate(error) or "")[:2]
+        return kind != _ABOUT_RIGHTS and (super().blames_value(error) or kind in _ABOUT_VALUES)
+
+    def is_read_only(self, error: DBAPIError) -> bool:
+        return _sqlstate(error) == _READ_ONLY
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        return _sqlstate(error) == _LOCK_NOT_AVAILABLE
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        # Without a SQLSTATE, the error came from the connection and not from the server.
+        return error.connection_invalidated or (
+            super().is_unreachable(error) and _sqlstate(error) is None
+        )
+
+    def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
+        # As one value, so that the statement is the same for any number: it is not written, read
+        # and planned anew for each.
+        return column == any_(literal(list(values), _list_of(column)))
+
+    def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
+        return column == any_(bindparam(parameter, type_=_list_of(column)))
+
+    def read_nodes(
+        self,
+        connection: Connection,
+        table: Table,
+        wanted: Collection[NodeKey],
+        columns: Sequence[ColumnElement[Any]],
+        *where: ColumnElement[bool],
+    ) -> Sequence[Any]:
+        query = _nodes_query(table, tuple(columns), where)
+        keys, nodes = zip(*wanted, strict=True)
+        return connection.execute(query, {"keys": list(keys), "nodes": list(nodes)}).all()
+
+    def insert_many(
+        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        # The driver sends many rows one by one, each with an answer of its own.
+        if connection.dialect.driver == "psycopg" and len(rows) >= _MANY:
+            insert.insert_columns(connection, table, rows)
+        else:
+            super().insert_many(connection, table, rows)
+
+    def count_anew(self, connection: Connection, table: Table) -> None:
+        # Until it has counted, which it does once a minute, it takes what is claimable for a few
+        # rows, and each claim sorts all of them. If somebody counts already, nobody waits for them:
+        # the transaction may be a caller's own, which others wait for in turn.
+        name = connection.dialect.identifier_preparer.format_table(table)
+        connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {name}")
+
+    def start(
+        self,
+        connection: Connection,
+        tables: Tables,
+        workflow: Mapping[str, Any],
+        execution: Mapping[str, Any] | None,
+        notice: Notice | None,
+    ) -> Started | None:
+        return starting.in_one_statement(connection, tables, workflow, execution, notice)
+
+    def hints(
+        self,
+        engine: Engine,
+        channel: str,
+        write: Write,
+        saving: AbstractContextManager[Any] | None,  # noqa: ARG002 - asked on SQLite
+    ) -> Hints:
+        # Other drivers, on a user's own engine, have other ways to hear a notice.
+        return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
+
+    def complete(
+        self, connection: Connection, tables: Tables, batch: Batch
+    ) -> dict[Key, Completed]:
+        return completing_postgresql.complete(connection, tables, batch)
+
+
+def _list_of(column: Column[Any]) -> ARRAY[Any]:
+    return ARRAY(column.type if isinstance(column.type, Integer | Uuid) else Text())
+
+
+@lru_cache(maxsize=64)
+def _nodes_query(
+    table: Table, columns: Sequence[ColumnElement[Any]], where: Sequence[ColumnElement[bool]]
+) -> Select[Any]:
+    # Each is looked up by itself, which OFFSET keeps the planner from undoing: knowing nothing
+    # of new tables, it would rather compare all nodes of a workflow with all that are wanted.
+    workflow_id, node_id = table.c.workflow_id, table.c.node_id
+    given = (
+        func.unnest(
+            bindparam("keys", type_=ARRAY(workflow_id.type)),
+            bindparam("nodes", type_=ARRAY(Text())),
+        )
+        .table_valued(column("workflow_id", workflow_id.type), column("node_id", Text()))
+        .render_derived()
+    )
+    at = (workflow_id == given.c.workflow_id) & (node_id == given.c.node_id)
+    one = select(*columns).where(at, *where).offset(literal_column("0")).lateral()
+    return select(*one.c).select_from(given.join(one, true()))
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    # psycopg 2, on a user's own engine, calls it otherwise.
+    return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)

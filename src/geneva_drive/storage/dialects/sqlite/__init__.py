@@ -1,0 +1,4 @@
+"""SQLite.
+
+Start with `dialect`.
+"""

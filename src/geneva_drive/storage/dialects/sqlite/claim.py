@@ -1,0 +1,114 @@
+"""The claim on SQLite: a few plain statements, under the lock that lets nobody else take any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Boolean, Connection, Table, Uuid
+
+from geneva_drive.storage.dialects.claim_request import Claim, Row, Taken, read_taken
+from geneva_drive.storage.dialects.mysql.claim import MOST_LANES, Lane, in_turn, lanes_of
+from geneva_drive.storage.dialects.sqlite.statements import Statements, places
+from geneva_drive.storage.dialects.sqlite.values import moment_text, plain, read_moment
+from geneva_drive.storage.schema.column_types import Moment
+from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
+from geneva_drive.storage.schema.tables import Tables
+
+_HEAD = """
+SELECT * FROM (
+    SELECT id, priority, {lane} FROM {{executions}}
+    WHERE claimable = 1 AND type = ?{on_queue} ORDER BY priority DESC, id LIMIT ?
+)
+"""
+_NAMED = """
+SELECT id FROM {executions} WHERE id = ? AND +claimable = 1 AND +type IN ({types}){on_queue}
+"""
+# What was scheduled while this one waited for its turn starts no earlier than that.
+_TAKE = """
+UPDATE {executions} SET state = 'in_progress', claimable = 0, wakes_at = NULL, worker_id = ?,
+    claim_token = ?, started_at = COALESCE(started_at, MAX(created_at, ?))
+WHERE id IN ({places})
+"""
+_READ = f"""
+SELECT {", ".join([f"e.{name}" for name in EXECUTION_COLUMNS])},
+    {", ".join([f"w.{name}" for name in WORKFLOW_COLUMNS])}
+FROM {{executions}} e CROSS JOIN {{workflows}} w ON w.id = e.workflow_id
+WHERE e.id IN ({{places}})
+"""
+
+
+def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+    """Take the head of the worker's lanes inside BEGIN IMMEDIATE."""
+    statements = Statements(connection, tables)
+    keys = _heads(statements, wish) if wish.named is None else _named(statements, wish)
+    if not keys:
+        return []
+    now = moment_text(wish.now)
+    statements.execute_among(_TAKE, keys, wish.worker_id, wish.claim_token, now)
+    found = {row[0]: row for row in statements.execute_among(_READ, keys)}
+    return read_taken(
+        [found[key] for key in keys],
+        _reader(tables.step_executions, EXECUTION_COLUMNS),
+        _reader(tables.workflows, WORKFLOW_COLUMNS),
+    )
+
+
+def _heads(statements: Statements, wish: Claim) -> list[Any]:
+    """List what to take, most urgent first, lanes taking turns."""
+    lanes = lanes_of(wish.types, wish.queues)
+    return in_turn(wish, _look(statements, lanes, wish.limit))[: wish.limit]
+
+
+def _look(
+    statements: Statements, lanes: Sequence[Lane], limit: int
+) -> Iterator[tuple[Any, int, Lane]]:
+    for start in range(0, len(lanes), MOST_LANES):
+        portion = lanes[start : start + MOST_LANES]
+        by_queue = portion[0][1] is not None
+        values: list[Any] = []
+        for lane in portion:
+            values += [*(lane if by_queue else lane[:1]), limit]
+        for key, priority, number in statements.execute(_heads_of(len(portion), by_queue), values):
+            yield key, priority, portion[number]
+
+
+@lru_cache(maxsize=64)
+def _heads_of(lanes: int, by_queue: bool) -> str:
+    on_queue = " AND queue = ?" if by_queue else ""
+    return "UNION ALL".join(_HEAD.format(lane=n, on_queue=on_queue) for n in range(lanes))
+
+
+def _named(statements: Statements, wish: Claim) -> list[Any]:
+    """List the one that is named, if it is free and this worker serves it."""
+    queues = list(wish.queues or ())
+    rows = statements.execute(
+        _NAMED,
+        [plain(wish.named), *wish.types, *queues],
+        types=places(len(wish.types)),
+        on_queue=f" AND +queue IN ({places(len(queues))})" if queues else "",
+    )
+    return [key for (key,) in rows]
+
+
+@lru_cache(maxsize=16)
+def _reader(table: Table, names: Sequence[str]) -> Callable[[Row], list[Any]]:
+    """Give what makes values of a row as the driver gives it."""
+    of_kinds: dict[type[Any], Callable[[Any], Any]] = {
+        Moment: read_moment,
+        Uuid: UUID,
+        Boolean: bool,
+    }
+    kinds = [type(table.c[name].type) for name in names]
+    to_read = [(place, of_kinds[kind]) for place, kind in enumerate(kinds) if kind in of_kinds]
+
+    def read(row: Row) -> list[Any]:
+        values = list(row)
+        for place, read_value in to_read:
+            if (value := values[place]) is not None:
+                values[place] = read_value(value)
+        return values
+
+    return read

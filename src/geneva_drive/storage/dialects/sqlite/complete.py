@@ -1,0 +1,199 @@
+"""The fast commit on SQLite: a few plain statements, each for the whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.storage.dialects.completion_batch import (
+    Batch,
+    Claimant,
+    Completed,
+    Completion,
+    Following,
+)
+from geneva_drive.storage.dialects.mysql import claim
+from geneva_drive.storage.dialects.sqlite.statements import Statements, places
+from geneva_drive.storage.dialects.sqlite.values import moment_text
+from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+# Joined in this order, and by keys alone. Left to choose, it would read, for a large group, all
+# workflows that are ready, and all executions of each.
+_SEEN = """
+SELECT e.id, e.claim_token, w.updated_at
+FROM {executions} e CROSS JOIN {workflows} w ON w.id = e.workflow_id
+WHERE e.id IN ({places}) AND +e.state = 'in_progress' AND +w.state = 'ready'
+    AND w.requested IS NULL
+"""
+_OUTRANKED = """
+SELECT 1 FROM {executions}
+WHERE claimable = 1 AND type IN ({types}){on_queue} AND priority > ? LIMIT 1
+"""
+_ATTEMPTS = """
+SELECT v.column1, (
+    SELECT MAX(p.attempt_number) FROM {executions} p
+    WHERE p.workflow_id = v.column1 AND p.node_id = v.column2
+)
+FROM (VALUES {rows}) AS v
+"""
+# Whose claims they are was looked at under the same lock.
+_DONE = """
+UPDATE {executions} SET state = 'completed', outcome = 'success', claim_token = NULL,
+    finished_at = ?
+WHERE id IN ({places}) AND +state = 'in_progress'
+"""
+# The state to be found is given with each row. Written as 'ready' it would be a reason, once the
+# table is analyzed, to read all of it before a large group: for a Bloom filter of what is ready.
+_MOVED = """
+UPDATE {workflows} SET next_step_name = v.column1, previous_step_name = v.column2,
+    started_at = COALESCE(started_at, v.column3), updated_at = v.column4
+FROM (VALUES {rows}) AS v
+WHERE id = v.column5 AND +{workflows}.state = v.column6
+"""
+# Apart from what all of them get: to set a state, be it to what it was, is to write its indexes.
+_FINISHED = """
+UPDATE {workflows} SET state = 'finished', finished_at = ? WHERE id IN ({places})
+"""
+_LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
+_ADDED = """
+INSERT INTO {executions} (id, workflow_id, type, signature, step_name, node_id, slot,
+    attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
+    recoveries, scheduled_for, created_at, started_at, ancestry_hash)
+SELECT column1, column2, column3, column4, column5, column5, 'chain', column6, column7, column8,
+    column9, column10, column11, column12, column13, 0, column14, column15, column16, column17
+FROM (VALUES {rows}) WHERE column1 IS NOT NULL
+"""
+
+
+def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
+    """Write the batch inside BEGIN IMMEDIATE, which is the lock; give what was written."""
+    writer = _Writer(connection, tables, batch)
+    seen = writer.still_as_seen(batch.completions)
+    if not seen:
+        return {}
+    writer.end(seen)
+    return writer.add(seen)
+
+
+class _Writer:
+    def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
+        self._connection = connection
+        self._tables = tables
+        self._statements = Statements(connection, tables)
+        self._is_uuid = tables.key_type is KeyType.UUID
+        self._claimant = batch.claimant
+        self._moment = batch.now
+        self._now = moment_text(batch.now)
+
+    def still_as_seen(self, completions: Sequence[Completion]) -> list[Completion]:
+        ids = [self._key(one.execution.id) for one in completions]
+        rows = self._statements.execute_among(_SEEN, ids)
+        found = {row[0]: (row[1], row[2]) for row in rows}
+        return [
+            one
+            for one in completions
+            if found.get(self._key(one.execution.id))
+            == (one.execution.claim_token, moment_text(one.workflow.updated_at))
+        ]
+
+    def end(self, completions: Sequence[Completion]) -> None:
+        ids = [self._key(one.execution.id) for one in completions]
+        self._statements.execute_among(_DONE, ids, self._now)
+        self._statements.execute_rows(_MOVED, [self._moved(one) for one in completions])
+        over = [self._key(one.workflow.id) for one in completions if one.following is None]
+        if over:
+            self._statements.execute_among(_FINISHED, over, self._now)
+
+    def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
+        """Insert what follows; give for each completion what its successor became."""
+        nothing = Completed(following_id=None, attempt_number=None, is_claimed=False)
+        written = {one.execution.id: nothing for one in completions}
+        followed = [(one, one.following) for one in completions if one.following is not None]
+        if not followed:
+            return written
+        attempts = self._attempts(followed)
+        ids = self._new_ids(len(followed))
+        top = self._top_priority(min(following.priority for _, following in followed))
+        rows = []
+        for (one, following), key in zip(followed, ids, strict=True):
+            may_claim = one.may_claim and (top is None or following.priority >= top)
+            claimant = self._claimant if may_claim else None
+            attempt = attempts[self._key(one.workflow.id)] + 1
+            rows.append((self._key(key), *self._added(one, following, attempt, claimant)))
+            written[one.execution.id] = Completed(
+                following_id=key, attempt_number=attempt, is_claimed=claimant is not None
+            )
+        self._statements.execute_rows(_ADDED, rows)
+        return written
+
+    def _attempts(self, followed: Sequence[tuple[Completion, Following]]) -> dict[Any, int]:
+        nodes = [(self._key(one.workflow.id), following.step_name) for one, following in followed]
+        return {row[0]: row[1] or 0 for row in self._statements.execute_rows(_ATTEMPTS, nodes)}
+
+    def _new_ids(self, count: int) -> list[Key]:
+        if self._is_uuid:
+            return [keys.new_uuid() for _ in range(count)]
+        # Nobody else writes meanwhile, so that the next numbers are free.
+        [(last,)] = self._statements.execute(_LAST, ())
+        return list(range(last + 1, last + 1 + count))
+
+    def _moved(self, one: Completion) -> tuple[Any, ...]:
+        return (
+            None if one.following is None else one.following.step_name,
+            one.execution.step_name,
+            moment_text(one.execution.started_at),
+            self._now,
+            self._key(one.workflow.id),
+            "ready",
+        )
+
+    def _added(
+        self,
+        one: Completion,
+        following: Following,
+        attempt: int,
+        claimant: Claimant | None,
+    ) -> tuple[Any, ...]:
+        is_due = following.scheduled_for <= self._moment
+        return (
+            self._key(one.workflow.id),
+            one.workflow.type,
+            following.signature,
+            following.step_name,
+            attempt,
+            "scheduled" if claimant is None else "in_progress",
+            following.queue,
+            following.priority,
+            is_due and claimant is None,
+            None if is_due else moment_text(following.scheduled_for),
+            claimant.worker_id if claimant else None,
+            claimant.claim_token if claimant else None,
+            moment_text(following.scheduled_for),
+            self._now,
+            self._now if claimant else None,
+            following.ancestry_hash,
+        )
+
+    def _top_priority(self, least: int) -> int | None:
+        """Give the priority to reach for being claimed; None if nothing waits that is above."""
+        claimant = self._claimant
+        if claimant is None:
+            return None
+        queues = claimant.queues
+        outranked = self._statements.execute(
+            _OUTRANKED,
+            [*claimant.types, *(queues or ()), least],
+            types=places(len(claimant.types)),
+            on_queue="" if queues is None else f" AND queue IN ({places(len(queues))})",
+        )
+        if not outranked:
+            return None
+        return claim.top_priority(self._connection, self._tables, claimant.types, queues)
+
+    def _key(self, key: Key) -> Any:
+        return key.hex if self._is_uuid else key

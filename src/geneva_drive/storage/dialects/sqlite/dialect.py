@@ -1,0 +1,227 @@
+"""SQLite: one writer at a time, and BEGIN IMMEDIATE is its lock."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Column, Connection, Engine, Select, Table, event, func, or_
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
+from sqlalchemy.sql.operators import custom_op
+
+from geneva_drive.errors import InvalidInput
+from geneva_drive.settings import Settings
+from geneva_drive.storage.dialects import start as starting
+from geneva_drive.storage.dialects.base import Dialect, WriterHeld
+from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.hints import Counter, Hints, Notice, Write
+from geneva_drive.storage.dialects.sqlite import claim as claiming_sqlite
+from geneva_drive.storage.dialects.sqlite import complete as completing_sqlite
+from geneva_drive.storage.dialects.start import Started
+from geneva_drive.storage.schema.records import Key, NodeKey
+from geneva_drive.storage.schema.tables import Tables
+
+WRITES_OPTION = "geneva_writes"
+# What needs no transaction, or cannot run in one; comments may stand before it.
+READS = re.compile(
+    r"(\s|--[^\n]*\n|/\*.*?\*/|\()*"
+    r"(SELECT|VALUES|PRAGMA|EXPLAIN|BEGIN|COMMIT|END|ROLLBACK|RELEASE|VACUUM|ATTACH|DETACH"
+    r"|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|REPLACE)\b))\b",
+    re.IGNORECASE | re.DOTALL,
+)
+BUSY_TIMEOUT = timedelta(seconds=30)
+_FIRST_REST, _LONGEST_REST = 0.0001, 0.0005
+
+
+class SQLite(Dialect):
+    """SQLite with a write-ahead log."""
+
+    completes_fast = True
+
+    def __init__(self) -> None:
+        self._writer = threading.RLock()
+        # SQLite's own patience bounds how long a statement may hold it.
+        self.writing_alone = self._writer
+
+    def prepare(self, engine: Engine, settings: Settings) -> None:
+        database = engine.url.database or ":memory:"
+        if ":memory:" in database or "mode=memory" in str(engine.url):
+            raise InvalidInput(
+                "An in-memory SQLite database cannot be shared by a worker's threads. "
+                "Use a file: sqlite:///geneva.db."
+            )
+        if event.contains(engine, "begin", _begin_ours):
+            return  # several Drives may share a user's engine
+        event.listen(engine, "begin", _begin_ours)
+        event.listen(engine, "before_cursor_execute", _begin_users)
+        synchronous = settings.sqlite_durability.upper()
+
+        # On checkout, not on connect: a user's engine may have made connections before us.
+        @event.listens_for(engine, "checkout")
+        def prepare_once(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+            if record.info.get("geneva_prepared"):
+                return
+            # The driver would begin transactions by itself, late and deferred.
+            dbapi_connection.isolation_level = None
+            for pragma in (
+                _patience(),
+                "PRAGMA journal_mode = WAL",
+                f"PRAGMA synchronous = {synchronous}",
+                "PRAGMA foreign_keys = ON",
+            ):
+                dbapi_connection.execute(pragma).close()
+            record.info["geneva_prepared"] = True
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        # SQLite makes waiters poll; threads of one process are better off queueing here.
+        if not self._writer.acquire(timeout=BUSY_TIMEOUT.total_seconds()):
+            raise WriterHeld("another thread of this process is writing for too long")
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+    def join(self, connection: Connection) -> None:
+        # On an engine that we did not prepare, the driver begins a transaction only with INSERT
+        # and its like: our savepoint would be the outermost, and releasing it would commit.
+        driver_connection: Any = connection.connection.driver_connection
+        if not driver_connection.in_transaction:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:  # noqa: ARG002 - no row locks here
+        return query
+
+    def looked_at(self, column: Column[Any]) -> ColumnElement[Any]:
+        # Before a table is analyzed it believes that few rows have a value, and would rather read
+        # all that have it than look up some dozens of keys. A plus keeps it from that.
+        return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
+    def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
+        c, pairs = table.c, list(wanted)
+        if len({key for key, _ in pairs}) == 1:
+            return super().among_nodes(table, pairs)
+        # With a list of pairs it would compare all rows; alternatives are looked up one by one.
+        # Repeating the last makes few different statements.
+        pairs += pairs[-1:] * ((1 << (len(pairs) - 1).bit_length()) - len(pairs))
+        return or_(*((c.workflow_id == key) & (c.node_id == node) for key, node in pairs))
+
+    def now(self) -> ColumnElement[datetime]:
+        return func.strftime("%Y-%m-%d %H:%M:%f", "now")
+
+    def is_transient(self, error: DBAPIError) -> bool:
+        return super().is_transient(error) or self.is_busy(error)
+
+    def is_absent(self, engine: Engine) -> bool:
+        name = engine.url.database or ""
+        # In a folder that is not there, none can be made: that is said by who tries.
+        is_file = not name.startswith("file:") and Path(name).parent.is_dir()
+        return is_file and not Path(name).exists()
+
+    def is_read_only(self, error: DBAPIError) -> bool:
+        return "readonly" in str(error.orig)
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        return "is locked" in str(error.orig)
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        return "unable to open" in str(error.orig) or "not a database" in str(error.orig)
+
+    def start(
+        self,
+        connection: Connection,
+        tables: Tables,
+        workflow: Mapping[str, Any],
+        execution: Mapping[str, Any] | None,
+        notice: Notice | None,  # noqa: ARG002 - sent on PostgreSQL
+    ) -> Started | None:
+        return starting.on_sqlite(connection, tables, workflow, execution)
+
+    def hints(
+        self,
+        engine: Engine,
+        channel: str,  # noqa: ARG002 - nobody sends anything here
+        write: Write,  # noqa: ARG002
+        saving: AbstractContextManager[Any] | None,
+    ) -> Hints:
+        return Counter(engine, saving)
+
+    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+        return claiming_sqlite.claim(connection, tables, wish)
+
+    def complete(
+        self, connection: Connection, tables: Tables, batch: Batch
+    ) -> dict[Key, Completed]:
+        return completing_sqlite.complete(connection, tables, batch)
+
+
+def _begin_ours(connection: Connection) -> None:
+    if not connection.get_execution_options().get(WRITES_OPTION):
+        return
+    # A user's engine may have begun by itself, in the way that SQLAlchemy's manual shows.
+    if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]  # it is open
+        connection.exec_driver_sql("COMMIT")
+    _begin_writing(connection)
+
+
+def _begin_writing(connection: Connection) -> None:
+    """Begin as soon as other processes let us.
+
+    SQLite itself would look again after ever longer rests, in which others take the lock many times
+    over.
+    """
+    driver: Any = connection.connection.dbapi_connection
+    give_up_at = time.monotonic() + BUSY_TIMEOUT.total_seconds()
+    rest = _FIRST_REST
+    driver.execute("PRAGMA busy_timeout = 0").close()
+    try:
+        while (error := _begin(driver)) is not None:
+            if "is locked" not in str(error) or time.monotonic() > give_up_at:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # which says it in SQLAlchemy's way
+                return
+            time.sleep(rest)
+            rest = min(rest * 2, _LONGEST_REST)
+    finally:
+        driver.execute(_patience()).close()
+
+
+def _begin(driver: Any) -> sqlite3.Error | None:
+    try:
+        driver.execute("BEGIN IMMEDIATE").close()
+    except sqlite3.Error as error:
+        return error
+    return None
+
+
+def _patience() -> str:
+    return f"PRAGMA busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}"
+
+
+def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
+    # A user's session may read first and write later. Begun deferred, it would fail at once if
+    # another has written in between; begun immediate, a mere reader would keep everybody from
+    # writing, its own thread's create() included. So it begins with its first write, and reads
+    # what is committed until then, as on the other databases.
+    if (
+        not cursor.connection.in_transaction
+        and not READS.match(statement)
+        and not commits_by_itself(connection)
+    ):
+        cursor.execute("BEGIN IMMEDIATE")
+
+
+def commits_by_itself(connection: Connection) -> bool:
+    """Say whether each statement on a connection, of whatever database, is a transaction."""
+    options = connection.get_execution_options()
+    # SQLAlchemy keeps the level that an engine was created with to itself.
+    level = getattr(connection.dialect, "_on_connect_isolation_level", None)
+    return options.get("isolation_level", level) == "AUTOCOMMIT"

@@ -1,0 +1,66 @@
+"""Statements that are written for SQLite: for the tables' names, and in few sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.schema.tables import Tables
+
+Rows = Sequence[Sequence[Any]]
+
+
+class Statements:
+    """Executes them on a connection.
+
+    All values are given to one statement: the driver lets other threads run during each, and has
+    to wait for its turn after it. With nothings added there are few sizes, whose statements are
+    known.
+    """
+
+    def __init__(self, connection: Connection, tables: Tables) -> None:
+        self._connection = connection
+        self._tables = tables
+
+    def execute(self, statement: str, values: Sequence[Any], **parts: str) -> Rows:
+        written = _written(statement, self._tables, **parts)
+        return driver.execute(self._connection, written, tuple(values))
+
+    def execute_among(self, statement: str, keys: Sequence[Any], *before: Any) -> Rows:
+        """Execute it for these keys, which stand at its `{places}`."""
+        count = _power_of_two(len(keys))
+        values = [*before, *keys, *[None] * (count - len(keys))]
+        return self.execute(statement, values, places=places(count))
+
+    def execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Rows:
+        """Execute it for these rows, which stand at its `{rows}`."""
+        width, count = len(rows[0]), _power_of_two(len(rows))
+        values = [*chain.from_iterable(rows), *[None] * (width * (count - len(rows)))]
+        return self.execute(statement, values, rows=_rows_of_places(width, count))
+
+
+@lru_cache(maxsize=64)
+def places(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+def _power_of_two(count: int) -> int:
+    return 1 << (count - 1).bit_length()
+
+
+@lru_cache(maxsize=256)
+def _written(statement: str, tables: Tables, **parts: str) -> str:
+    executions, workflows = tables.step_executions, tables.workflows
+    return statement.format(
+        executions=tables.quoted(executions), workflows=tables.quoted(workflows), **parts
+    )
+
+
+@lru_cache(maxsize=64)
+def _rows_of_places(width: int, count: int) -> str:
+    return ", ".join([f"({places(width)})"] * count)

@@ -1,0 +1,66 @@
+"""Looking at everything that slows a database down, whatever the user may read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.clock import Clock
+from geneva_drive.settings import Settings
+from geneva_drive.storage.health import mysql, postgresql, sqlite
+from geneva_drive.storage.health.clocks import clock_skew
+from geneva_drive.storage.health.connections import connections
+from geneva_drive.storage.health.finding import Check, Thresholds, reminder
+from geneva_drive.storage.health.indexes import indexes
+from geneva_drive.storage.health.isolation import isolation
+from geneva_drive.storage.store import Store
+
+Look = Callable[[Connection], Iterable[Check]]
+
+
+def examine(
+    store: Store, settings: Settings, clock: Clock, thresholds: Thresholds | None = None
+) -> Iterator[Check]:
+    """Ask one thing after the other; what may not be asked is a reminder."""
+    thresholds = thresholds or Thresholds()
+    dialect = store.database.dialect
+    for name, look in _looks(store, thresholds):
+        yield from _answers(store, name, look)
+    yield connections(store.database.engine)
+    yield store.read(lambda c: clock_skew(c, dialect, clock, settings.lease, thresholds))
+
+
+def _looks(store: Store, thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
+    tables = store.tables
+    yield "indexes", lambda c: indexes(c, tables)
+    match store.database.engine.dialect.name:
+        case "postgresql":
+            yield "isolation", isolation
+            yield "durability", postgresql.durability
+            yield "autovacuum", lambda c: postgresql.autovacuum(c, tables)
+            yield "dead rows", lambda c: postgresql.dead_rows(c, tables, thresholds)
+            yield "old snapshots", lambda c: postgresql.old_snapshots(c, thresholds)
+        case "mysql" | "mariadb":
+            yield "isolation", isolation
+            yield "durability", mysql.durability
+            yield "old snapshots", lambda c: mysql.old_snapshots(c, thresholds)
+            yield "history", lambda c: mysql.history(c, thresholds)
+        case _:
+            yield "journal", sqlite.journal
+
+
+def _answers(store: Store, name: str, look: Look) -> list[Check]:
+    try:
+        # A connection for each: PostgreSQL answers nothing more in a transaction after an error.
+        return store.read(lambda connection: list(look(connection)))
+    except DBAPIError as error:
+        words = str(error.orig.args[-1] if error.orig and error.orig.args else error.orig)
+        return [
+            reminder(
+                name,
+                f"It could not be looked at: {words.splitlines()[0].rstrip('.')}.",
+                "Ask as a user who may; on MySQL it takes GRANT PROCESS ON *.*.",
+            )
+        ]

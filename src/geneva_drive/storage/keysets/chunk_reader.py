@@ -1,0 +1,115 @@
+"""Chunks of a select: its items, each with the key that tells its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Select
+
+from geneva_drive.storage.keysets.chunk_statements import LIMIT, ChunkStatements
+from geneva_drive.storage.keysets.key_columns import KeyColumn
+from geneva_drive.storage.keysets.query_shape import Source
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+Chunk = tuple[list[Any], list[Any]]  # the items, and their keys
+
+
+class ChunkReader:
+    """A select, and how its items and their keys are taken out of what it gives."""
+
+    def __init__(
+        self,
+        query: Select[Any],
+        key: Sequence[KeyColumn],
+        take: Callable[[Any], Chunk],
+        *,
+        is_unique: bool,
+    ) -> None:
+        self._statements = ChunkStatements(query, key)
+        self._take = take
+        self._is_unique = is_unique
+
+    def read(
+        self, session: Session, after: Sequence[Any] | None, limit: int, *, ties: int = 0
+    ) -> Chunk:
+        if after is None:
+            return self._execute(session, self._statements.first, {LIMIT: limit})
+        items: list[Any] = []
+        keys: list[Any] = []
+        values = self._statements.parameters(after)
+        for statement in self._statements.later(ties):
+            found = self._execute(session, statement, {LIMIT: limit - len(keys), **values})
+            items += found[0]
+            keys += found[1]
+            # What a join repeats is given once: fewer may have been found than the limit allowed,
+            # and the rest stands before what the next statement reads.
+            if len(keys) >= limit or (keys and self._is_unique):
+                break
+        return items, keys
+
+    def key_at(self, session: Session, after: Sequence[Any] | None, offset: int) -> Any:
+        """Give the key of the row that comes so many rows after the next one; None beyond all."""
+        statements = self._statements
+        values = {} if after is None else statements.parameters(after)
+        statement = statements.first if after is None else statements.later(0)[0]
+        _, keys = self._execute(session, statement.offset(offset), {LIMIT: 1, **values})
+        return keys[0] if keys else None
+
+    def _execute(self, session: Session, statement: Select[Any], values: dict[str, Any]) -> Chunk:
+        result = session.execute(statement, values)
+        return self._take(result.unique() if self._is_unique else result)
+
+
+def record_reader(
+    query: Select[Any], source: Source, key: Sequence[KeyColumn], places: Sequence[int]
+) -> ChunkReader:
+    """Read whole records; in their rows, the columns of the key stand at `places`."""
+    if source.positions is None:
+        # The key is read beside an entity, whose attributes may be deferred, or old and changed.
+        shown = query.add_columns(*_shown(key))
+        entity_of, key_of = itemgetter(0), itemgetter(*places)
+        # An entity is repeated by a join of the user's, or by one that loads something along.
+        return ChunkReader(shown, key, _taking(entity_of, key_of), is_unique=source.is_joined)
+    if all(part.is_shown_as_it_is for part in key):
+        return ChunkReader(query, key, _taking(None, itemgetter(*places)), is_unique=False)
+    take = _dividing(len(query.column_descriptions), len(key))
+    return ChunkReader(query.add_columns(*_shown(key)), key, take, is_unique=False)
+
+
+def key_reader(query: Select[Any], source: Source, key: Sequence[KeyColumn]) -> ChunkReader:
+    keys = query.with_only_columns(*_shown(key), maintain_column_froms=True)
+    is_unique = source.positions is None and source.is_joined
+    take = _taking(None, itemgetter(*range(len(key))))
+    return ChunkReader(keys, key, take, is_unique=is_unique)
+
+
+def _shown(key: Sequence[KeyColumn]) -> list[Any]:
+    return [
+        part.column if part.is_shown_as_it_is else part.shown.label(f"geneva_key_{place}")
+        for place, part in enumerate(key)
+    ]
+
+
+def _taking(
+    item_of: Callable[[Any], Any] | None, key_of: Callable[[Any], Any]
+) -> Callable[[Any], Chunk]:
+    def take(result: Any) -> Chunk:
+        rows = result.all()
+        return rows if item_of is None else list(map(item_of, rows)), list(map(key_of, rows))
+
+    return take
+
+
+def _dividing(width: int, key_width: int) -> Callable[[Any], Chunk]:
+    """Take apart rows that end in their keys, so that users get those that they selected."""
+    key_of = itemgetter(*range(width, width + key_width))
+
+    def take(result: Any) -> Chunk:
+        frozen = result.freeze()
+        return frozen().columns(*range(width)).all(), list(map(key_of, frozen().all()))
+
+    return take

@@ -1,0 +1,4 @@
+"""The tables: columns, types, keys and migrations.
+
+Start with `tables`.
+"""

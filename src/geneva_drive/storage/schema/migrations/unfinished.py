@@ -1,0 +1,55 @@
+"""What a first migration leaves that dies between two tables, as MySQL commits each by itself."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, Table, inspect, literal, select
+
+from geneva_drive.errors import StorageError
+from geneva_drive.storage.schema import revisions
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.tables import Tables
+
+
+class TableTaken(StorageError):
+    def __init__(self, url: str, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"The database at {url} has a table {table!r} that GenevaDrive did not make. "
+            f"Choose another table_prefix, or rename that table."
+        )
+
+
+class RevisionLost(StorageError):
+    def __init__(self, url: str, table: str, version_table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"The database at {url} has rows in {table!r}, but {version_table!r} does not say "
+            f"their revision. Restore its row from a backup, or drop our tables if the rows may "
+            f"go, and run `geneva migrate` again."
+        )
+
+
+def clear(connection: Connection, prefix: str, url: str) -> None:
+    """Drop the empty tables of a first migration that did not end.
+
+    Called under the migration's lock, in a database without a revision. The version table is made
+    first, so that without it tables of our names are somebody else's.
+    """
+    version_table = revisions.version_table(prefix)
+    present = _present(connection, prefix)
+    if not inspect(connection).has_table(version_table):
+        for table in present:
+            raise TableTaken(url, table.name)
+    for table in present:
+        if connection.scalar(select(literal(1)).select_from(table).limit(1)):
+            raise RevisionLost(url, table.name, version_table)
+    for table in present:
+        table.drop(connection)
+
+
+def _present(connection: Connection, prefix: str) -> list[Table]:
+    names = set(inspect(connection).get_table_names())
+    tables = Tables(
+        prefix=prefix, key_type=KeyType.BIGINT, dialect_name=connection.dialect.name
+    ).metadata.sorted_tables
+    return [table for table in reversed(tables) if table.name in names]

@@ -1,0 +1,23 @@
+"""What the jobs of stored nodes say of when and where these run."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from geneva_drive.storage.schema.column_types import long_text
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    plan = op.get_context().config.attributes["plan"]  # type: ignore[union-attr]  # always run with a config
+    table = f"{plan.prefix}graph_nodes"
+    # MySQL commits each statement, and a try before may have died behind this one.
+    if plan.connection is None or "scheduling" not in _columns(plan.connection, table):
+        op.add_column(table, sa.Column("scheduling", long_text()))
+
+
+def _columns(connection: sa.Connection, table: str) -> set[str]:
+    return {column["name"] for column in sa.inspect(connection).get_columns(table)}

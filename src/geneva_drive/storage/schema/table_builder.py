@@ -1,0 +1,110 @@
+"""The means by which tables are made alike on every database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Computed,
+    ForeignKey,
+    Index,
+    MetaData,
+    SmallInteger,
+    Table,
+    text,
+)
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.storage.schema.column_types import big_integer_key, uuid_key
+from geneva_drive.storage.schema.keys import KeyType, new_uuid
+
+# Every table is written for all databases, except where MySQL has no partial index: there a
+# generated column is NULL for the rows that the index should leave out.
+MYSQL_NAMES = ("mysql", "mariadb")
+
+
+class TableMaker:
+    """Makes the tables of one Drive, under its prefix and with its kind of key."""
+
+    def __init__(self, *, prefix: str, key_type: KeyType, dialect_name: str) -> None:
+        self.prefix = prefix
+        self.key_type = key_type
+        self.has_partial_indexes = dialect_name not in MYSQL_NAMES
+        self.metadata = MetaData()
+
+    def quoted(self, table: Table) -> str:
+        """Write a name into a statement for PostgreSQL or SQLite: a prefix may be in capitals."""
+        return f'"{table.name}"'
+
+    def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Give rows to be inserted their keys, where it is not the database that makes them."""
+        if self.key_type is KeyType.UUID:
+            return [{"id": new_uuid(), **row} for row in rows]
+        return [dict(row) for row in rows]
+
+    def table(self, name: str, *items: SchemaItem, **options: Any) -> Table:
+        return Table(
+            self.prefix + name,
+            self.metadata,
+            *items,
+            **options,
+            mysql_engine="InnoDB",
+            mysql_charset="utf8mb4",
+            mariadb_engine="InnoDB",
+            mariadb_charset="utf8mb4",
+        )
+
+    def key(self) -> Column[Any]:
+        if self.key_type is KeyType.UUID:
+            return Column("id", uuid_key(), primary_key=True)
+        return Column("id", big_integer_key(), primary_key=True, autoincrement=True)
+
+    def key_kind(self) -> Any:
+        """Give the type of a column that holds a key."""
+        return uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
+
+    def workflow_reference(self, **options: Any) -> Column[Any]:
+        target = ForeignKey(
+            f"{self.prefix}workflows.id",
+            ondelete="CASCADE",
+        )
+        return Column("workflow_id", self.key_kind(), target, nullable=False, **options)
+
+    def check_in(self, table: str, column: str, values: Iterable[str]) -> CheckConstraint:
+        listed = ", ".join(f"'{value}'" for value in sorted(values))
+        return CheckConstraint(
+            f"{column} IN ({listed})", name=f"{self.prefix}{table}_{column}_known"
+        )
+
+    def unique_where(self, name: str, *columns: str, marker: str, where: str) -> list[SchemaItem]:
+        """Make columns unique among the rows for which `where` holds."""
+        full_name = f"{self.prefix}{name}"
+        if self.has_partial_indexes:
+            condition = text(where)
+            return [
+                Index(
+                    full_name,
+                    *columns,
+                    unique=True,
+                    postgresql_where=condition,
+                    sqlite_where=condition,
+                )
+            ]
+        holds = f"CASE WHEN {where} THEN 1 END"
+        marked: Column[int] = Column(marker, SmallInteger, Computed(holds, persisted=True))
+        # Falling, so that a row's unmarked predecessors come after it: whoever inserts where a
+        # marked one has just been, locks what comes next. That must not be another's row.
+        return [marked, Index(full_name, *columns, marked.desc(), unique=True)]
+
+    def index_where(self, name: str, *columns: Any, where: ColumnElement[bool]) -> Index:
+        """Index the rows for which `where` holds; MySQL indexes all rows."""
+        full_name = f"{self.prefix}{name}"
+        if not self.has_partial_indexes:
+            return Index(full_name, *columns)
+        # An expression, not text: SQLite uses the index only for a query with the same words, and
+        # both are then written by SQLAlchemy.
+        return Index(full_name, *columns, postgresql_where=where, sqlite_where=where)

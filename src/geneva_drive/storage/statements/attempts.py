@@ -1,0 +1,153 @@
+"""Statements on what was tried at each node of a workflow: reading alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, exists, func, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import Outcome, StepState
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
+from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.portions import NODES, portions
+
+
+def in_turn(tables: Tables) -> list[ColumnElement[Any]]:
+    """The order in which executions of one workflow were inserted, under its lock."""
+    c = tables.step_executions.c
+    if tables.key_type is KeyType.UUID:
+        # Made by clients, whose clocks may differ within a millisecond.
+        return [c.created_at, c.id]
+    return [c.id]
+
+
+class Attempts:
+    """The rows of `step_executions` as attempts at nodes, each of which may have several."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._table = tables.step_executions
+        self._dialect = dialect
+
+    def last_numbers(self, connection: Connection, nodes: Sequence[NodeKey]) -> dict[NodeKey, int]:
+        """Give the highest attempt number of each node that has any."""
+        c = self._table.c
+        found: dict[NodeKey, int] = {}
+        for portion in portions(nodes, NODES):
+            query = (
+                select(c.workflow_id, c.node_id, func.max(c.attempt_number))
+                .where(self._dialect.among_nodes(self._table, portion))
+                .group_by(c.workflow_id, c.node_id)
+            )
+            found.update({(row[0], row[1]): row[2] for row in connection.execute(query)})
+        return found
+
+    def latest(self, connection: Connection, nodes: Sequence[NodeKey]) -> list[ExecutionRecord]:
+        """Give the latest attempt of each node."""
+        c = self._table.c
+        found: dict[NodeKey, ExecutionRecord] = {}
+        for portion in portions(nodes, NODES):
+            query = (
+                self._select()
+                .where(self._dialect.among_nodes(self._table, portion))
+                .order_by(c.attempt_number, c.id)
+            )
+            records = self._read(connection, query)
+            found.update({(one.workflow_id, one.node_id): one for one in records})
+        return sorted(found.values(), key=lambda one: one.id)
+
+    def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Give the latest attempt at each node of a workflow."""
+        rows = connection.execute(self._latest_of, {"of_workflow": workflow_id})
+        return [ExecutionRecord.read(row) for row in rows]
+
+    @cached_property
+    def _latest_of(self) -> Select[Any]:
+        c = self._table.c
+        is_meant = c.workflow_id == bindparam("of_workflow")
+        numbers = (
+            select(c.node_id, func.max(c.attempt_number).label("attempt_number"))
+            .where(is_meant)
+            .group_by(c.node_id)
+            .subquery()
+        )
+        is_latest = (c.node_id == numbers.c.node_id) & (
+            c.attempt_number == numbers.c.attempt_number
+        )
+        return self._select().join(numbers, is_latest).where(is_meant)
+
+    def undone(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Give the latest attempts that ended without their nodes being done."""
+        c, later = self._table.c, self._table.alias()
+        ended = [StepState.FAILED, StepState.CANCELED]
+        is_last = ~exists().where(
+            later.c.workflow_id == c.workflow_id,
+            later.c.node_id == c.node_id,
+            later.c.attempt_number > c.attempt_number,
+        )
+        query = (
+            self._select()
+            .where(c.workflow_id == workflow_id, c.state.in_(ended), is_last)
+            .order_by(*in_turn(self._tables))
+        )
+        return self._read(connection, query)
+
+    def done_among(
+        self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
+    ) -> list[str]:
+        """Give those of some nodes that are done."""
+        c = self._table.c
+        is_done = (c.state == StepState.SKIPPED) | (
+            (c.state == StepState.COMPLETED) & (c.outcome != Outcome.REATTEMPTED)
+        )
+        found: list[str] = []
+        for portion in portions(node_ids):
+            query = select(c.node_id).where(
+                c.workflow_id == workflow_id, c.node_id.in_(portion), is_done
+            )
+            found += connection.scalars(query)
+        return found
+
+    def ancestry_hashes(
+        self, connection: Connection, nodes: Iterable[NodeKey]
+    ) -> dict[NodeKey, str | None]:
+        """Give the hash of the latest done attempt of each node."""
+        columns, is_done = self._hashes_of_done
+        found: dict[NodeKey, str | None] = {}
+        for portion in portions(nodes, NODES):
+            rows = self._dialect.read_nodes(connection, self._table, portion, columns, is_done)
+            for _, workflow_id, node_id, ancestry_hash in sorted(rows, key=itemgetter(0)):
+                found[workflow_id, node_id] = ancestry_hash
+        return found
+
+    @cached_property
+    def _hashes_of_done(self) -> tuple[Sequence[ColumnElement[Any]], ColumnElement[bool]]:
+        c = self._table.c
+        is_done = c.state.in_([StepState.COMPLETED, StepState.SKIPPED])
+        return [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash], is_done
+
+    def kept_result(
+        self, connection: Connection, workflow_id: Key, names: Sequence[str]
+    ) -> str | None:
+        """Give the stored result of the latest attempt of a node that kept one."""
+        c = self._table.c
+        query = (
+            select(c.result)
+            .where(c.workflow_id == workflow_id, c.node_id.in_(names), c.result.is_not(None))
+            .order_by(*(column.desc() for column in in_turn(self._tables)))
+            .limit(1)
+        )
+        return connection.scalar(query)
+
+    def _select(self) -> Select[Any]:
+        return select(*(self._table.c[name] for name in EXECUTION_COLUMNS))
+
+    @staticmethod
+    def _read(connection: Connection, query: Select[Any]) -> list[ExecutionRecord]:
+        return [ExecutionRecord.read(row) for row in connection.execute(query)]

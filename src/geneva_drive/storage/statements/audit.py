@@ -1,0 +1,38 @@
+"""Statements on the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from geneva_drive.storage.schema.records import AuditRecord, Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+class AuditEntries:
+    """The rows of `audit_entries`, which are only ever added."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.audit_entries
+
+    def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not rows:
+            return
+        connection.execute(insert(self._table), self._tables.keyed(rows))
+
+    def last(self, connection: Connection, workflow_id: Key, command: str) -> AuditRecord | None:
+        """Read who gave a command last, if anybody did."""
+        entries = self.of_workflow(connection, workflow_id)
+        return next((one for one in reversed(entries) if one.command == command), None)
+
+    def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
+        c = self._table.c
+        query = (
+            select(c.command, c.actor, c.reason, c.at)
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.at, c.id)
+        )
+        return [AuditRecord(**row) for row in connection.execute(query).mappings()]

@@ -1,0 +1,133 @@
+"""Saving positions in as few steps as it takes: a loop may do so after each of millions of items.
+
+SQLAlchemy takes longer over a statement than SQLite over the commit, so that these few go straight
+to the driver, on a connection that is kept open for them and commits by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.dialects.sqlite.values import plain
+from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.table_builder import MYSQL_NAMES
+from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.checkpoints import Checkpoint, Checkpoints
+
+_SAVE = (
+    "UPDATE {executions} SET {cursor} = {p}, completed_iterations = {p}{progress} "
+    "WHERE id = {p} AND claim_token = {p} AND stop IS NULL"
+)
+_PROGRESS = ", progress = COALESCE({p}, progress)"
+
+Row = tuple[Any, ...]
+
+# Executes in one transaction; the cursor then knows how many rows were matched.
+_ExecuteMany = Callable[[Any, str, Sequence[Row]], None]
+
+
+class Saving:
+    """Saves positions, those of several loops in one transaction."""
+
+    def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
+        self._database = database
+        self._checkpoints = checkpoints
+        self._alone, self._driver = database.dialect.writing_alone, database.driver
+        dialect = database.engine.dialect
+        self._execute_many = _WAYS.get(dialect.driver)
+        # Of the driver's own, and of SQLAlchemy when it opens the connection.
+        self._refusals = (dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
+        # The driver of PostgreSQL takes every value as it is.
+        is_plain = dialect.name == "postgresql" or tables.key_type is not KeyType.UUID
+        self._row = _plain_row if is_plain else _row_of_uuid
+        place = "?" if dialect.name == "sqlite" else "%s"
+        quote = "`" if dialect.name in MYSQL_NAMES else '"'
+        self._statement, self._statement_with_progress = (
+            _SAVE.format(
+                executions=f"{quote}{tables.step_executions.name}{quote}",
+                cursor=f"{quote}cursor{quote}",
+                p=place,
+                progress=shown,
+            )
+            for shown in ("", _PROGRESS.format(p=place))
+        )
+
+    def save(self, positions: Sequence[Checkpoint]) -> list[bool]:
+        """Save positions; False for each of which the loop may not simply go on.
+
+        For loops that have come further before: what else a first checkpoint changes stays here.
+        """
+        if self._execute_many is not None and not self._database.is_joined:
+            try:
+                if self._save_past_sqlalchemy(self._execute_many, positions):
+                    return [True] * len(positions)
+            except self._refusals:
+                # Whatever it was, the general way says it in words that callers know. What was
+                # saved is saved again, to the same effect.
+                pass
+        return [self._save_by_sqlalchemy(one) for one in positions]
+
+    def save_one(self, position: Checkpoint) -> bool:
+        """Save a position by itself, which is how nearly all are saved."""
+        if self._execute_many is None or position.progress is not None or self._database.is_joined:
+            return self.save([position])[0]
+        try:
+            with self._alone, self._driver as cursor:
+                cursor.execute(self._statement, self._row(position))
+                if cursor.rowcount == 1:
+                    return True
+        except self._refusals:
+            pass  # as above
+        return self._save_by_sqlalchemy(position)
+
+    def _save_by_sqlalchemy(self, one: Checkpoint) -> bool:
+        return self._database.write(lambda connection: self._checkpoints.save(connection, one))
+
+    def _save_past_sqlalchemy(
+        self, execute_many: _ExecuteMany, positions: Sequence[Checkpoint]
+    ) -> bool:
+        statement, rows = self._statement, [self._row(one) for one in positions]
+        if any(one.progress is not None for one in positions):
+            statement = self._statement_with_progress
+            rows = [(*r[:2], p.progress, *r[2:]) for r, p in zip(rows, positions, strict=True)]
+        with self._alone, self._driver as cursor:
+            execute_many(cursor, statement, rows)
+            return bool(cursor.rowcount == len(rows))
+
+
+_plain_row: Callable[[Checkpoint], Row] = itemgetter(slice(4))
+
+
+def _row_of_uuid(one: Checkpoint) -> Row:
+    return one.cursor, one.completed_iterations, plain(one.execution_id), one.claim_token
+
+
+def _on_postgresql(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
+    with cursor.connection.transaction():
+        cursor.executemany(statement, rows)
+
+
+def _on_mysql(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
+    cursor.connection.begin()
+    cursor.executemany(statement, rows)
+    cursor.connection.commit()
+
+
+def _on_sqlite(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
+    cursor.connection.execute("BEGIN IMMEDIATE")
+    cursor.executemany(statement, rows)
+    cursor.connection.execute("COMMIT")
+
+
+# Other drivers, of a user's own engine, are spoken to by SQLAlchemy.
+_WAYS: dict[str, _ExecuteMany] = {
+    "psycopg": _on_postgresql,
+    "pymysql": _on_mysql,
+    "pysqlite": _on_sqlite,
+}

@@ -1,0 +1,109 @@
+"""Where resumable steps stand: saved with every checkpoint, and kept where something happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from geneva_drive.states import Request
+from geneva_drive.storage.schema.records import CheckpointRecord, Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+class Checkpoint(NamedTuple):
+    """A position to be saved, under the claim that its loop runs by.
+
+    A tuple, as millions of them may be made. Its first four stand as a statement takes them.
+    """
+
+    cursor: str | None
+    completed_iterations: int
+    execution_id: Key
+    claim_token: str
+    item_errors: int
+    progress: str | None  # None leaves what was written last
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who holds an execution now, what is asked of it, and how far it has come."""
+
+    claim_token: str | None = None
+    stop: Request | None = None
+    completed_iterations: int = 0
+
+
+class Checkpoints:
+    """The cursors of `step_executions`, and the rows of `checkpoints`, which are only ever added.
+
+    A position is saved by one statement, whose guard is the claim and that nobody wants the loop
+    to stop: only where it matches nothing, somebody has to look why. Whoever saves a position has
+    come further, so that earlier failures no longer count against the step.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.checkpoints
+        self._executions = tables.step_executions
+        c = self._executions.c
+        self._save = (
+            update(self._executions)
+            .where(
+                c.id == bindparam("of_execution"),
+                c.claim_token == bindparam("under_token"),
+                c.stop.is_(None),
+            )
+            .values(
+                cursor=bindparam("at_cursor"),
+                completed_iterations=bindparam("completed"),
+                item_errors=bindparam("errors"),
+                progress=func.coalesce(bindparam("shown", type_=c.progress.type), c.progress),
+                failures=None,
+                recoveries=0,
+            )
+        )
+
+    def save(
+        self, connection: Connection, position: Checkpoint, *, after: int | None = None
+    ) -> bool:
+        """Save a position in the caller's transaction; False if its loop may not go on.
+
+        `after` is how many iterations have to be saved already: a commit whose answer was lost may
+        have saved more.
+        """
+        values = {
+            "of_execution": position.execution_id,
+            "under_token": position.claim_token,
+            "at_cursor": position.cursor,
+            "completed": position.completed_iterations,
+            "errors": position.item_errors,
+            "shown": position.progress,
+        }
+        statement = self._save
+        if after is not None:
+            statement = self._save.where(self._executions.c.completed_iterations == after)
+        return connection.execute(statement, values).rowcount == 1
+
+    def standing(self, connection: Connection, execution_id: Key) -> Standing:
+        c = self._executions.c
+        query = select(c.claim_token, c.stop, c.completed_iterations).where(c.id == execution_id)
+        row = connection.execute(query).first()
+        if row is None:
+            return Standing()
+        return Standing(row[0], Request(row[1]) if row[1] else None, row[2])
+
+    def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            connection.execute(insert(self._table), self._tables.keyed(rows))
+
+    def of_execution(self, connection: Connection, execution_id: Key) -> list[CheckpointRecord]:
+        c = self._table.c
+        query = (
+            select(*(c[name] for name in CheckpointRecord.__dataclass_fields__))
+            .where(c.execution_id == execution_id)
+            .order_by(c.id)
+        )
+        return [CheckpointRecord(**row) for row in connection.execute(query).mappings()]

@@ -1,0 +1,61 @@
+"""Statements on the dead letters: workflows that need a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+class DeadLetters:
+    """The rows of `dead_letters`, at most one pending per workflow."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.dead_letters
+
+    def add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add entries for locked workflows; one that is pending says from now on what holds now."""
+        c = self._table.c
+        pending = self.pending_reasons(connection, [row["workflow_id"] for row in rows])
+        missing = [row for row in rows if row["workflow_id"] not in pending]
+        if missing:
+            connection.execute(insert(self._table), self._tables.keyed(missing))
+        renewed = [{**row, "held": row["workflow_id"]} for row in rows if row not in missing]
+        if renewed:
+            mine = (c.workflow_id == bindparam("held")) & (c.state == "pending")
+            connection.execute(update(self._table).where(mine), renewed)
+
+    def pending_reasons(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> dict[Key, str]:
+        if not workflow_ids:
+            return {}
+        c = self._table.c
+        query = select(c.workflow_id, c.reason).where(
+            c.workflow_id.in_(workflow_ids), c.state == "pending"
+        )
+        return {row[0]: row[1] for row in connection.execute(query)}
+
+    def holding(self, connection: Connection) -> list[Key]:
+        """List the workflows that are paused where their entry says."""
+        c, w = self._table.c, self._tables.workflows.c
+        stands_at = func.coalesce(w.paused_step_name, w.next_step_name)
+        query = (
+            select(c.workflow_id)
+            .join(self._tables.workflows, w.id == c.workflow_id)
+            .where(c.state == "pending", w.state == WorkflowState.PAUSED)
+            .where(c.step_name.is_(None) | (c.step_name == stands_at))
+            .order_by(c.workflow_id)
+        )
+        return list(connection.scalars(query))
+
+    def count_pending(self, connection: Connection) -> int:
+        c = self._table.c
+        query = select(func.count()).select_from(self._table).where(c.state == "pending")
+        return connection.scalar(query) or 0

@@ -1,0 +1,338 @@
+"""Statements on the table of step executions, which is the queue as well."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    func,
+    literal,
+    select,
+    update,
+)
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import Outcome, Request, StepState
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.mysql import claim as claiming_by_steps
+from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
+from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.attempts import in_turn
+from geneva_drive.storage.statements.portions import PORTION, portions
+
+_VERY_MANY = 5_000
+
+
+class Executions:
+    """The rows of `step_executions`."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._table = tables.step_executions
+        self._dialect = dialect
+
+    def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        for portion in portions(self._tables.keyed(rows), 10 * PORTION):
+            self._dialect.insert_many(connection, self._table, portion)
+        if len(rows) >= _VERY_MANY:
+            self._dialect.count_anew(connection, self._table)
+
+    def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
+        return self._by_id(
+            connection, select(self._table).where(self._table.c.id == execution_id)
+        ).get(execution_id)
+
+    def get_many(self, connection: Connection, ids: Sequence[Key]) -> list[ExecutionRecord]:
+        query = select(self._table).where(self._table.c.id.in_(ids))
+        return list(self._by_id(connection, query).values())
+
+    def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, ExecutionRecord]:
+        """Lock and read executions whose workflows are locked already."""
+        query = select(self._table).where(self._among(ids)).order_by(self._table.c.id)
+        return self._by_id(connection, self._dialect.lock(query))
+
+    def lock_claims(
+        self, connection: Connection, ids: Iterable[Key]
+    ) -> dict[Key, tuple[str | None, Request | None]]:
+        """Lock executions, and read of each its claim token and whether it is asked to stop."""
+        rows = connection.execute(self._locking_claims, {"ids": sorted(set(ids))})
+        return {row[0]: (row[1], Request(row[2]) if row[2] else None) for row in rows}
+
+    @cached_property
+    def _locking_claims(self) -> Select[Any]:
+        c = self._table.c
+        query = select(c.id, c.claim_token, c.stop).where(self._dialect.listed(c.id, "ids"))
+        return self._dialect.lock(query.order_by(c.id))
+
+    def _among(self, ids: Iterable[Key]) -> ColumnElement[bool]:
+        return self._dialect.among(self._table.c.id, sorted(set(ids)))
+
+    def lock_active(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Lock and read what is active of a workflow that is locked already."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.workflow_id == workflow_id, self._tables.is_active())
+            .order_by(c.id)
+        )
+        return list(self._by_id(connection, self._dialect.lock(query)).values())
+
+    def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        c = self._table.c
+        query = (
+            select(self._table).where(c.workflow_id == workflow_id).order_by(*in_turn(self._tables))
+        )
+        return list(self._by_id(connection, query).values())
+
+    def active_of(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> list[ExecutionRecord]:
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.workflow_id.in_(workflow_ids), self._tables.is_active())
+            .order_by(c.id)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def list_matching(
+        self, connection: Connection, conditions: Mapping[str, Any], *, limit: int | None
+    ) -> list[ExecutionRecord]:
+        wanted = [self._table.c[name] == value for name, value in conditions.items()]
+        query = select(self._table).where(*wanted).order_by(self._table.c.id).limit(limit)
+        return list(self._by_id(connection, query).values())
+
+    def count(self, connection: Connection, conditions: Mapping[str, Any]) -> int:
+        wanted = [self._table.c[name] == value for name, value in conditions.items()]
+        query = select(func.count()).select_from(self._table).where(*wanted)
+        return connection.scalar(query) or 0
+
+    def lock_shares(
+        self, connection: Connection, workflow_ids: Iterable[Key]
+    ) -> list[ExecutionRecord]:
+        """Lock the latest attempts at partitions of steps, whose workflows are locked."""
+        wanted = sorted(set(workflow_ids))
+        if not wanted:
+            return []
+        c = self._table.c
+        latest = (
+            select(c.workflow_id, c.node_id, func.max(c.attempt_number).label("attempt_number"))
+            .where(c.workflow_id.in_(wanted), c.share.is_not(None))
+            .group_by(c.workflow_id, c.node_id)
+            .subquery()
+        )
+        query = select(c.id).join(
+            latest,
+            (c.workflow_id == latest.c.workflow_id)
+            & (c.node_id == latest.c.node_id)
+            & (c.attempt_number == latest.c.attempt_number),
+        )
+        return list(self.lock(connection, connection.scalars(query)).values())
+
+    def move(
+        self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]
+    ) -> int:
+        """Change executions that are still as the caller saw them, and count them.
+
+        The claim token is the fence: a worker that lost its claim cannot end the new one.
+        """
+        return sum(self._move(connection, portion, values) for portion in portions(moving))
+
+    def _move(
+        self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]
+    ) -> int:
+        c = self._table.c
+        tokens = {record.claim_token for record in moving}
+        states = {record.state for record in moving}
+        fence: ColumnElement[bool] = c.claim_token.in_(tokens - {None})
+        if None in tokens:
+            fence = c.claim_token.is_(None) | fence if len(tokens) > 1 else c.claim_token.is_(None)
+        statement = (
+            update(self._table)
+            .where(self._among(record.id for record in moving), c.state.in_(states), fence)
+            .values(**values)
+        )
+        return connection.execute(statement).rowcount
+
+    def complete(
+        self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime
+    ) -> int:
+        """Record plain successes of what is held under one claim, and count them."""
+        values = {"ids": sorted(ids), "under_token": claim_token, "now": now}
+        return connection.execute(self._completing, values).rowcount
+
+    @cached_property
+    def _completing(self) -> Update:
+        c = self._table.c
+        return (
+            update(self._table)
+            .where(
+                self._dialect.listed(c.id, "ids"),
+                c.state == StepState.IN_PROGRESS,
+                c.claim_token == bindparam("under_token"),
+                c.stop.is_(None),
+            )
+            .values(
+                state=StepState.COMPLETED,
+                outcome=Outcome.SUCCESS,
+                claim_token=None,
+                limit_key=None,
+                finished_at=bindparam("now"),
+            )
+        )
+
+    def claim(self, connection: Connection, wish: Claim) -> Sequence[Taken]:
+        """Take claimable executions with their workflows, in the order to run them in."""
+        return self._dialect.claim(connection, self._tables, wish)
+
+    def newest_due(
+        self,
+        connection: Connection,
+        type_name: str,
+        queue: str | None,
+        priority: int,
+        limit: int,
+    ) -> list[tuple[Key, Key]]:
+        """List what came last into a lane, newest first, each with its workflow's key.
+
+        What is more urgent comes after it. `queue` is None for a worker that serves all of them.
+        """
+        c = self._table.c
+        due = [c.claimable, c.type == type_name, c.priority >= priority]
+        if queue is not None:
+            due.append(c.queue == queue)
+        # In the order of the claim's index, read backwards. By the key alone, PostgreSQL would
+        # rather look through all that came last into the table.
+        newest = select(c.id, c.workflow_id).where(*due).order_by(c.priority, c.id.desc())
+        query = newest.limit(limit)
+        return [(row[0], row[1]) for row in connection.execute(query)]
+
+    def claim_one(
+        self, connection: Connection, execution_id: Key, claim: Mapping[str, Any]
+    ) -> ExecutionRecord | None:
+        """Take one execution ahead of its time, unless it is held or taken."""
+        c = self._table.c
+        free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
+        due = select(c.id).where(c.id == execution_id, free)
+        # One that was suspended began when it was first taken up.
+        now = literal(claim["started_at"], c.started_at.type)
+        started_at = func.coalesce(c.started_at, claiming_by_steps.later(c.created_at, now))
+        values = {**claim, "started_at": started_at}
+        rows = self._dialect.take(connection, self._table, due, values)
+        return ExecutionRecord.of(rows[0]) if rows else None
+
+    def wake(
+        self,
+        connection: Connection,
+        now: datetime,
+        limit: int,
+        *,
+        only: Key | None = None,
+        passed_over: Collection[Key] = (),
+    ) -> int:
+        """Make up to `limit` sleepers claimable whose time has come, and count them."""
+        due = self._to_wake(now, limit, passed_over)
+        if only is not None:
+            due = due.where(self._table.c.id == only)
+        return len(
+            self._dialect.take(connection, self._table, due, {"claimable": True, "wakes_at": None})
+        )
+
+    def to_wake(
+        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key]
+    ) -> list[Key]:
+        """List up to `limit` sleepers whose time has come."""
+        return list(connection.scalars(self._to_wake(now, limit, passed_over)))
+
+    def _to_wake(self, now: datetime, limit: int, passed_over: Collection[Key]) -> Select[Any]:
+        c = self._table.c
+        due = select(c.id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
+        return _without(due, c.id, passed_over).order_by(c.wakes_at).limit(limit)
+
+    def next_wake(
+        self, connection: Connection, passed_over: Collection[Key] = ()
+    ) -> datetime | None:
+        """Give the moment at which somebody has to look at the timers again."""
+        asked = self._next_wakes(passed_over) if passed_over else self._next_of_all
+        moments = connection.execute(asked).one()
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    @cached_property
+    def _next_of_all(self) -> Select[Any]:
+        return self._next_wakes(())
+
+    def _next_wakes(self, passed_over: Collection[Key]) -> Select[Any]:
+        """Ask when the next sleeper wakes, and when the next limit is to be looked at."""
+        sleepers, limits = self._table.c, self._tables.limits.c
+        # Not MIN(), for which MariaDB reads all of them.
+        next_sleeper = select(sleepers.wakes_at).where(sleepers.wakes_at.is_not(None))
+        next_sleeper = _without(next_sleeper, sleepers.id, passed_over)
+        next_limit = select(limits.wakes_at).where(limits.wakes_at.is_not(None))
+        return select(
+            next_sleeper.order_by(sleepers.wakes_at).limit(1).scalar_subquery(),
+            next_limit.order_by(limits.wakes_at).limit(1).scalar_subquery(),
+        )
+
+    def top_priority(
+        self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
+    ) -> int | None:
+        """Give the priority of the most urgent execution that could be claimed."""
+        return claiming_by_steps.top_priority(
+            connection, self._tables, types, None if queues is None else sorted(queues)
+        )
+
+    def held_by(self, connection: Connection, worker_id: str) -> list[ExecutionRecord]:
+        c = self._table.c
+        query = select(self._table).where(c.worker_id == worker_id, c.claim_token.is_not(None))
+        return list(self._by_id(connection, query).values())
+
+    def held_by_none_of(
+        self, connection: Connection, worker_ids: Sequence[str], limit: int
+    ) -> list[ExecutionRecord]:
+        """List executions in progress whose worker is not among these."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.claim_token.is_not(None), c.worker_id.not_in(worker_ids))
+            .order_by(c.worker_id, c.id)
+            .limit(limit)
+        )
+        return list(self._by_id(connection, query).values())
+
+    def with_token(
+        self, connection: Connection, worker_id: str, token: str
+    ) -> list[ExecutionRecord]:
+        """Give what a worker holds under one claim: found by the worker, who holds few."""
+        rows = connection.execute(self._with_token, {"held_by": worker_id, "under_token": token})
+        return [ExecutionRecord.read(row) for row in rows]
+
+    @cached_property
+    def _with_token(self) -> Select[Any]:
+        c = self._table.c
+        return select(*(c[name] for name in EXECUTION_COLUMNS)).where(
+            c.worker_id == bindparam("held_by"), c.claim_token == bindparam("under_token")
+        )
+
+    def overdue(self, connection: Connection) -> dict[tuple[str, str], int]:
+        """Count what could be claimed now, by type and queue."""
+        c = self._table.c
+        query = select(c.type, c.queue, func.count()).where(c.claimable).group_by(c.type, c.queue)
+        return {(row[0], row[1]): row[2] for row in connection.execute(query)}
+
+    @staticmethod
+    def _by_id(connection: Connection, query: Any) -> dict[Key, ExecutionRecord]:
+        rows = connection.execute(query).mappings()
+        return {row["id"]: ExecutionRecord.of(row) for row in rows}
+
+
+def _without(query: Select[Any], key: Column[Any], passed_over: Collection[Key]) -> Select[Any]:
+    return query.where(key.not_in(passed_over)) if passed_over else query

@@ -1,0 +1,142 @@
+"""Statements that look at many rows for people, and read of each only what they are shown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, case, func, select
+
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState
+from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+class NodeShape(NamedTuple):  # a tuple: of a large graph there are a hundred thousand
+    """A stored node without its arguments."""
+
+    node_id: str
+    name: str
+    job: str | None
+    depends_on: str  # ids as JSON
+
+
+class NodeAttempt(NamedTuple):
+    """The latest attempt at a node, without what it left behind."""
+
+    node_id: str
+    attempt_number: int
+    state: StepState
+    outcome: Outcome | None
+    scheduled_for: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+_STATES = {state.value: state for state in StepState}
+_OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{one.value: one for one in Outcome}}
+
+_CANCELING = (
+    Outcome.CANCELED_BY_FLOW_CONTROL,
+    Outcome.CANCELED_BY_CONDITION,
+    Outcome.CANCELED_BY_EXCEPTION,
+)
+
+
+class Overviews:
+    """What is read of several tables at once, and never written."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._workflows = tables.workflows
+        self._executions = tables.step_executions
+        self._nodes = tables.graph_nodes
+
+    def shapes(self, connection: Connection, workflow_id: Key) -> list[NodeShape]:
+        """Read the nodes of a stored graph, in the order in which they were written."""
+        c = self._nodes.c
+        query = (
+            select(c.node_id, c.name, c.job, c.depends_on)
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.position)
+        )
+        return [NodeShape(*row) for row in connection.execute(query).all()]
+
+    def latest_attempts(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
+        """Read the latest attempt at each node, by its id."""
+        c = self._executions.c
+        query = (
+            select(
+                c.node_id,
+                c.attempt_number,
+                c.state,
+                c.outcome,
+                c.scheduled_for,
+                c.started_at,
+                c.finished_at,
+            )
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.attempt_number)
+        )
+        return {
+            key: NodeAttempt(key, number, _STATES[state], _OUTCOMES[outcome], *moments)
+            for key, number, state, outcome, *moments in connection.execute(query).all()
+        }
+
+    def done_since(
+        self, connection: Connection, workflow_id: Key, since: datetime | None
+    ) -> list[tuple[str, datetime | None]]:
+        """Give the nodes that are done, and when they ended; those that ended before are left."""
+        c = self._executions.c
+        is_done = (c.state == StepState.SKIPPED) | (
+            (c.state == StepState.COMPLETED) & (c.outcome != Outcome.REATTEMPTED)
+        )
+        query = select(c.node_id, c.finished_at).where(c.workflow_id == workflow_id, is_done)
+        if since is not None:
+            query = query.where(c.finished_at >= since)
+        return [(row[0], row[1]) for row in connection.execute(query)]
+
+    def oldest_active(
+        self, connection: Connection, workflow_id: Key, each: int
+    ) -> list[ExecutionRecord]:
+        """Read the oldest executions in each of the active states, so many at most."""
+        c = self._executions.c
+        found = []
+        for state in sorted(ACTIVE_STEP_STATES):
+            query = (
+                select(self._executions)
+                .where(c.workflow_id == workflow_id, c.state == state)
+                .order_by(c.id)
+                .limit(each)
+            )
+            found += [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
+        return sorted(found, key=lambda one: one.id)
+
+    def canceling(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
+        """Read the execution by which a workflow canceled itself, if it did."""
+        c = self._executions.c
+        query = (
+            select(self._executions)
+            .where(c.workflow_id == workflow_id, c.outcome.in_(_CANCELING))
+            # Others that were under way ended with it, and in the same way.
+            .order_by(c.error_class.is_(None), c.started_at.is_(None), c.id)
+            .limit(1)
+        )
+        row = connection.execute(query).mappings().first()
+        return None if row is None else ExecutionRecord.of(row)
+
+    def count_active(
+        self, connection: Connection, workflow_id: Key, now: datetime
+    ) -> list[ActiveCount]:
+        """Count what is active of a workflow by state, and by whether its time has come."""
+        c = self._executions.c
+        is_later = case((c.scheduled_for > now, 1), else_=0).label("is_later")
+        query = (
+            select(c.state, is_later, func.count(), func.min(c.scheduled_for))
+            .where(c.workflow_id == workflow_id, self._tables.is_active())
+            .group_by(c.state, is_later)
+        )
+        return [
+            ActiveCount(StepState(state), bool(later), count, first_at)
+            for state, later, count, first_at in connection.execute(query)
+        ]

@@ -1,0 +1,96 @@
+"""Statements on the table of workers: who is alive, and what code they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, insert, select, type_coerce, update
+
+from geneva_drive.serialization import typed_json
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.column_types import Moment
+from geneva_drive.storage.schema.records import WorkerRecord
+from geneva_drive.storage.schema.tables import Tables
+
+_LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
+
+
+class Workers:
+    """The rows of `workers`; times are the database's own, as machines disagree about theirs."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._table = tables.workers
+        self._dialect = dialect
+
+    def register(
+        self,
+        connection: Connection,
+        worker_id: str,
+        *,
+        name: str,
+        queues: Sequence[str] | None,
+        signatures: Mapping[str, str],
+    ) -> None:
+        now = self._dialect.now()
+        connection.execute(
+            insert(self._table).values(
+                id=worker_id,
+                name=name,
+                queues=None if queues is None else typed_json.dump(list(queues)),
+                signatures=typed_json.dump(dict(signatures)),
+                started_at=now,
+                heartbeat_at=now,
+            )
+        )
+
+    def beat(self, connection: Connection, worker_id: str) -> bool:
+        """Renew the lease; False if others have buried this worker."""
+        c = self._table.c
+        statement = (
+            update(self._table)
+            .where(c.id == worker_id, c.stopped_at.is_(None))
+            .values(heartbeat_at=self._dialect.now())
+        )
+        return connection.execute(statement).rowcount == 1
+
+    def stop(self, connection: Connection, worker_id: str) -> None:
+        """Mark a worker as gone; its row still tells for a while which code it ran."""
+        now = self._dialect.now()
+        connection.execute(
+            update(self._table)
+            .where(self._table.c.id == worker_id)
+            .values(heartbeat_at=now, stopped_at=now)
+        )
+
+    def all(self, connection: Connection, lease: timedelta) -> list[WorkerRecord]:
+        now = type_coerce(self._dialect.now(), Moment)
+        query = select(self._table, now.label("database_now")).order_by(self._table.c.started_at)
+        return [
+            WorkerRecord(
+                id=row["id"],
+                name=row["name"],
+                queues=None if row["queues"] is None else tuple(typed_json.load(row["queues"])),
+                signatures=typed_json.load(row["signatures"]),
+                started_at=row["started_at"],
+                heartbeat_at=row["heartbeat_at"],
+                stopped_at=row["stopped_at"],
+                heard_within_lease=row["heartbeat_at"] > row["database_now"] - lease,
+                silent_for=row["database_now"] - row["heartbeat_at"],
+            )
+            for row in connection.execute(query).mappings()
+        ]
+
+    def bury(self, connection: Connection, worker_ids: Sequence[str], last_heard: datetime) -> None:
+        """Forget workers of whom nothing has been heard since."""
+        c = self._table.c
+        connection.execute(
+            delete(self._table).where(c.id.in_(worker_ids), c.heartbeat_at <= last_heard)
+        )
+
+    def forget(self, connection: Connection, worker_ids: Sequence[str]) -> None:
+        connection.execute(delete(self._table).where(self._table.c.id.in_(worker_ids)))
+
+    def expire_all(self, connection: Connection) -> None:
+        """Let every lease run out, as if all workers had been silent for years; for tests."""
+        connection.execute(update(self._table).values(heartbeat_at=_LONG_AGO))

@@ -1,0 +1,326 @@
+"""Statements on the table of workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    STORED_WORKFLOW_STATES,
+    Request,
+    StepState,
+    WorkflowState,
+)
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.records import WORKFLOW_COLUMNS, Key, WorkflowRecord
+from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.portions import portions
+
+_TYPES_AT_ONCE = 250
+
+
+class Workflows:
+    """The rows of `workflows`."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._table = tables.workflows
+        self._dialect = dialect
+        self._moves: dict[tuple[str, ...], Update] = {}
+
+    def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
+        [row] = self._tables.keyed([values])
+        result = connection.execute(insert(self._table), row)
+        return result.inserted_primary_key[0] if result.inserted_primary_key else row["id"]
+
+    def get(self, connection: Connection, workflow_id: Key) -> WorkflowRecord | None:
+        found = self.get_many(connection, [workflow_id])
+        return found.get(workflow_id)
+
+    def get_many(self, connection: Connection, ids: Sequence[Key]) -> dict[Key, WorkflowRecord]:
+        rows = connection.execute(select(self._table).where(self._table.c.id.in_(ids)))
+        return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
+
+    def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
+        """Lock and read workflows in the order of their ids: two committers cannot deadlock."""
+        rows = connection.execute(self._locking, {"ids": sorted(set(ids))})
+        records = map(WorkflowRecord.read, rows)
+        return {record.id: record for record in records}
+
+    @cached_property
+    def _locking(self) -> Select[Any]:
+        c = self._table.c
+        columns = (c[name] for name in WORKFLOW_COLUMNS)
+        query = select(*columns).where(self._dialect.listed(c.id, "ids")).order_by(c.id)
+        return self._dialect.lock(query)
+
+    def unlocked(self, connection: Connection, ids: Iterable[Key]) -> set[Key]:
+        """Tell which of them nobody has locked right now."""
+        query = select(self._table.c.id).where(self._table.c.id.in_(sorted(set(ids))))
+        return set(connection.scalars(self._dialect.lock(query, skip_locked=True)))
+
+    def move(
+        self,
+        connection: Connection,
+        ids: Sequence[Key],
+        state: WorkflowState,
+        values: Mapping[str, Any],
+    ) -> int:
+        """Change workflows that are still in `state`, and count them."""
+        new = {f"new_{name}": value for name, value in values.items()}
+        statement = self._moving(tuple(values))
+        return connection.execute(statement, {"ids": ids, "former": state, **new}).rowcount
+
+    def _moving(self, names: tuple[str, ...]) -> Update:
+        """Make the statement that sets some columns; there are few sets that occur."""
+        statement = self._moves.get(names)
+        if statement is None:
+            c = self._table.c
+            statement = (
+                update(self._table)
+                .where(
+                    self._dialect.listed(c.id, "ids"),
+                    self._dialect.looked_at(c.state) == bindparam("former"),
+                )
+                .values({name: bindparam(f"new_{name}") for name in names})
+            )
+            self._moves[names] = statement
+        return statement
+
+    def with_idempotency_key(
+        self, connection: Connection, type_name: str, key: str
+    ) -> WorkflowRecord | None:
+        c = self._table.c
+        return self._first(connection, and_(c.type == type_name, c.idempotency_key == key))
+
+    def ongoing_of_hero(
+        self, connection: Connection, type_name: str, hero_type: str, hero_id: str
+    ) -> WorkflowRecord | None:
+        c = self._table.c
+        return self._first(
+            connection,
+            and_(
+                c.type == type_name,
+                c.hero_type == hero_type,
+                c.hero_id == hero_id,
+                c.state.not_in(ENDED_WORKFLOW_STATES),
+                ~c.allow_multiple,
+            ),
+        )
+
+    def _first(
+        self, connection: Connection, condition: ColumnElement[bool]
+    ) -> WorkflowRecord | None:
+        query = select(self._table).where(condition).order_by(self._table.c.id).limit(1)
+        row = connection.execute(query).mappings().first()
+        return WorkflowRecord.of(row) if row else None
+
+    def in_state(self, state: WorkflowState) -> ColumnElement[bool]:
+        """Put a state as readers see it into a condition."""
+        c = self._table.c
+        match state:
+            case WorkflowState.READY:
+                return and_(c.state == WorkflowState.READY, ~self._has_running())
+            case WorkflowState.PERFORMING:
+                return and_(c.state == WorkflowState.READY, self._has_running())
+            case _:
+                return c.state == state
+
+    def _has_running(self) -> ColumnElement[bool]:
+        executions = self._tables.step_executions.c
+        return exists().where(
+            executions.workflow_id == self._table.c.id,
+            executions.state == StepState.IN_PROGRESS,
+        )
+
+    def is_ongoing(self) -> ColumnElement[bool]:
+        return self._table.c.state.not_in(ENDED_WORKFLOW_STATES)
+
+    def is_of_types(self, types: Sequence[str]) -> ColumnElement[bool]:
+        return self._table.c.type.in_(types)
+
+    def is_of_hero(self, hero_type: str, hero_id: str) -> ColumnElement[bool]:
+        return and_(self._table.c.hero_type == hero_type, self._table.c.hero_id == hero_id)
+
+    def is_of_template(self, name: str) -> ColumnElement[bool]:
+        graphs = self._tables.graphs.c
+        return self._table.c.id.in_(select(graphs.workflow_id).where(graphs.template == name))
+
+    def select(
+        self,
+        conditions: Sequence[ColumnElement[bool]],
+        *,
+        limit: int | None,
+        after: Key | None = None,
+    ) -> Select[Any]:
+        query = select(self._table).where(*conditions).order_by(self._table.c.id).limit(limit)
+        return query if after is None else query.where(self._table.c.id > after)
+
+    def list_matching(
+        self,
+        connection: Connection,
+        conditions: Sequence[ColumnElement[bool]],
+        *,
+        limit: int | None,
+        after: Key | None = None,
+    ) -> list[WorkflowRecord]:
+        rows = connection.execute(self.select(conditions, limit=limit, after=after))
+        return [WorkflowRecord.of(row) for row in rows.mappings()]
+
+    def count(self, connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:
+        query = select(func.count()).select_from(self._table).where(*conditions)
+        return connection.scalar(query) or 0
+
+    def count_by_state(self, connection: Connection) -> dict[tuple[str, WorkflowState], int]:
+        c = self._table.c
+        query = select(c.type, c.state, func.count()).group_by(c.type, c.state)
+        return {(row[0], WorkflowState(row[1])): row[2] for row in connection.execute(query)}
+
+    def ended_and_awaited(
+        self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
+    ) -> list[WorkflowRecord]:
+        """Find workflows that have ended, and for which a node waits all the same."""
+        e, c = self._tables.step_executions.c, self._table.c
+        is_awaited = (e.child_id == c.id) & (e.state == StepState.WAITING)
+        # From what waits, which is little, to its workflow: what has ended is all the history.
+        has_ended = self._dialect.looked_at(c.state).in_(ENDED_WORKFLOW_STATES)
+        query = (
+            select(self._table)
+            .join(self._tables.step_executions, is_awaited)
+            .where(e.child_id.is_not(None), has_ended)
+            .limit(limit)
+        )
+        if passed_over:
+            query = query.where(e.child_id.not_in(passed_over))
+        return [WorkflowRecord.of(row) for row in connection.execute(query).mappings()]
+
+    def abandoned(
+        self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
+    ) -> Sequence[Key]:
+        """Find workflows that go on although the node that started them awaits them no longer."""
+        e, c = self._tables.step_executions.c, self._table.c
+        is_over = e.state.in_([StepState.CANCELED, StepState.SKIPPED])
+        is_of_canceled = (e.id == c.parent_execution_id) & is_over
+        query = (
+            select(c.id)
+            .join(self._tables.step_executions, is_of_canceled)
+            .where(c.parent_execution_id.is_not(None), self.is_ongoing(), ~c.is_detached)
+            .where(c.requested.is_(None) | (c.requested != Request.CANCEL))
+            .limit(limit)
+        )
+        if passed_over:
+            query = query.where(c.id.not_in(passed_over))
+        return connection.scalars(query).all()
+
+    def ready_types(self, connection: Connection, among: Sequence[str]) -> list[str]:
+        """Tell of which of these types any workflow is ready, in one trip for many of them."""
+        c = self._table.c
+        ready: list[str] = []
+        for some in portions(among, _TYPES_AT_ONCE):
+            # One look into the index each: DISTINCT would read a million sleepers one by one.
+            looks = (exists().where(c.state == WorkflowState.READY, c.type == one) for one in some)
+            row = connection.execute(select(*looks)).one()
+            ready += [name for name, is_ready in zip(some, row, strict=True) if is_ready]
+        return ready
+
+    def orphans(
+        self, connection: Connection, type_name: str, *, after: Key | None, portion: int
+    ) -> tuple[Sequence[Key], Key | None]:
+        """Look for orphans among the next ready workflows of a type, in the order of their ids.
+
+        The second answer is the last id of the portion, and None if there are no more after it.
+        """
+        c = self._table.c
+        walk = [c.state == WorkflowState.READY, c.type == type_name]
+        if after is not None:
+            walk.append(c.id > after)
+        last: Key | None = connection.scalar(
+            select(c.id).where(*walk).order_by(c.id).offset(portion - 1).limit(1)
+        )
+        if last is not None:
+            walk.append(c.id <= last)
+        query = select(c.id).where(*walk, ~self._has_active()).order_by(c.id)
+        return connection.scalars(query).all(), last
+
+    def _has_active(self) -> ColumnElement[bool]:
+        is_of_this = self._tables.step_executions.c.workflow_id == self._table.c.id
+        return exists().where(is_of_this, self._tables.is_active())
+
+    def ended(
+        self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]
+    ) -> Sequence[Key]:
+        """List the ids of workflows that ended before a moment, without locks."""
+        ids: list[Key] = []
+        for query in self._ended(before, passing_over):
+            ids += connection.scalars(query.limit(limit - len(ids)))
+        return ids
+
+    def delete_ended(
+        self,
+        connection: Connection,
+        before: datetime,
+        limit: int,
+        *,
+        passing_over: Collection[Key] = (),
+    ) -> int:
+        """Delete a batch of workflows that ended before a moment, with all that belongs to them.
+
+        What another is deleting is passed over, so that two do not wait for one another.
+        """
+        ids: list[Key] = []
+        for query in self._ended(before, passing_over):
+            wanted = query.limit(limit - len(ids))
+            ids += connection.scalars(self._dialect.lock(wanted, skip_locked=True))
+        return self._delete(connection, ids)
+
+    def _ended(self, before: datetime, passing_over: Collection[Key]) -> list[Select[Any]]:
+        """Ask by each of the moments at which a workflow may have ended: each has its index."""
+        c = self._table.c
+        # Not "in those that have ended": SQLite would walk through the index of states instead.
+        conditions = [c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES)]
+        if passing_over:
+            conditions.append(c.id.not_in(passing_over))
+        return [
+            select(c.id).where(ended_at < before, *conditions).order_by(ended_at, c.id)
+            for ended_at in (c.finished_at, c.canceled_at)
+        ]
+
+    def delete(self, connection: Connection, workflow_id: Key) -> int:
+        """Delete one workflow that has ended, unless another is at it."""
+        c = self._table.c
+        query = select(c.id).where(c.id == workflow_id, c.state.in_(ENDED_WORKFLOW_STATES))
+        found = connection.scalars(self._dialect.lock(query, skip_locked=True))
+        return self._delete(connection, found.all())
+
+    def _delete(self, connection: Connection, locked: Sequence[Key]) -> int:
+        if not locked:
+            return 0
+        ids = sorted(locked)
+        for table in (
+            self._tables.step_executions,
+            self._tables.graph_joins,
+            self._tables.graph_nodes,
+            self._tables.graphs,
+            self._tables.audit_entries,
+            self._tables.dead_letters,
+        ):
+            connection.execute(delete(table).where(table.c.workflow_id.in_(ids)))
+        return connection.execute(delete(self._table).where(self._table.c.id.in_(ids))).rowcount
