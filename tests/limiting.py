@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.executor import Run
-from geneva_drive.engine.limits import limiting
+from geneva_drive.engine.execution.executor import Run
+from geneva_drive.engine.limits import admission
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
@@ -61,7 +61,7 @@ def occupy(drive: gd.Drive) -> Claimed:
     assert definition is not None
     run = Run(drive.environment, claimed, definition)
     assert run.prepare() is None
-    assert limiting.admit(drive.environment, claimed, run.wanted) is None
+    assert admission.admit(drive.environment, claimed, run.wanted) is None
     return claimed
 
 

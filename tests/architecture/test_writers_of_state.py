@@ -49,16 +49,16 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
     }
 
     assert writing == {
-        ("engine/commit.py:_insert_executions", "executions.insert"),
-        ("engine/commit.py:_move_executions", "executions.move"),
-        ("engine/commit.py:_move_workflows", "workflows.move"),
+        ("engine/commit/commit.py:_insert_executions", "executions.insert"),
+        ("engine/commit/commit.py:_move_executions", "executions.move"),
+        ("engine/commit/commit.py:_move_workflows", "workflows.move"),
         # The hot paths of the same door: the same decisions, for plain completions only.
-        ("engine/completing.py:complete", "dialect.complete"),
-        ("engine/graphs/completing_nodes.py:_complete_executions", "executions.complete"),
-        ("engine/creating.py:_insert", "executions.insert"),
-        ("engine/creating.py:_insert", "workflows.insert"),
+        ("engine/commit/plain_completions.py:complete", "dialect.complete"),
+        ("engine/commit/node_completions.py:_complete_executions", "executions.complete"),
+        ("engine/commit/creation.py:_insert", "executions.insert"),
+        ("engine/commit/creation.py:_insert", "workflows.insert"),
         # The hot path of starting: the same rows, unless an index refuses them.
-        ("engine/creating.py:start", "dialect.start"),
+        ("engine/commit/creation.py:start", "dialect.start"),
         ("storage/statements/executions.py:claim", "_dialect.claim"),
         ("storage/statements/executions.py:claim_one", "_dialect.take"),
         ("storage/statements/executions.py:wake", "_dialect.take"),

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine.creating import Created, NewWorkflow, start
+from geneva_drive.engine.commit.creation import Created, NewWorkflow, start
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.testing import speedrun
 

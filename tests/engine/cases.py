@@ -10,8 +10,8 @@ import geneva_drive as gd
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine.change import Change
-from geneva_drive.engine.outcome import ErrorDetails, Reaction
+from geneva_drive.engine.transitions.change import Change
+from geneva_drive.engine.transitions.outcome import ErrorDetails, Reaction
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 

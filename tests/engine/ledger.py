@@ -14,20 +14,20 @@ from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.options.options import Options
-from geneva_drive.engine.change import Change
-from geneva_drive.engine.commands import Decision
-from geneva_drive.engine.graphs import growing
-from geneva_drive.engine.graphs.graph_nodes import GraphNodes
-from geneva_drive.engine.graphs.standing import standings
-from geneva_drive.engine.graphs.tallying import NodeEnd
-from geneva_drive.engine.outcome import StepOutcome
-from geneva_drive.engine.rows import (
+from geneva_drive.engine.commands.commands import Decision
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commit.rows import (
     claim_values,
     execution_values,
     new_execution_values,
     workflow_values,
 )
-from geneva_drive.engine.subject import Subject
+from geneva_drive.engine.graphs import successors
+from geneva_drive.engine.graphs.node_states import standings
+from geneva_drive.engine.graphs.nodes import GraphNodes
+from geneva_drive.engine.graphs.summary import NodeEnd
+from geneva_drive.engine.transitions.change import Change
+from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,
@@ -82,7 +82,7 @@ class Ledger:
         self.rows: list[ExecutionRecord] = []
         self.executions = self.attempts = self  # as of a store
         self.claims = 0
-        growth = growing.grown(self.definition, self.definition.graph, self.workflow, {}, NOW)
+        growth = successors.grown(self.definition, self.definition.graph, self.workflow, {}, NOW)
         state = WorkflowState.FINISHED if growth.is_over else WorkflowState.READY
         self.workflow = self.workflow._replace(state=state)
         self._insert(Change(record=self.workflow, workflow=_NO_DATABASE, schedule=growth.schedule))
@@ -127,7 +127,7 @@ class Ledger:
             for key, outcome in outcomes.items()
         ]
         store: Any = self
-        self._write(growing.settle(_NO_DATABASE, store, self.workflow, ends, NOW))
+        self._write(successors.settle(_NO_DATABASE, store, self.workflow, ends, NOW))
 
     def command(self, decision: Decision) -> None:
         store: Any = self

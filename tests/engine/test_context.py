@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.fixed_context import ContextIsFixed
+from geneva_drive.engine.execution.fixed_context import ContextIsFixed
 from geneva_drive.testing import instance, speedrun
 from tests.looking import error_of
 
@@ -73,7 +73,7 @@ def test_the_context_is_read_only_in_a_step(geneva: gd.Drive) -> None:
     workflow = speedrun(Write.create(context={"x": 0}))
 
     assert error_of(workflow.step_executions[0]) == (
-        "geneva_drive.engine.fixed_context.ContextIsFixed",
+        "geneva_drive.engine.execution.fixed_context.ContextIsFixed",
         "The context is fixed when the workflow is created, and a step does not change it. Keep "
         "what a step finds out with keep_result=True, for self.result_of(...) to read, or in your "
         "application's own tables.",

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.decide import decide, ending_of
-from geneva_drive.engine.outcome import (
+from geneva_drive.engine.transitions.decide import decide, ending_of
+from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
     HandedOver,

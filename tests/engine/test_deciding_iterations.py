@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.change import Change, ExecutionMove
-from geneva_drive.engine.decide import decide, ending_of
-from geneva_drive.engine.loops.position import Position, carried_over
-from geneva_drive.engine.outcome import (
+from geneva_drive.engine.commit.rows import checkpoint_values, execution_values
+from geneva_drive.engine.transitions.change import Change, ExecutionMove
+from geneva_drive.engine.transitions.decide import decide, ending_of
+from geneva_drive.engine.transitions.loop_state import Position, carried_over
+from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
     Lost,
@@ -25,7 +26,6 @@ from geneva_drive.engine.outcome import (
     StepOutcome,
     Suspended,
 )
-from geneva_drive.engine.rows import checkpoint_values, execution_values
 from geneva_drive.states import Interruption, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import (

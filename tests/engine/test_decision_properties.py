@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.change import Change
-from geneva_drive.engine.decide import decide, ending_of
-from geneva_drive.engine.outcome import (
+from geneva_drive.engine.transitions.change import Change
+from geneva_drive.engine.transitions.decide import decide, ending_of
+from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
     HandedOver,

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine import commands
-from geneva_drive.engine.graphs.standing import Standing, standings
-from geneva_drive.engine.outcome import (
+from geneva_drive.engine.commands import commands
+from geneva_drive.engine.graphs.node_states import Standing, standings
+from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
     HandedOver,

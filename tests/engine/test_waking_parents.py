@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine import family
+from geneva_drive.engine.waits import family
 from geneva_drive.testing import drain, perform_step_inline, speedrun
 from tests.looking import history
 

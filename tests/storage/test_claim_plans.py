@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 import geneva_drive as gd
-from geneva_drive.engine import performing
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.committing import commit_endings
-from geneva_drive.engine.outcome import Returned
+from geneva_drive.engine.execution import performance
+from geneva_drive.engine.execution.group_commit import commit_endings
+from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.dialects.claim_request import Claim
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
@@ -132,7 +132,7 @@ def claimed(drive: gd.Drive, count: int = 1) -> list[Claimed]:
 
 def complete(drive: gd.Drive, taken: Sequence[Claimed]) -> None:
     """Commit their completions."""
-    endings = [performing.ending(one, Returned(None), may_chain=True) for one in taken]
+    endings = [performance.ending(one, Returned(None), may_chain=True) for one in taken]
     ended = commit_endings(drive.environment, endings, Identity().chaining("token", ()))
     assert len([one for one in ended if one is not None]) == len(taken) > 0
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.engine.rows import claim_values
+from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.storage.dialects.claim_request import Claim
 from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.storage.rows import NOW, Rows

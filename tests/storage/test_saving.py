@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 import geneva_drive as gd
-from geneva_drive.engine.loops.checkpointing import Checkpointer
+from geneva_drive.engine.checkpointer import Checkpointer
 from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.storage.statements.checkpoints import Checkpoint
 from geneva_drive.storage.store import Store

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, event
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.committing import commit_endings
-from geneva_drive.engine.endings import Ending
-from geneva_drive.engine.outcome import Returned
+from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.execution.group_commit import commit_endings
+from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.committer import Committer, Pending

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import event
 
 import geneva_drive as gd
-from geneva_drive.engine import commit, completing
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.endings import Applied, Chaining, Ending
-from geneva_drive.engine.outcome import Returned
-from geneva_drive.engine.performing import ending
+from geneva_drive.engine.commit import commit, plain_completions
+from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.execution.performance import ending
+from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
 
@@ -42,8 +42,8 @@ def parcels(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
 def fast(
     drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
-    assert all(completing.is_plain(one) for one in endings)
-    written = completing.complete(drive.store, endings, drive.clock.now(), chaining)
+    assert all(plain_completions.is_plain(one) for one in endings)
+    written = plain_completions.complete(drive.store, endings, drive.clock.now(), chaining)
     return [written.get(one.execution_id) for one in endings]
 
 
@@ -262,7 +262,7 @@ def test_groups_of_neighbouring_workflows_do_not_deadlock(
             both_have_ended_theirs.wait()
 
     def write(half: Sequence[Ending]) -> int:
-        return len(completing.complete(store, half, now, chaining()))
+        return len(plain_completions.complete(store, half, now, chaining()))
 
     event.listen(geneva.engine, "before_cursor_execute", meet)
     try:

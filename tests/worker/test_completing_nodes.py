@@ -10,14 +10,13 @@ import pytest
 from sqlalchemy import event
 
 import geneva_drive as gd
-from geneva_drive.engine import commit
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.commit import ChangedUnderLock
-from geneva_drive.engine.committing import commit_endings
-from geneva_drive.engine.endings import Applied, Chaining, Ending
-from geneva_drive.engine.graphs import completing_nodes
-from geneva_drive.engine.outcome import Returned
-from geneva_drive.engine.performing import ending
+from geneva_drive.engine.commit import commit, node_completions
+from geneva_drive.engine.commit.commit import ChangedUnderLock
+from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.execution.group_commit import commit_endings
+from geneva_drive.engine.execution.performance import ending
+from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
 
@@ -52,10 +51,10 @@ def start(drive: gd.Drive) -> gd.WorkflowHandle[Any]:
 def together(
     drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
-    assert all(completing_nodes.is_plain(one) for one in endings)
+    assert all(node_completions.is_plain(one) for one in endings)
     store = drive.store
     written = store.write(
-        lambda c: completing_nodes.complete(c, store, endings, drive.clock, chaining)
+        lambda c: node_completions.complete(c, store, endings, drive.clock, chaining)
     )
     return [written.get(one.execution_id) for one in endings]
 
@@ -221,7 +220,7 @@ def test_a_node_that_keeps_its_result_is_not_plain(geneva: gd.Drive) -> None:
     [claimed] = claim(geneva)
     kept = ending(claimed, Returned("3"))
 
-    assert not completing_nodes.is_plain(kept)
+    assert not node_completions.is_plain(kept)
     commit_endings(geneva.environment, [kept])
 
     assert workflow.reload().step_executions[0].result == 3

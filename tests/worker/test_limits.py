@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.limits import rooms, unparking
+from geneva_drive.engine.limits import capacity, waiters
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.parked import Parked
 from tests.limiting import Gauge, StillClock, limits, occupy, parked
@@ -69,8 +69,8 @@ def test_a_queue_has_a_limit_over_two_workers(geneva: gd.Drive, make_drive: Make
 @pytest.fixture
 def nobody_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the safety net away, so that a wake-up that is lost is not found later."""
-    monkeypatch.setattr(rooms, "LOOK_AGAIN", timedelta(hours=1))
-    monkeypatch.setattr(unparking, "LOOK_AGAIN", timedelta(hours=1))
+    monkeypatch.setattr(capacity, "LOOK_AGAIN", timedelta(hours=1))
+    monkeypatch.setattr(waiters, "LOOK_AGAIN", timedelta(hours=1))
 
 
 @pytest.mark.usefixtures("nobody_looks_again")

@@ -11,7 +11,7 @@ from sqlalchemy import delete, text, update
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.engine import adopting
+from geneva_drive.engine.recovery import orphans as adopting
 from geneva_drive.testing import drain, speedrun
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.orphans import Orphans

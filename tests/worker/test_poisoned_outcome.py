@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.committing import commit_endings
-from geneva_drive.engine.endings import Ending
-from geneva_drive.engine.outcome import Returned
-from geneva_drive.engine.performing import ending
+from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.execution.group_commit import commit_endings
+from geneva_drive.engine.execution.performance import ending
+from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.worker.poison import poisoned

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine import children
-from geneva_drive.engine.limits import unparking
-from geneva_drive.engine.limits.rooms import LOOK_AGAIN
+from geneva_drive.engine.limits import waiters
+from geneva_drive.engine.limits.capacity import LOOK_AGAIN
+from geneva_drive.engine.waits import child
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.families import Families
 from geneva_drive.worker.housekeeping.parked import Parked
@@ -96,7 +96,7 @@ def test_who_cannot_be_let_go_is_let_go_by_another_once_the_row_is_mended(
 def test_more_that_cannot_be_let_go_than_one_look_takes(
     geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unparking, "_MOST_WOKEN", 3)
+    monkeypatch.setattr(waiters, "_MOST_WOKEN", 3)
     refused = [Unloading.create(priority=66) for _ in range(5)]
     ship = Unloading.create()
     _park(geneva, [*refused, ship])
@@ -119,7 +119,7 @@ def test_parents_behind_a_node_that_cannot_be_woken(
     refused = Voyage.create(priority=66)
     voyages = [Voyage.create() for _ in range(3)]
     with monkeypatch.context() as crash:
-        crash.setattr(children, "wake_parents", lambda environment, ended: [])
+        crash.setattr(child, "wake_parents", lambda environment, ended: [])
         drain(geneva)
     assert Voyage.finished().count() == 0
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Table
 
 import geneva_drive as gd
-from geneva_drive.engine.committing import commit_endings
+from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.worker import committer
 from tests.worker.conftest import MakeDrive, effects_of
 from tests.worker.faults import outage

@@ -8,7 +8,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.engine import recovery
+from geneva_drive.engine.recovery import lost_workers
 from geneva_drive.testing import crash_after, drain, expire_leases
 from geneva_drive.worker.claiming import claim_due
 from geneva_drive.worker.flights import Flights
@@ -223,7 +223,7 @@ def test_two_at_once_take_each_execution_back_once(geneva: gd.Drive, make_drive:
 def test_a_silent_worker_keeps_its_name_until_the_last_of_its_executions_is_taken(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("geneva_drive.engine.recovery._BATCH", 1)
+    monkeypatch.setattr("geneva_drive.engine.recovery.lost_workers._BATCH", 1)
 
     class Task(gd.Workflow):
         @gd.step
@@ -269,7 +269,7 @@ def test_many_that_are_locked_do_not_stand_in_the_way_of_those_behind_them(
 ) -> None:
     if database == "sqlite":
         pytest.skip("SQLite has no locks of rows.")
-    monkeypatch.setattr(recovery, "_BATCH", 2)
+    monkeypatch.setattr(lost_workers, "_BATCH", 2)
 
     class Task(gd.Workflow):
         @gd.step

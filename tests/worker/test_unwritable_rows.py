@@ -54,7 +54,7 @@ def test_recovery_goes_on_behind_a_row_that_cannot_be_recovered(geneva: gd.Drive
 def test_rows_that_cannot_be_recovered_are_told_once_and_leave_their_place_to_others(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("geneva_drive.engine.recovery._BATCH", 2)
+    monkeypatch.setattr("geneva_drive.engine.recovery.lost_workers._BATCH", 2)
     tasks = _lost(geneva, 5)
     for task in tasks[:3]:
         _set_state(geneva, task, "canceled")

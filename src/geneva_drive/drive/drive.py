@@ -25,8 +25,8 @@ from geneva_drive.drive.step_executions import StepExecution
 from geneva_drive.drive.workflows import Workflows
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import unparking
-from geneva_drive.engine.waking import Wakeups
+from geneva_drive.engine.limits import waiters
+from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.states import WorkflowState
@@ -246,7 +246,7 @@ class Drive:
 
     def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
         parked = [e.limit_key for e in active if e.is_parked and e.limit_key is not None]
-        return unparking.use_of(self.environment, parked[0]) if parked else None
+        return waiters.use_of(self.environment, parked[0]) if parked else None
 
     def wake_workers(self) -> None:
         """Tell workers that there may be something to do."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive.durations import describe
-from geneva_drive.engine.loops.shares import Share
+from geneva_drive.engine.transitions.partitions import Share
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings

@@ -16,15 +16,15 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.graph_views import view_of_workflow
 from geneva_drive.drive.step_executions import StepExecution
-from geneva_drive.engine import commands
-from geneva_drive.engine.change import AuditEntry
-from geneva_drive.engine.commands import Decision
-from geneva_drive.engine.committing import announce
-from geneva_drive.engine.endings import Applied
-from geneva_drive.engine.graphs import freezing, graph_editing
-from geneva_drive.engine.graphs.ancestry import mismatching
-from geneva_drive.engine.graphs.standing import id_in_graph
-from geneva_drive.engine.loops.shares import standing
+from geneva_drive.engine.commands import commands, graph_editing
+from geneva_drive.engine.commands.commands import Decision
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.execution.group_commit import announce
+from geneva_drive.engine.graphs import graph_rows
+from geneva_drive.engine.graphs.node_states import id_in_graph
+from geneva_drive.engine.transitions.ancestry import mismatching
+from geneva_drive.engine.transitions.change import AuditEntry
+from geneva_drive.engine.transitions.partitions import standing
 from geneva_drive.errors import InvalidInput, NodeNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState, is_done
@@ -66,7 +66,7 @@ class GraphHandle:
         if not self._record.has_graph:
             return None
         store, key = self._drive.store, self._record.id
-        graph = store.read(lambda connection: freezing.stored_graph(connection, store, key))
+        graph = store.read(lambda connection: graph_rows.stored_graph(connection, store, key))
         return None if graph is None else graph.to_dag()
 
     @property

@@ -18,9 +18,9 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.engine import commands
-from geneva_drive.engine.graphs.standing import id_in_graph
-from geneva_drive.engine.loops.shares import standing
+from geneva_drive.engine.commands import commands
+from geneva_drive.engine.graphs.node_states import id_in_graph
+from geneva_drive.engine.transitions.partitions import standing
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord

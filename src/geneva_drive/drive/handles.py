@@ -15,8 +15,9 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explaining import MOST_NAMED
 from geneva_drive.drive.graph_handles import GraphHandle
 from geneva_drive.drive.step_executions import StepExecution
-from geneva_drive.engine import commands, heroes
-from geneva_drive.engine.loops.position import rewound_to
+from geneva_drive.engine.commands import commands
+from geneva_drive.engine.execution import heroes
+from geneva_drive.engine.transitions.loop_state import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from geneva_drive.engine.rows import SKIPPED_ITEM
+from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done

@@ -16,8 +16,9 @@ from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.joining import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration, parse_duration
-from geneva_drive.engine import announcing, creating, heroes
-from geneva_drive.engine.creating import Answer, Created, Existing, NewWorkflow, Refused
+from geneva_drive.engine.commit import creation, events
+from geneva_drive.engine.commit.creation import Answer, Created, Existing, NewWorkflow, Refused
+from geneva_drive.engine.execution import heroes
 from geneva_drive.errors import (
     AlreadyRunning,
     InvalidInput,
@@ -173,17 +174,17 @@ class Workflows(Generic[W]):
         now = self._drive.clock.now()
         wakeups = self._drive.environment.wakeups
         if joined is None and store.database.is_joined:
-            answer = creating.start(store, new, now, Hints())  # told once that is committed
+            answer = creation.start(store, new, now, Hints())  # told once that is committed
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
             return answer
         if joined is None:
-            answer = creating.start(store, new, now, wakeups.hints)
+            answer = creation.start(store, new, now, wakeups.hints)
             self._announce(answer, wakeups.ring_here)
             return answer
         connection = joining.connection_of(joined, store.database.engine)
         store.database.dialect.join(connection)
         with store.database.translating():
-            answer = creating.create(connection, store, new, now)
+            answer = creation.create(connection, store, new, now)
         session = joining.session_of(joined)
         if store.database.is_joined_to(connection):
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
@@ -210,7 +211,7 @@ class Workflows(Generic[W]):
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:
-            self._drive.events.emit(announcing.created(answer.workflow, answer.firsts))
+            self._drive.events.emit(events.created(answer.workflow, answer.firsts))
         ring()
 
 

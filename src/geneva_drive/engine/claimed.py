@@ -9,8 +9,8 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine.endings import Applied
-from geneva_drive.engine.outcome import Lost, StepOutcome
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
 from geneva_drive.values import value
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from geneva_drive.clock import Clock
-from geneva_drive.engine.awaiting import LoopThread
-from geneva_drive.engine.loops.checkpointing import Checkpointer
-from geneva_drive.engine.waking import Wakeups
+from geneva_drive.engine.checkpointer import Checkpointer
+from geneva_drive.engine.event_loop import LoopThread
+from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.settings import Settings
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.store import Store

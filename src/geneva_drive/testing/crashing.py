@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geneva_drive.engine import probes
-from geneva_drive.engine.probes import Point
+from geneva_drive.engine import crash_points
+from geneva_drive.engine.crash_points import Point
 
 
-class Crashed(probes.Crash):
+class Crashed(crash_points.Crash):
     """The death of the worker; no `except Exception` on the way survives it."""
 
 
@@ -39,7 +39,7 @@ def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
             if passed == items:
                 raise Crashed(point)
 
-    with probes.watching(watch):
+    with crash_points.watching(watch):
         try:
             yield
         except Crashed:

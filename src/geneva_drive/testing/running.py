@@ -12,9 +12,9 @@ from geneva_drive.drive.default import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handles import WorkflowHandle
 from geneva_drive.drive.step_executions import StepExecution
-from geneva_drive.engine import heroes
-from geneva_drive.engine.loops.looping import Breaks
-from geneva_drive.engine.run_context import RunContext
+from geneva_drive.engine.execution import heroes
+from geneva_drive.engine.execution.run_context import RunContext
+from geneva_drive.engine.loops.loop import Breaks
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine import announcing
 from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.performing import with_stored_nodes
-from geneva_drive.engine.rows import claim_values
+from geneva_drive.engine.execution.performance import with_stored_nodes
 from geneva_drive.storage.dialects.claim_request import Claim
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.identity import Identity
@@ -117,7 +117,5 @@ def _claimed(execution: ExecutionRecord, workflow: WorkflowRecord, token: str) -
 def _told(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
     if claimed and environment.events.wanted:
         now = environment.clock.now()
-        environment.events.emit(
-            announcing.claimed(one.workflow, one.execution, now) for one in claimed
-        )
+        environment.events.emit(events.claimed(one.workflow, one.execution, now) for one in claimed)
     return claimed

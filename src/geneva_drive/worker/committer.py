@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.claimed import Claimed, chained, continued
-from geneva_drive.engine.committing import commit_endings
-from geneva_drive.engine.endings import Applied, Chaining
+from geneva_drive.engine.commit.ending import Applied, Chaining
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.loops.position import Position
-from geneva_drive.engine.outcome import Lost, StepOutcome
-from geneva_drive.engine.performing import ending
+from geneva_drive.engine.execution.group_commit import commit_endings
+from geneva_drive.engine.execution.performance import ending
+from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flight

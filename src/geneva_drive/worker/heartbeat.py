@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 
-from geneva_drive.engine import recovery
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.recovery import lost_workers
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.identity import Identity, signatures
@@ -105,7 +105,7 @@ class Heartbeat:
         in_memory = self._flights.ids()
         unknown = [record for record in claimed if record.id not in in_memory]
         lost = [record for record in unknown if record.id in self._unknown]
-        recovery.give_back(
+        lost_workers.give_back(
             self._environment, lost, "The answer to its claim was lost.", counted=False
         )
         self._unknown = {record.id for record in unknown} - {record.id for record in lost}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geneva_drive.engine import performing, probes
+from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.committing import announce, commit_endings
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.loops.looping import Breaks
-from geneva_drive.engine.outcome import Lost
-from geneva_drive.engine.performing import Committed, Concluded
+from geneva_drive.engine.execution import performance
+from geneva_drive.engine.execution.group_commit import announce, commit_endings
+from geneva_drive.engine.execution.performance import Committed, Concluded
+from geneva_drive.engine.loops.loop import Breaks
+from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.claiming import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep
@@ -58,28 +59,28 @@ def _perform(
     breaks: Breaks = _NO_BREAKS,
 ) -> bool:
     """Run an execution, or park it; say whether it was run."""
-    probes.reached("claim")
-    run = performing.start(environment, claimed, breaks)
-    performed = performing.perform(
+    crash_points.reached("claim")
+    run = performance.start(environment, claimed, breaks)
+    performed = performance.perform(
         run, environment, claimed, lambda: None, ignores_limits=ignores_limits
     )
     if isinstance(performed, Committed):
         if performed.applied is not None:
             announce(environment, [performed.applied])
         if performed.has_run:
-            probes.reached("commit")
+            crash_points.reached("commit")
     else:
         _commit(environment, claimed, performed)
-    parked.wake_for(performing.freed_by(run, claimed))
+    parked.wake_for(performance.freed_by(run, claimed))
     return not isinstance(performed, Committed) or performed.has_run
 
 
 def _commit(environment: Environment, claimed: Claimed, performed: Concluded) -> None:
-    probes.reached("body")
+    crash_points.reached("body")
     commit_endings(
-        environment, [performing.ending(claimed, performed.outcome, position=performed.position)]
+        environment, [performance.ending(claimed, performed.outcome, position=performed.position)]
     )
-    probes.reached("commit")
+    crash_points.reached("commit")
     if isinstance(performed.outcome, Lost) and isinstance(
         performed.outcome.interrupt, KeyboardInterrupt
     ):

@@ -12,15 +12,15 @@ from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.engine import performing
 from geneva_drive.engine.claimed import Claimed, chained
-from geneva_drive.engine.committing import announce
-from geneva_drive.engine.endings import Applied, Chaining
+from geneva_drive.engine.commit.ending import Applied, Chaining
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.loops.looping import Breaks
-from geneva_drive.engine.loops.position import Position
-from geneva_drive.engine.outcome import HandedOver, Lost, StepOutcome
-from geneva_drive.engine.performing import Committed, Concluded
+from geneva_drive.engine.execution import performance
+from geneva_drive.engine.execution.group_commit import announce
+from geneva_drive.engine.execution.performance import Committed, Concluded
+from geneva_drive.engine.loops.loop import Breaks
+from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.worker.committer import Committer, Pending
@@ -150,8 +150,10 @@ class Performer:
             # What was chained may come without its node. It is kept: the commit needs it too.
             # Most need none, and are not to pay for the question.
             if flight.claimed.workflow.has_graph:
-                [flight.claimed] = performing.with_stored_nodes(self._environment, [flight.claimed])
-            flight.run = performing.start(self._environment, flight.claimed, self._breaks)
+                [flight.claimed] = performance.with_stored_nodes(
+                    self._environment, [flight.claimed]
+                )
+            flight.run = performance.start(self._environment, flight.claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
             performed = self._run(flight, lambda: None)
@@ -177,7 +179,7 @@ class Performer:
     ) -> Concluded | Committed:
         timer = self._start_timer(flight)
         try:
-            return performing.perform(flight.run, self._environment, flight.claimed, may_chain)
+            return performance.perform(flight.run, self._environment, flight.claimed, may_chain)
         finally:
             if timer is not None:
                 timer.cancel()
@@ -245,7 +247,7 @@ class Performer:
 
     def _note_freed(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> None:
         for flight, _ in landed:
-            for key in performing.freed_by(flight.run, flight.claimed):
+            for key in performance.freed_by(flight.run, flight.claimed):
                 self.freed.put(key)
                 self._on_free()
 

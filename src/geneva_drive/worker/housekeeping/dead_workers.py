@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from geneva_drive.engine import recovery
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.recovery import Claim
+from geneva_drive.engine.recovery import lost_workers
+from geneva_drive.engine.recovery.lost_workers import Claim
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 
 
@@ -22,7 +22,7 @@ class DeadWorkers:
     def __call__(self, environment: Environment) -> Round:
         if not self._may_judge():
             return Round(0, has_more=False)
-        taken = recovery.take_back(environment, self._passed_over, self._locked)
+        taken = lost_workers.take_back(environment, self._passed_over, self._locked)
         self._passed_over, self._locked = taken.passed_over, taken.locked
         return Round(taken.count, taken.has_more)
 

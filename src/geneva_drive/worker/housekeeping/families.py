@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from geneva_drive.engine import children, family
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.waits import child, family
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refusals import Refusals
@@ -44,7 +44,7 @@ class Families:
 
 
 def _wake_parents(environment: Environment, ended: Sequence[WorkflowRecord]) -> int:
-    woken = children.wake_parents(environment, ended)
+    woken = child.wake_parents(environment, ended)
     family.tell(environment, woken)
     return len(woken)
 

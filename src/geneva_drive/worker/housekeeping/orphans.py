@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.engine import adopting
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.recovery import orphans as adopting
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refusals import Refusals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import unparking
+from geneva_drive.engine.limits import waiters
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.parked_executions import Among
 from geneva_drive.worker.housekeeping.refusals import Refusals
@@ -21,11 +21,11 @@ class Parked:
 
     def wake_due(self) -> int:
         """Look at limits whose next look is due; count who was let go."""
-        return self._look(unparking.due(self._environment))
+        return self._look(waiters.due(self._environment))
 
     def wake_for(self, freed: Collection[str]) -> int:
         """Look at limits of which a slot was left, or none found; count who was let go."""
-        return self._look(unparking.awaited(self._environment, freed))
+        return self._look(waiters.awaited(self._environment, freed))
 
     def _look(self, keys: Sequence[str]) -> int:
         return self._refusals.batch(
@@ -42,7 +42,7 @@ class Parked:
     def _look_at_each(self, key: str) -> int:
         """Let those of one limit go one by one, to find out which of them is refused."""
         refused, count = self._refusals.keys, 0
-        for one in unparking.waiting(self._environment, key, refused):
+        for one in waiters.waiting(self._environment, key, refused):
             gone = self._refusals.each(
                 self._environment, [one], lambda only: self._let_go([key], only)
             )
@@ -53,4 +53,4 @@ class Parked:
 
     def _let_go(self, keys: Sequence[str], only: Key | None = None) -> int:
         among = Among(passed_over=self._refusals.keys, only=only)
-        return unparking.look(self._environment, keys, self._queues, among)
+        return waiters.look(self._environment, keys, self._queues, among)

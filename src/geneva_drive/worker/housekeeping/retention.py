@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import unparking
+from geneva_drive.engine.limits import waiters
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round, finish
 from geneva_drive.worker.housekeeping.refusals import Refusals
@@ -43,7 +43,7 @@ class Retention:
             )
         )
         # Limits of single accounts, say, are only what executions have left behind: not counted.
-        forgotten = unparking.forget_unused(environment, before, _BATCH)
+        forgotten = waiters.forget_unused(environment, before, _BATCH)
         return Round(deleted, has_more=_BATCH in (deleted, forgotten))
 
     def _delete_each(self, environment: Environment, before: datetime) -> Round:

@@ -1,0 +1,252 @@
+"""What operators do to a workflow in which several nodes may be under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from geneva_drive.engine.graphs.summary import Growth
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, again
+from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.errors import InvalidStateError
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+)
+from geneva_drive.storage.schema.records import ExecutionRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.engine.commands.subject import Subject
+    from geneva_drive.engine.graphs.nodes import GraphNodes
+
+_ENDED = (StepState.FAILED, StepState.CANCELED)
+
+
+def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
+    """Let go what is held, and run every node again that failed or was paused."""
+    planned = nodes.again(_undone(subject, nodes))
+    growth = nodes.after({}) if planned or subject.active else nodes.stranded()
+    return _going_on(subject, growth, planned=planned, moves=subject.let_go(), context=context)
+
+
+def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool) -> Change:
+    """Run a node again that failed or was canceled, if nothing that waits for it is done."""
+    _refuse_over(subject, "reattempt")
+    node_id = nodes.find(step)
+    undone = _undone(subject, nodes)
+    own = [one for one in undone if nodes.id_of(one) == node_id]
+    if not own:
+        is_reached = nodes.state_of(node_id) is not None
+        raise InvalidStateError(
+            f"Cannot reattempt node {nodes.name_of(node_id)!r}: it {_standing(nodes, node_id)}"
+            f"{', neither failed nor canceled' if is_reached else ''}."
+        )
+    later = nodes.done_downstream(node_id)
+    if later is not None:
+        raise InvalidStateError(
+            f"Cannot reattempt node {nodes.name_of(node_id)!r}: node {later!r}, which waits for "
+            f"it, is done already. Start another workflow to run that part again."
+        )
+    planned = nodes.again(own, rewind=rewind)
+    if _is_asked_to_pause(subject):
+        return _staying_held(subject, Growth(), (), planned)
+    if len(own) == len(undone):
+        return _going_on(subject, Growth(), planned=planned, moves=subject.let_go())
+    # Others have failed as well: once this one has ended, the workflow is held as before.
+    workflow = subject.workflow
+    held = subject.stays(
+        state=WorkflowState.READY,
+        requested=Request.PAUSE,
+        requested_reason=workflow.paused_reason or workflow.requested_reason,
+        paused_reason=None,
+        paused_step_name=next(one for one in undone if one not in own).step_name,
+    )
+    return Change(record=workflow, workflow=held, schedule=tuple(planned))
+
+
+def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
+    """Pass over a node that waits to run or has failed, and let run what waits for it."""
+    _refuse_over(subject, "skip")
+    undone = _undone(subject, nodes)
+    waiting = [one for one in subject.active if one.state is not StepState.IN_PROGRESS]
+    node_id = _chosen(nodes, [*waiting, *undone], step)
+    if any(nodes.id_of(one) == node_id for one in _running(subject)):
+        raise InvalidStateError(
+            f"Cannot skip node {nodes.name_of(node_id)!r}: it is running, and a running node is "
+            f"never torn."
+        )
+    passed = [one for one in waiting if nodes.id_of(one) == node_id]
+    failed = [one for one in undone if nodes.id_of(one) == node_id]
+    if not passed and not failed:
+        raise InvalidStateError(
+            f"Cannot skip node {nodes.name_of(node_id)!r}: it {_standing(nodes, node_id)}."
+        )
+    by = Outcome.SKIPPED_BY_OPERATOR
+    skipped = [ExecutionMove(record=one, state=StepState.SKIPPED, outcome=by) for one in passed]
+    recorded = [
+        replace(
+            again(one, subject.now),
+            step_name=nodes.step_name_of(one),
+            state=StepState.SKIPPED,
+            outcome=by,
+        )
+        for one in failed
+    ]
+    growth = nodes.after({node_id: (*passed, *failed)[0].ancestry_hash})
+    has_others = len(failed) < len(undone)
+    is_held = subject.workflow.state is WorkflowState.PAUSED or _is_held_by_failure(subject)
+    stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
+    if stays_held and not growth.is_over:
+        return _staying_held(subject, growth, skipped, recorded)
+    kept = [move for move in subject.let_go() if move.record not in passed]
+    return _going_on(subject, growth, planned=recorded, moves=(*skipped, *kept))
+
+
+def _refuse_over(subject: Subject, verb: str) -> None:
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse(f"{verb} a node of")
+    if subject.workflow.requested is Request.CANCEL:
+        raise InvalidStateError(
+            f"Cannot {verb} a node of this workflow: it is being canceled, as soon as what runs "
+            f"has ended."
+        )
+
+
+def _is_held_by_failure(subject: Subject) -> bool:
+    """Say whether it is a node's failure that waits for others to end, to pause the workflow."""
+    is_asked = subject.workflow.requested is Request.PAUSE
+    return is_asked and subject.workflow.paused_step_name is not None
+
+
+def _is_asked_to_pause(subject: Subject) -> bool:
+    """Say whether an operator has asked for a pause that has not taken effect yet."""
+    is_asked = subject.workflow.requested is Request.PAUSE
+    return is_asked and not _is_held_by_failure(subject)
+
+
+def rewind(subject: Subject, nodes: GraphNodes, step: object, position: Position | None) -> Change:
+    """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
+    _refuse_over(subject, "rewind")
+    node_id = nodes.find(step)
+    name = nodes.name_of(node_id)
+    if not nodes.is_resumable(node_id):
+        raise InvalidStateError(
+            f"Cannot rewind step {name!r}: it is no resumable step, and has no cursor. "
+            f"To run it again, use reattempt."
+        )
+    own = [one for one in subject.active if nodes.id_of(one) == node_id]
+    if any(one.state is StepState.IN_PROGRESS for one in own):
+        raise subject.refuse_running("rewind")
+    tried = own or [one for one in _undone(subject, nodes) if nodes.id_of(one) == node_id]
+    if not tried:
+        raise InvalidStateError(f"Cannot rewind step {name!r}: it {_standing(nodes, node_id)}.")
+    workflow = subject.workflow
+    is_held = workflow.state is WorkflowState.PAUSED or workflow.requested is not None
+    [fresh] = nodes.again(tried[:1], rewind=True)
+    canceled = tuple(
+        ExecutionMove(record=one, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
+        for one in own
+    )
+    planned = replace(fresh, position=position, stop=Request.PAUSE if is_held else None)
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(),
+        executions=canceled,
+        schedule=(planned,),
+    )
+
+
+def _chosen(nodes: GraphNodes, candidates: Iterable[ExecutionRecord], step: object | None) -> str:
+    if step is not None:
+        return nodes.find(step)
+    ids = list(dict.fromkeys(nodes.id_of(one) for one in candidates))
+    if len(ids) != 1:
+        names = ", ".join(repr(nodes.name_of(node_id)) for node_id in ids[:10]) or "none"
+        raise InvalidStateError(
+            f"Cannot skip a node without its name: those that could be skipped are {names}."
+        )
+    return ids[0]
+
+
+def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
+    """List the latest attempts, of divided steps those at shares, that ended without success."""
+    by_node: dict[str, list[ExecutionRecord]] = {}
+    for one in subject.attempts:
+        by_node.setdefault(nodes.id_of(one), []).append(one)
+    kept = nodes.kept(by_node)
+    return [
+        one
+        for node_id, records in by_node.items()
+        if node_id in kept
+        for one in standing(records)
+        if one.state in _ENDED
+    ]
+
+
+def _running(subject: Subject) -> list[ExecutionRecord]:
+    return [one for one in subject.active if one.state is StepState.IN_PROGRESS]
+
+
+def _standing(nodes: GraphNodes, node_id: str) -> str:
+    state = nodes.state_of(node_id)
+    return "has not been reached" if state is None else f"is {state}"
+
+
+def _going_on(
+    subject: Subject,
+    growth: Growth,
+    *,
+    planned: Iterable[NewExecution],
+    moves: tuple[ExecutionMove, ...],
+    context: str | None = None,
+) -> Change:
+    """Make the workflow ready, or finish it if all of it is done."""
+    state = WorkflowState.READY
+    if growth.is_over:
+        # Whatever else there is stands at the places of nodes that the code no longer has.
+        state = WorkflowState.FINISHED
+        planned = [new for new in planned if new.state is not StepState.SCHEDULED]
+        moves = tuple(_removed(move) for move in moves)
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(
+            state=state,
+            requested=None,
+            requested_reason=None,
+            paused_reason=None,
+            paused_step_name=None,
+        ),
+        executions=moves,
+        schedule=(*planned, *growth.schedule),
+        context=context,
+    )
+
+
+def _removed(move: ExecutionMove) -> ExecutionMove:
+    if move.state is StepState.SKIPPED or move.state is StepState.IN_PROGRESS:
+        return move
+    by = Outcome.SKIPPED_BY_REMOVAL
+    return ExecutionMove(record=move.record, state=StepState.SKIPPED, outcome=by)
+
+
+def _staying_held(
+    subject: Subject,
+    growth: Growth,
+    moves: Iterable[ExecutionMove],
+    recorded: Iterable[NewExecution],
+) -> Change:
+    held = (
+        replace(new, stop=Request.PAUSE) if new.state is StepState.SCHEDULED else new
+        for new in (*recorded, *growth.schedule)
+    )
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(),
+        executions=tuple(moves),
+        schedule=tuple(held),
+    )

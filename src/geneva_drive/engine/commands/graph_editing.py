@@ -1,0 +1,203 @@
+"""Storing the graph of a class, and exchanging a stored one: each under the workflow's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic.stored_graph import StoredGraph
+from geneva_drive.definition.dynamic.stored_node import StoredNode
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.graphs import graph_rows
+from geneva_drive.engine.graphs.successors import planned_node, stored_execution
+from geneva_drive.engine.transitions.change import (
+    Change,
+    ExecutionMove,
+    NewExecution,
+    WorkflowMove,
+    as_it_is,
+)
+from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.errors import InvalidInput, InvalidStateError
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+    is_done,
+)
+from geneva_drive.storage.schema.records import ExecutionRecord, NodeOutline
+from geneva_drive.storage.store import Store
+
+
+def freeze(
+    connection: Connection, store: Store, subject: Subject, definition: Definition
+) -> Change:
+    """Store a class's graph for one workflow, which follows it from then on."""
+    workflow = subject.workflow
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("freeze the graph of")
+    change = Change(record=workflow, workflow=as_it_is(workflow), freezes_graph=True)
+    if workflow.has_graph:
+        return change
+    graph = graph_rows.of_class(definition, subject.now)
+    done = {one.node_id for one in subject.attempts if is_done(one.state, one.outcome)}
+    store.graphs.insert(
+        connection,
+        graph_rows.graph_row(workflow.id, graph, done=len(done & set(graph.nodes))),
+        graph_rows.node_rows(workflow.id, graph, graph_rows.scheduling_of(graph)),
+        graph_rows.join_rows(workflow.id, graph, done),
+    )
+    return change
+
+
+def exchange(
+    connection: Connection,
+    store: Store,
+    subject: Subject,
+    document: str | Mapping[str, Any],
+    limit: int,
+) -> Change:
+    """Put an edited graph in the place of a workflow's stored one.
+
+    `limit` is the length that the arguments of a node may have.
+    """
+    workflow = subject.workflow
+    if not workflow.has_graph:
+        raise InvalidStateError(
+            "This workflow follows the graph of its class, and has none of its own to be "
+            "exchanged. Store it with freeze_dag() first."
+        )
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("import a graph into")
+    if subject.running:
+        raise subject.refuse(
+            "import a graph into", " Pause it, and import when the running nodes have ended."
+        )
+    former = store.graphs.get(connection, workflow.id)
+    assert former is not None, "has_graph says so"
+    graph = replace(StoredGraph.parse(document).within(limit), frozen_at=former.frozen_at)
+    latest = _latest(subject, store.attempts.latest_of(connection, workflow.id))
+    done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
+    _check(graph, latest, done)
+    row = graph_rows.graph_row(workflow.id, graph, former.template, done=len(done))
+    # Whoever repairs a graph need not have its jobs.
+    stored = store.graphs.scheduling_of_jobs(connection, workflow.id)
+    scheduling = graph_rows.scheduling_of(graph, stored)
+    nodes = graph_rows.node_rows(workflow.id, graph, scheduling)
+    store.graphs.replace(connection, row, nodes, graph_rows.join_rows(workflow.id, graph, done))
+    return _going_on(subject, graph, latest, done, scheduling)
+
+
+def _latest(subject: Subject, attempts: Iterable[ExecutionRecord]) -> dict[str, ExecutionRecord]:
+    """Give the latest attempt at each node; of a divided step, one that is not done if there is."""
+    by_node: dict[str, list[ExecutionRecord]] = {}
+    for one in attempts:
+        by_node.setdefault(_id_of(subject, one), []).append(one)
+    latest = {}
+    for node_id, records in by_node.items():
+        stands = sorted(standing(records), key=lambda one: is_done(one.state, one.outcome))
+        if stands:
+            latest[node_id] = stands[0]
+    return latest
+
+
+def _id_of(subject: Subject, record: ExecutionRecord) -> str:
+    return record.node_id if subject.nodes is None else subject.nodes.id_of(record)
+
+
+def _check(graph: StoredGraph, latest: Mapping[str, ExecutionRecord], done: set[str]) -> None:
+    for node_id in sorted(done - set(graph.nodes)):
+        raise InvalidInput(
+            f"Node {latest[node_id].step_name!r} ({node_id}) is done, and the new graph does not "
+            f"have it. Keep what is done, under its id."
+        )
+    for node_id, one in latest.items():
+        node = graph.nodes.get(node_id)
+        unmet = [p for p in node.depends_on if p not in done] if node else []
+        if unmet:
+            raise InvalidInput(
+                f"Node {one.step_name!r} ({node_id}) is {one.state}, and cannot be made to wait "
+                f"for {graph.nodes[unmet[0]].name!r}, which is not done."
+            )
+
+
+def _going_on(
+    subject: Subject,
+    graph: StoredGraph,
+    latest: Mapping[str, ExecutionRecord],
+    done: set[str],
+    scheduling: Mapping[str | None, str | None],
+) -> Change:
+    workflow = subject.workflow
+    gone = [one for one in subject.active if _id_of(subject, one) not in graph.nodes]
+    ready = [
+        node
+        for node in graph.nodes.values()
+        if node.id not in latest and all(parent in done for parent in node.depends_on)
+    ]
+    moved = replace(as_it_is(workflow), paused_step_name=_paused_step_name(subject, graph, latest))
+    if len(done) == len(graph.nodes):
+        moved = WorkflowMove(
+            state=WorkflowState.FINISHED,
+            next_step_name=None,
+            previous_step_name=workflow.previous_step_name,
+        )
+    is_held = workflow.state is WorkflowState.PAUSED
+    hashes = {key: one.ancestry_hash for key, one in latest.items()}
+    return Change(
+        record=workflow,
+        workflow=moved,
+        executions=tuple(
+            ExecutionMove(
+                record=one, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR
+            )
+            for one in gone
+        ),
+        schedule=tuple(
+            _planned(subject, node, hashes, scheduling.get(node.job), is_held=is_held)
+            for node in ready
+        ),
+    )
+
+
+def _paused_step_name(
+    subject: Subject, graph: StoredGraph, latest: Mapping[str, ExecutionRecord]
+) -> str | None:
+    """Name the node that the workflow is paused at, be it that it was renamed just now."""
+    former = subject.workflow.paused_step_name
+    if subject.workflow.type != DYNAMIC_TYPE:
+        return former  # the nodes of a class are known by their ids
+    names = (
+        graph.nodes[key].name
+        for key, one in latest.items()
+        if one.step_name == former and key in graph.nodes
+    )
+    return next(names, former)
+
+
+def _planned(
+    subject: Subject,
+    node: StoredNode,
+    hashes: Mapping[str, str | None],
+    scheduling: str | None,
+    *,
+    is_held: bool,
+) -> NewExecution:
+    workflow, now = subject.workflow, subject.now
+    parents = [hashes.get(parent) for parent in node.depends_on]
+    known = registry.get(workflow.type)
+    if workflow.type == DYNAMIC_TYPE or known is None:
+        outline = NodeOutline.of_entry(node.id, node.name, node.job, scheduling)
+        planned = stored_execution(workflow, outline, now, parents)
+    else:
+        planned = planned_node(definition_of(known), workflow, node.id, now, parents)
+    return replace(planned, stop=Request.PAUSE if is_held else None)

@@ -1,0 +1,71 @@
+"""What changes leave behind beside states: checkpoints, audit entries, dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.engine.commit.rows import checkpoint_values
+from geneva_drive.engine.transitions.change import Change
+from geneva_drive.storage.store import Store
+
+
+def leave(connection: Connection, store: Store, changes: Sequence[Change], now: datetime) -> None:
+    """Write them in the transaction of the changes: an act and its trace cannot part."""
+    _append_checkpoints(connection, store, changes, now)
+    _append_audit_entries(connection, store, changes, now)
+    _add_dead_letters(connection, store, changes, now)
+
+
+def _append_checkpoints(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    store.checkpoints.append(
+        connection,
+        [
+            row
+            for change in changes
+            for move in change.executions
+            for row in checkpoint_values(move, now)
+        ],
+    )
+
+
+def _append_audit_entries(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    store.audit_entries.append(
+        connection,
+        [
+            {
+                "workflow_id": change.record.id,
+                "command": change.audit.command,
+                "actor": change.audit.actor,
+                "reason": change.audit.reason,
+                "at": now,
+            }
+            for change in changes
+            if change.audit
+        ],
+    )
+
+
+def _add_dead_letters(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    store.dead_letters.add(
+        connection,
+        [
+            {
+                "workflow_id": change.record.id,
+                "step_name": change.workflow.paused_step_name or change.record.next_step_name,
+                "reason": change.dead_letter,
+                "state": "pending",
+                "created_at": now,
+            }
+            for change in changes
+            if change.dead_letter
+        ],
+    )

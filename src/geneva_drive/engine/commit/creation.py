@@ -1,0 +1,226 @@
+"""Starting workflows: one transaction makes the workflow and its first execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic.stored_graph import StoredGraph
+from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.engine.commit.rows import new_execution_values
+from geneva_drive.engine.graphs.graph_rows import graph_row, join_rows, node_rows, scheduling_of
+from geneva_drive.engine.graphs.successors import stored_execution
+from geneva_drive.engine.transitions.change import NewExecution, scheduled
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.schema.records import (
+    EXECUTION_COLUMNS,
+    ExecutionRecord,
+    Key,
+    NodeOutline,
+    WorkflowRecord,
+)
+from geneva_drive.storage.store import Store
+
+_MAX_TRIES = 3
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWorkflow:
+    """What is asked for, read and checked."""
+
+    definition: Definition
+    hero: HeroRef | None
+    allow_multiple: bool
+    context: str | None
+    queue: str | None
+    priority: int | None
+    wait: timedelta | None
+    idempotency_key: str | None
+    graph: StoredGraph | None = None  # of a workflow without a class
+    template: str | None = None
+    parent_execution_id: Key | None = None
+    is_detached: bool = False
+    is_told: bool = True  # somebody wants to know which executions are scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    workflow: WorkflowRecord
+    firsts: Sequence[ExecutionRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The same call was made before: its idempotency key is known."""
+
+    workflow: WorkflowRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The hero has an ongoing workflow of this class."""
+
+    workflow: WorkflowRecord
+
+
+Answer = Created | Existing | Refused
+
+
+def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
+    """Create a workflow in a transaction of its own, in as few round trips as it takes.
+
+    Where that can be, the hint that it is due is sent with it.
+    """
+    workflow, executions = _planned(new, now)
+    if new.graph is not None or len(executions) > 1:
+        answer = store.write(lambda connection: create(connection, store, new, now))
+        hints.send()
+        return answer
+    execution = executions[0] if executions else None
+    for _ in range(_MAX_TRIES):
+        notice = hints.along() if execution else None
+        started = store.write_at_once(
+            lambda connection, notice=notice: store.database.dialect.start(  # type: ignore[misc]
+                connection, store.tables, workflow, execution, notice
+            )
+        )
+        if started is not None:
+            if notice is not None:
+                hints.went_along()
+            return _created(workflow, execution, *started)
+        found = store.read(lambda connection: _find(connection, store, new))
+        if found is not None:
+            return found
+        # What stood in its way has ended meanwhile.
+    answer = store.write(lambda connection: create(connection, store, new, now))
+    hints.send()
+    return answer
+
+
+def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Answer:
+    """Create a workflow inside the caller's transaction, which stays usable if it is refused."""
+    for remaining in reversed(range(_MAX_TRIES)):
+        found = _find(connection, store, new)
+        if found is not None:
+            return found
+        try:
+            # The index decides, not the look before: two may look at the same moment.
+            with connection.begin_nested():
+                return _insert(connection, store, new, now)
+        except IntegrityError:
+            # Under REPEATABLE READ the caller's transaction cannot see what stands in its way.
+            found = _find(connection, store, new) or _find_apart(store, new)
+            if found is not None:
+                return found
+            if remaining == 0:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _find_apart(store: Store, new: NewWorkflow) -> Existing | Refused | None:
+    with store.database.engine.connect() as apart:
+        return _find(apart, store, new)
+
+
+def _find(connection: Connection, store: Store, new: NewWorkflow) -> Existing | Refused | None:
+    if new.idempotency_key is not None:
+        known = store.workflows.with_idempotency_key(
+            connection, new.definition.type, new.idempotency_key
+        )
+        if known is not None:
+            return Existing(known)
+    if new.hero is None or new.allow_multiple:
+        return None
+    ongoing = store.workflows.ongoing_of_hero(
+        connection, new.definition.type, new.hero.type, new.hero.id
+    )
+    return None if ongoing is None else Refused(ongoing)
+
+
+def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Created:
+    workflow, executions = _planned(new, now)
+    workflow_id = store.workflows.insert(connection, workflow)
+    if new.graph is not None:
+        store.graphs.insert(
+            connection,
+            graph_row(workflow_id, new.graph, new.template),
+            node_rows(workflow_id, new.graph, scheduling_of(new.graph)),
+            join_rows(workflow_id, new.graph),
+        )
+    rows = [{**execution, "workflow_id": workflow_id} for execution in executions]
+    store.executions.insert(connection, rows)
+    is_read = rows and (new.is_told or new.graph is None)
+    firsts = store.executions.active_of(connection, [workflow_id]) if is_read else []
+    return Created(_workflow_record(workflow, workflow_id), firsts)
+
+
+def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
+    """Put the workflow and its first executions into columns."""
+    is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
+    is_chain = new.graph is None and not new.definition.is_graph
+    workflow: Columns = {
+        "type": new.definition.type,
+        "state": WorkflowState.FINISHED if is_over else WorkflowState.READY,
+        "hero_type": new.hero.type if new.hero else None,
+        "hero_id": new.hero.id if new.hero else None,
+        "allow_multiple": new.allow_multiple,
+        "idempotency_key": new.idempotency_key,
+        "context": new.context,
+        "queue": new.queue,
+        "priority": new.priority,
+        "created_at": now,
+        "updated_at": now,
+        "started_at": now if is_over else None,
+        "finished_at": now if is_over else None,
+        "has_graph": new.graph is not None,
+        "parent_execution_id": new.parent_execution_id,
+        "is_detached": new.is_detached,
+    }
+    record = _workflow_record(workflow, None)
+    executions = []
+    for planned in _entries(new, record, now):
+        execution = new_execution_values(record, planned, 1, now)
+        del execution["workflow_id"]  # not known yet
+        executions.append(execution)
+        if is_chain:
+            workflow["next_step_name"] = planned.step_name
+    return workflow, executions
+
+
+def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterator[NewExecution]:
+    """Plan the executions that wait for no other."""
+    if new.graph is not None:
+        for stored in new.graph.nodes.values():
+            if not stored.depends_on:
+                outline = NodeOutline.of_entry(stored.id, stored.name, stored.job, None)
+                yield stored_execution(record, outline, now)
+        return
+    definition = new.definition
+    for name in definition.graph.entries:
+        node = definition.require(name)
+        wait = node.options.wait if new.wait is None else new.wait
+        yield scheduled(definition, record, node, now + wait)
+
+
+def _created(
+    workflow: Columns, execution: Columns | None, workflow_id: Key, execution_id: Key | None
+) -> Created:
+    firsts = []
+    if execution is not None:
+        columns = {name: v for name, v in execution.items() if name in EXECUTION_COLUMNS}
+        keys = {"id": execution_id, "workflow_id": workflow_id}
+        firsts = [ExecutionRecord(**columns, **keys)]
+    return Created(_workflow_record(workflow, workflow_id), firsts)
+
+
+def _workflow_record(values: Columns, workflow_id: Key | None) -> WorkflowRecord:
+    return WorkflowRecord(**values, id=workflow_id)

@@ -1,0 +1,156 @@
+"""From what was committed to the events that tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.transitions.change import ExecutionMove
+from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import StepState, WorkflowState, is_done
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
+
+
+def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
+    """Tell each state that changed, the executions' before their workflow's."""
+    for one in applied:
+        for move in one.change.executions:
+            if move.state is not move.record.state:
+                yield _moved(one.workflow, move, now)
+        for execution in one.passed_over:
+            yield scheduled(one.workflow, execution, now)
+        for execution in one.scheduled:
+            yield scheduled(one.workflow, execution, now)
+        if one.workflow.state is not one.change.record.state:
+            yield _workflow_moved(one, now)
+
+
+def created(workflow: WorkflowRecord, firsts: Iterable[ExecutionRecord]) -> Iterator[Event]:
+    yield WorkflowChanged(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        from_state=None,
+        to_state=workflow.state,
+        at=workflow.created_at,
+    )
+    for first in firsts:
+        yield scheduled(workflow, first, workflow.created_at)
+
+
+def progressed(
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    cursor: Any,
+    progress: IterationProgress,
+    now: datetime,
+) -> StepProgressed:
+    return StepProgressed(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        execution_id=execution.id,
+        step_name=execution.step_name,
+        cursor=cursor,
+        done=progress.done,
+        total=progress.total,
+        rate=progress.rate,
+        remaining=progress.remaining,
+        at=now,
+    )
+
+
+def arrived(
+    applied: Iterable[Applied],
+) -> Iterator[tuple[WorkflowRecord, ExecutionRecord, IterationProgress]]:
+    """Give the loops that came to their end since somebody was told how far they are."""
+    for one in applied:
+        for move in one.change.executions:
+            position = move.position
+            if position is None or position.is_told or not position.completed_iterations:
+                continue
+            if is_done(move.state, move.outcome):
+                stored = typed_json.load(position.progress)
+                done = position.completed_iterations
+                progress = IterationProgress.read(done, stored, is_over=True)
+                yield one.workflow, move.record, progress
+
+
+def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
+    return _step_changed(workflow, execution, None, execution.state, now)
+
+
+def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
+    # A row that was begun before was left suspended.
+    was_begun = execution.started_at is not None and execution.started_at < now
+    former = StepState.SUSPENDED if was_begun and execution.metadata else StepState.SCHEDULED
+    return _step_changed(workflow, execution, former, execution.state, now)
+
+
+def _step_changed(
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    from_state: StepState | None,
+    to_state: StepState,
+    now: datetime,
+) -> Event:
+    return StepChanged(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        execution_id=execution.id,
+        step_name=execution.step_name,
+        from_state=from_state,
+        to_state=to_state,
+        outcome=execution.outcome,
+        at=now,
+    )
+
+
+def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Event:
+    return StepChanged(
+        workflow_id=workflow.id,
+        type=workflow.type,
+        hero_type=workflow.hero_type,
+        hero_id=workflow.hero_id,
+        execution_id=move.record.id,
+        step_name=move.record.step_name,
+        from_state=move.record.state,
+        to_state=move.state,
+        outcome=move.outcome,
+        at=now,
+        error=move.error.exception if move.error else None,
+    )
+
+
+def _workflow_moved(one: Applied, now: datetime) -> Event:
+    last = _cause(one)
+    return WorkflowChanged(
+        workflow_id=one.workflow.id,
+        type=one.workflow.type,
+        hero_type=one.workflow.hero_type,
+        hero_id=one.workflow.hero_id,
+        from_state=one.change.record.state,
+        to_state=one.workflow.state,
+        at=now,
+        execution_id=last.record.id if last else None,
+        step_name=last.record.step_name if last else one.change.workflow.paused_step_name,
+        outcome=last.outcome if last else None,
+    )
+
+
+def _cause(one: Applied) -> ExecutionMove | None:
+    """Find the execution by which a workflow's state has changed."""
+    moves = one.change.executions
+    by = one.change.workflow.paused_step_name
+    if by is None or one.workflow.state is not WorkflowState.PAUSED:
+        return moves[-1] if moves else None
+    # Of a graph, not the one that ended last: it was only waited for.
+    return next((move for move in reversed(moves) if move.record.step_name == by), None)

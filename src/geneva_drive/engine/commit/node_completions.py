@@ -1,0 +1,116 @@
+"""Plain completions of stored nodes: a workflow's together, not one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.clock import Clock
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.engine.commit.commit import ChangedUnderLock, write_ended
+from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.graphs.successors import DoneNode, Passed, count_down
+from geneva_drive.engine.graphs.summary import Tally, conclude
+from geneva_drive.engine.transitions.change import Change
+from geneva_drive.engine.transitions.outcome import Returned
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.store import Store
+
+
+def is_plain(ending: Ending) -> bool:
+    """Say whether all that is to be known of an ending is that its node is done."""
+    return (
+        ending.stored is not None
+        and ending.seen is not None
+        and ending.seen[0].type == DYNAMIC_TYPE
+        and isinstance(ending.outcome, Returned)
+        and ending.outcome.result is None
+    )
+
+
+def complete(
+    connection: Connection,
+    store: Store,
+    endings: Sequence[Ending],
+    clock: Clock,
+    chaining: Chaining | None,
+) -> dict[Key, Applied]:
+    """Write plain endings; give what was written by execution id.
+
+    What is missing from the answer belongs to a workflow that is asked to stop, or has not begun.
+    If one of the claims was lost, nothing may be written: ChangedUnderLock says so. The general
+    path looks at each.
+    """
+    workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
+    # Under the locks: whoever held them before has ended something earlier than this.
+    now = clock.now()
+    by_workflow: dict[Key, list[Ending]] = defaultdict(list)
+    for one in endings:
+        if one.workflow_id in workflows and _goes_on(workflows[one.workflow_id]):
+            by_workflow[one.workflow_id].append(one)
+    if not by_workflow:
+        return {}
+    _complete_executions(connection, store, by_workflow.values(), now)
+    changes = _decide(connection, store, workflows, by_workflow, now)
+    decided = list(zip(changes, by_workflow.values(), strict=True))
+    shared = write_ended(connection, store, decided, now, chaining)
+    return {
+        one.execution_id: part
+        for (_, ended), parts in zip(decided, shared, strict=True)
+        for one, part in zip(ended, parts, strict=True)
+    }
+
+
+def _goes_on(workflow: WorkflowRecord) -> bool:
+    is_free = workflow.state is WorkflowState.READY and workflow.requested is None
+    return is_free and workflow.started_at is not None
+
+
+def _complete_executions(
+    connection: Connection, store: Store, groups: Iterable[Sequence[Ending]], now: datetime
+) -> None:
+    by_token: dict[str, list[Key]] = defaultdict(list)
+    for ended in groups:
+        for one in ended:
+            by_token[one.claim_token].append(one.execution_id)
+    for token, ids in by_token.items():
+        found = store.executions.complete(connection, ids, token, now)
+        if found != len(ids):
+            raise ChangedUnderLock("executions", len(ids), found)
+
+
+def _decide(
+    connection: Connection,
+    store: Store,
+    workflows: Mapping[Key, WorkflowRecord],
+    by_workflow: Mapping[Key, Sequence[Ending]],
+    now: datetime,
+) -> list[Change]:
+    passed = [Passed(workflows[key], _done(ended)) for key, ended in by_workflow.items()]
+    growths = count_down(connection, store, passed, now)
+    over = [one.workflow.id for one, growth in zip(passed, growths, strict=True) if growth.is_over]
+    active = store.executions.active_of(connection, over) if over else []
+    return [
+        conclude(
+            Tally(one.workflow, last_step_name=_last_step_name(by_workflow[one.workflow.id])),
+            growth,
+            [beside for beside in active if beside.workflow_id == one.workflow.id],
+        )
+        for one, growth in zip(passed, growths, strict=True)
+    ]
+
+
+def _done(ended: Sequence[Ending]) -> dict[str, DoneNode]:
+    return {
+        one.seen[1].node_id: DoneNode(one.seen[1].ancestry_hash, one.stored)
+        for one in ended
+        if one.seen is not None
+    }
+
+
+def _last_step_name(ended: Sequence[Ending]) -> str | None:
+    return ended[-1].seen[1].step_name if ended[-1].seen is not None else None

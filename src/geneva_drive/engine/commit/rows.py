@@ -1,0 +1,194 @@
+"""Changes put into columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.loop_state import Position, SkippedItem
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+
+SKIPPED_ITEM = "item_error"
+_AT: dict[str, Any] = {"item": None}
+
+_ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED}
+
+
+def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
+    """Put an execution's move into columns, leaving out what stays."""
+    values: dict[str, Any] = {
+        "state": move.state,
+        "outcome": move.outcome,
+        "claimable": move.claimable,
+        "wakes_at": move.wakes_at,
+        "limit_key": move.limit_key,
+        "stop": move.stop,
+    }
+    if move.state in _ENDS:
+        values["finished_at"] = now
+    if move.state is not StepState.IN_PROGRESS:
+        values["claim_token"] = None
+    if move.state is StepState.SCHEDULED:
+        values["worker_id"] = None
+        if move.record.state is not StepState.WAITING:
+            values["started_at"] = None
+    if move.error is not None:
+        values |= {
+            "error_class": move.error.error_class,
+            "error_message": move.error.message,
+            "error_backtrace": move.error.backtrace,
+        }
+    if move.resets_counts:
+        values |= {"failures": None, "recoveries": 0}
+    if move.result is not None:
+        values["result"] = move.result
+    if move.chosen is not None:
+        values["metadata"] = typed_json.dump({"chosen": list(move.chosen)})
+    if move.child_id is not None:
+        values["child_id"] = move.child_id
+    return values | _iteration_values(move)
+
+
+def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if move.scheduled_for is not None:
+        values["scheduled_for"] = move.scheduled_for
+    if move.interrupted_by is not None:
+        values["metadata"] = _interrupted(move.record, move.interrupted_by)
+    if move.position is not None:
+        values |= position_values(move.position)
+        if move.outcome is Outcome.SUCCESS:
+            values["cursor"] = None
+    return values
+
+
+def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
+    return typed_json.dump({**(typed_json.load(record.metadata) or {}), "interrupted_by": by.value})
+
+
+def position_values(position: Position) -> dict[str, Any]:
+    """Put where a loop stands into columns."""
+    return {
+        "cursor": position.cursor,
+        "completed_iterations": position.completed_iterations,
+        "item_errors": position.item_errors,
+        "progress": position.progress,
+    }
+
+
+def checkpoint_values(move: ExecutionMove, now: datetime) -> Iterator[dict[str, Any]]:
+    """Put into columns what is kept of a loop's way: the items that it skipped, where it ended."""
+    if move.position is None:
+        return
+    yield from skipped_values(move.record, move.position.skipped)
+    yield {
+        **_AT,
+        "workflow_id": move.record.workflow_id,
+        "execution_id": move.record.id,
+        "cursor": move.position.cursor,
+        "completed_iterations": move.position.completed_iterations,
+        "reason": move.interrupted_by or move.outcome or move.state,
+        "error_class": move.error.error_class if move.error else None,
+        "error_message": move.error.message if move.error else None,
+        "at": now,
+    }
+
+
+def skipped_values(
+    record: ExecutionRecord, skipped: Sequence[SkippedItem]
+) -> Iterator[dict[str, Any]]:
+    for one in skipped:
+        yield {
+            **asdict(one),
+            "workflow_id": record.workflow_id,
+            "execution_id": record.id,
+            "reason": SKIPPED_ITEM,
+        }
+
+
+def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
+    """Put the workflow's row as it will be into columns, leaving out what stays."""
+    record, moved = change.record, change.workflow
+    values: dict[str, Any] = {
+        "state": moved.state,
+        "requested": moved.requested,
+        "requested_reason": moved.requested_reason,
+        "next_step_name": moved.next_step_name,
+        "previous_step_name": moved.previous_step_name,
+        "paused_reason": moved.paused_reason,
+        "paused_step_name": moved.paused_step_name,
+        "updated_at": now,
+    }
+    started = [
+        move.record.started_at
+        for move in change.executions
+        # What goes back has not begun, although it was claimed.
+        if move.record.started_at and move.state is not StepState.SCHEDULED
+    ]
+    if record.started_at is None and started:
+        values["started_at"] = min(started)
+    if change.context is not None:
+        values["context"] = change.context
+    if change.freezes_graph:
+        values["has_graph"] = True
+    match moved.state:
+        case WorkflowState.PAUSED if record.state is not WorkflowState.PAUSED:
+            values["paused_at"] = now
+        case WorkflowState.READY:
+            values["paused_at"] = None
+        case WorkflowState.FINISHED:
+            values |= {"finished_at": now, "paused_at": None}
+        case WorkflowState.CANCELED:
+            values |= {"canceled_at": now, "paused_at": None}
+    return values
+
+
+def new_execution_values(
+    workflow: WorkflowRecord, new: NewExecution, attempt: int, now: datetime
+) -> dict[str, Any]:
+    """Put a planned execution into columns; it is claimable at once if it is due."""
+    may_run = new.state is StepState.SCHEDULED and new.stop is None
+    is_due = new.scheduled_for <= now
+    return {
+        "workflow_id": workflow.id,
+        "type": workflow.type,
+        "signature": new.signature,
+        "step_name": new.step_name,
+        "node_id": new.node,
+        "slot": new.slot,
+        "attempt_number": attempt,
+        "state": new.state,
+        "outcome": new.outcome,
+        "queue": new.queue,
+        "priority": new.priority,
+        "claimable": may_run and is_due,
+        "wakes_at": new.scheduled_for if may_run and not is_due else None,
+        "stop": new.stop,
+        "worker_id": None,
+        "claim_token": None,
+        "failures": new.failures,
+        "recoveries": new.recoveries,
+        "ancestry_hash": new.ancestry_hash,
+        "child_id": new.child_id,
+        "scheduled_for": new.scheduled_for,
+        "created_at": now,
+        "started_at": None,
+        "finished_at": now if new.state in _ENDS else None,
+    }
+
+
+def claim_values(worker_id: str, token: str, now: datetime) -> dict[str, Any]:
+    """Put a claim into columns."""
+    return {
+        "state": StepState.IN_PROGRESS,
+        "claimable": False,
+        "wakes_at": None,
+        "worker_id": worker_id,
+        "claim_token": token,
+        "started_at": now,
+    }

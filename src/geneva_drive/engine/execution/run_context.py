@@ -1,0 +1,113 @@
+"""What `self` knows while a step runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.definition import Definition
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.execution import heroes
+from geneva_drive.engine.execution.fixed_context import FixedContext
+from geneva_drive.errors import HeroGone, NodeNotFound
+from geneva_drive.serialization import typed_json
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.store import Store
+from geneva_drive.telemetry import StepLogger, identifiers
+
+
+class RunContext:
+    """One execution as its own user code sees it."""
+
+    def __init__(
+        self,
+        open_environment: Callable[[], Environment],
+        definition: Definition,
+        workflow: WorkflowRecord,
+        execution: ExecutionRecord | None,
+    ) -> None:
+        self._open_environment = open_environment
+        self._definition = definition
+        self._workflow = workflow
+        self._execution = execution
+
+    @property
+    def workflow_id(self) -> Any:
+        return self._workflow.id
+
+    @property
+    def hero_id(self) -> str | None:
+        return self._workflow.hero_id
+
+    @cached_property
+    def context(self) -> Mapping[str, Any]:
+        return FixedContext(typed_json.load(self._workflow.context) or {})
+
+    @property
+    def attempt(self) -> int:
+        return self._execution.attempt_number if self._execution else 1
+
+    @property
+    def is_resumable(self) -> bool:
+        node = self._definition.get(self._execution.step_name) if self._execution else None
+        return node is not None and node.is_resumable
+
+    @cached_property
+    def logger(self) -> StepLogger:
+        workflow, execution = self._workflow, self._execution
+        workflow_class = self._definition.workflow_class
+        return StepLogger(
+            f"{workflow_class.__module__}.{workflow_class.__qualname__}",
+            identifiers(
+                type_name=workflow.type,
+                workflow_id=workflow.id,
+                hero=(workflow.hero_type, workflow.hero_id),
+                step_name=execution.step_name if execution else None,
+                execution_id=execution.id if execution else None,
+            ),
+        )
+
+    @cached_property
+    def handle(self) -> Any:
+        return self._open_environment().open_handle(self._workflow)
+
+    @cached_property
+    def _hero(self) -> Any:
+        return heroes.load(
+            self._open_environment(),
+            self._definition.workflow_class,
+            self._workflow.hero_type,
+            self._workflow.hero_id,
+        )
+
+    def load_hero(self) -> Any:
+        """Give the hero; None if it is gone and the class says that this may be."""
+        try:
+            return self._hero
+        except HeroGone:
+            if self._definition.workflow_class.may_proceed_without_hero:
+                return None
+            raise
+
+    def result_of(self, step_name: str) -> Any:
+        store = self._open_environment().store
+        node = self._definition.get(step_name)
+        names = [step_name]
+        if self._workflow.type == DYNAMIC_TYPE:
+            names = [self._id_of_stored(store, step_name)]
+        if node is not None and node.options.renamed_from:
+            names.append(node.options.renamed_from)
+        kept = store.read(
+            lambda connection: store.attempts.kept_result(connection, self._workflow.id, names)
+        )
+        return typed_json.load(kept)
+
+    def _id_of_stored(self, store: Store, reference: str) -> str:
+        found = store.read(
+            lambda connection: store.graphs.find(connection, self._workflow.id, reference)
+        )
+        if found is None:
+            raise NodeNotFound(self._workflow.id, reference)
+        return found

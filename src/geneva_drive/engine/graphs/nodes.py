@@ -1,0 +1,235 @@
+"""The nodes of one workflow's graph as a command looks at them, wherever the graph is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.graphs import successors
+from geneva_drive.engine.graphs.node_states import Standing, id_in_graph, standings
+from geneva_drive.engine.graphs.summary import Growth
+from geneva_drive.engine.transitions.change import NewExecution, again, scheduled
+from geneva_drive.errors import NodeNotFound, StepNotDefined, StepVanished
+from geneva_drive.states import Outcome, StepState, is_done
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
+from geneva_drive.storage.statements.graphs import load_ids
+from geneva_drive.storage.store import Store
+
+
+class GraphNodes:
+    """The nodes of a class's graph, of which there are not many."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        store: Store,
+        workflow: WorkflowRecord,
+        now: datetime,
+        definition: Definition | None,
+    ) -> None:
+        self._connection = connection
+        self._store = store
+        self._workflow = workflow
+        self._now = now
+        self._known_definition = definition
+
+    @property
+    def _definition(self) -> Definition:
+        assert self._known_definition is not None, "nodes_of() asks for it"
+        return self._known_definition
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return successors.graph_of(self._connection, self._store, self._workflow, self._definition)
+
+    @cached_property
+    def _stands(self) -> dict[str, Standing]:
+        attempts = self._store.attempts.latest_of(self._connection, self._workflow.id)
+        return standings(self._definition, self._graph, attempts)
+
+    def find(self, reference: object) -> str:
+        """Give the id of a node that is named by itself, by its method or by its id."""
+        name = self._definition.name_of(reference)
+        found = id_in_graph(self._definition, self._graph, name)
+        if found not in self._graph.parents:
+            raise StepNotDefined(self._definition.type, name, self._graph.order)
+        return found
+
+    def id_of(self, record: ExecutionRecord) -> str:
+        return id_in_graph(self._definition, self._graph, record.step_name)
+
+    def name_of(self, node_id: str) -> str:
+        return node_id
+
+    def step_name_of(self, record: ExecutionRecord) -> str:
+        """Give the name that a further attempt has."""
+        return record.step_name
+
+    def kept(self, node_ids: Collection[str]) -> Collection[str]:
+        """Give those that the graph has; what a class has lost is for it to say."""
+        if not self._workflow.has_graph:
+            return node_ids
+        return [each for each in node_ids if each in self._graph.parents]
+
+    def is_resumable(self, node_id: str) -> bool:
+        node = self._definition.get(node_id)
+        return node is not None and node.is_resumable
+
+    def again(
+        self, records: Iterable[ExecutionRecord], *, rewind: bool = False
+    ) -> list[NewExecution]:
+        """Plan further attempts at nodes; of a step that starts over, one for all its shares."""
+        planned = []
+        for record in records:
+            node = self._definition.get(record.step_name)
+            if node is None:
+                names = self._definition.step_names
+                raise StepVanished(self._definition.type, record.step_name, names)
+            if rewind:
+                fresh = scheduled(self._definition, self._workflow, node, self._now)
+                planned.append(replace(fresh, ancestry_hash=record.ancestry_hash, slot=node.name))
+                break
+            planned.append(again(record, self._now))
+        return planned
+
+    def after(self, passed: dict[str, str | None]) -> Growth:
+        """Plan what may run, these nodes (with their ancestry hashes) being passed over."""
+        stands = dict(self._stands)
+        for node_id, ancestry_hash in passed.items():
+            stands[node_id] = Standing(
+                state=StepState.SKIPPED,
+                outcome=Outcome.SKIPPED_BY_OPERATOR,
+                ancestry_hash=ancestry_hash,
+            )
+        return successors.grown(self._definition, self._graph, self._workflow, stands, self._now)
+
+    def stranded(self) -> Growth:
+        """Plan what may run of a workflow of which nothing is under way."""
+        return self.after({})
+
+    def done_downstream(self, node_id: str) -> str | None:
+        """Name a node that is done and waits, at whatever remove, for this one."""
+        behind = self._graph.downstream(node_id)
+        return next((n for n in self._graph.order if n in behind and self.is_done(n)), None)
+
+    def is_done(self, node_id: str) -> bool:
+        return node_id in self._stands and self._stands[node_id].is_done
+
+    def state_of(self, node_id: str) -> StepState | None:
+        return self._stands[node_id].state if node_id in self._stands else None
+
+
+class StoredNodes(GraphNodes):
+    """The nodes of a dynamic workflow, of which there may be very many."""
+
+    @property
+    def _id(self) -> Key:
+        return self._workflow.id
+
+    @cached_property
+    def _graph(self) -> Graph:
+        nodes = self._store.graphs.nodes_of(self._connection, self._id)
+        return Graph.of({node.node_id: load_ids(node.depends_on) for node in nodes})
+
+    def find(self, reference: object) -> str:
+        found = self._store.graphs.find(self._connection, self._id, str(reference))
+        if found is None:
+            raise NodeNotFound(self._id, str(reference))
+        return found
+
+    def id_of(self, record: ExecutionRecord) -> str:
+        return record.node_id
+
+    def name_of(self, node_id: str) -> str:
+        [node] = self._store.graphs.nodes(self._connection, [(self._id, node_id)]).values()
+        return node.name
+
+    def step_name_of(self, record: ExecutionRecord) -> str:
+        return self.name_of(record.node_id)  # which an import may have changed
+
+    def kept(self, node_ids: Collection[str]) -> Collection[str]:
+        wanted = [(self._id, node_id) for node_id in node_ids]
+        return {node_id for _, node_id in self._store.graphs.nodes(self._connection, wanted)}
+
+    def is_resumable(self, node_id: str) -> bool:  # noqa: ARG002 - no job is
+        return False
+
+    def again(
+        self, records: Iterable[ExecutionRecord], *, rewind: bool = False
+    ) -> list[NewExecution]:
+        tried = list(records)
+        wanted = {(self._id, record.node_id) for record in tried}
+        outlines = self._store.graphs.outlines(self._connection, wanted)
+        names = {node.node_id: node.name for node in outlines[self._id]}
+        return [
+            replace(again(record, self._now, rewind=rewind), step_name=names[record.node_id])
+            for record in tried
+        ]
+
+    def after(self, passed: dict[str, str | None]) -> Growth:
+        if not passed:
+            return Growth()
+        done = {node_id: successors.DoneNode(known) for node_id, known in passed.items()}
+        [growth] = successors.count_down(
+            self._connection, self._store, [successors.Passed(self._workflow, done)], self._now
+        )
+        return growth
+
+    def stranded(self) -> Growth:
+        nodes = self._store.graphs.nodes_of(self._connection, self._id)
+        latest = self._store.attempts.latest_of(self._connection, self._id)
+        done = {one.node_id for one in latest if is_done(one.state, one.outcome)}
+        tried = {one.node_id: one.ancestry_hash for one in latest}
+        ready = [
+            successors.stored_execution(
+                self._workflow,
+                NodeOutline.of_entry(node.node_id, node.name, node.job, node.scheduling),
+                self._now,
+                [tried[parent] for parent in load_ids(node.depends_on)],
+            )
+            for node in nodes
+            if node.node_id not in tried and done.issuperset(load_ids(node.depends_on))
+        ]
+        return Growth(schedule=tuple(ready), is_over=len(done) == len(nodes))
+
+    def is_done(self, node_id: str) -> bool:
+        return bool(self._store.attempts.done_among(self._connection, self._id, [node_id]))
+
+    def state_of(self, node_id: str) -> StepState | None:
+        latest = self._store.attempts.latest(self._connection, [(self._id, node_id)])
+        return latest[0].state if latest else None
+
+    def done_downstream(self, node_id: str) -> str | None:
+        behind = self._graph.downstream(node_id)
+        done = self._store.attempts.done_among(self._connection, self._id, behind)
+        return self.name_of(done[0]) if done else None
+
+
+def nodes_of(
+    connection: Connection,
+    store: Store,
+    workflow: WorkflowRecord,
+    attempts: Iterable[ExecutionRecord],
+    now: datetime,
+) -> GraphNodes | None:
+    """Give the nodes of a workflow in which several may be under way; None for a chain."""
+    known = registry.get(workflow.type)
+    definition = definition_of(known) if known is not None else None
+    if workflow.type == DYNAMIC_TYPE:
+        return StoredNodes(connection, store, workflow, now, definition)
+    if definition is None:
+        return None
+    if not any(successors.is_in_graph(workflow, one, definition) for one in attempts) and not (
+        workflow.has_graph or definition.is_graph
+    ):
+        return None
+    return GraphNodes(connection, store, workflow, now, definition)

@@ -1,0 +1,142 @@
+"""Keeping limits: an execution gets its slots, or is parked until there is one for it.
+
+Lock order: limits by their keys, then workflows, then executions. Whatever fills or empties a
+limit's slots, or counts on them, does so under the lock of its row, so that no wake-up is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.commit import commit
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.limits.capacity import Room, measure
+from geneva_drive.engine.limits.slots import Wanted
+from geneva_drive.engine.transitions.outcome import Parked
+from geneva_drive.limit import Limit
+from geneva_drive.storage.schema.records import LimitRecord
+from geneva_drive.storage.store import Store
+
+_REACH = 1000  # executions at the head of the queue that are parked together
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """There was no slot of this limit: the execution is parked, or no longer ours (None).
+
+    Whoever gets this looks at the limit once more. Between the count of its slots and the commit
+    that parked the execution one may have been left, by a worker who saw nobody wait for it.
+    """
+
+    by: Wanted
+    applied: Applied | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """Limits that nobody has asked for yet."""
+
+    keys: Sequence[str]
+
+
+def admit(environment: Environment, claimed: Claimed, wanted: Sequence[Wanted]) -> Refused | None:
+    """Take a slot of every limit that an execution is under; None if it has them and may run.
+
+    One transaction takes all of them, or none and parks the execution.
+    """
+    store = environment.store
+    while True:
+        answer = store.write(lambda connection: _ask(connection, environment, claimed, wanted))
+        if not isinstance(answer, _Unknown):
+            return answer
+        for key in answer.keys:
+            _create(store, key)
+
+
+def _create(store: Store, key: str) -> None:
+    """Make a limit's row, in a transaction that holds no other lock; another may be faster."""
+    with contextlib.suppress(IntegrityError):
+        store.write(lambda connection: store.limits.insert(connection, key))
+
+
+def _ask(
+    connection: Connection, environment: Environment, claimed: Claimed, wanted: Sequence[Wanted]
+) -> Refused | _Unknown | None:
+    store = environment.store
+    records = store.limits.lock(connection, [one.key for one in wanted])
+    unknown = [one.key for one in wanted if one.key not in records]
+    if unknown:
+        return _Unknown(unknown)
+    now = environment.clock.now()  # not before the locks were won, which may have taken a while
+    for one in wanted:
+        room = measure(connection, store, records[one.key], one.limit, now, most=1)
+        if not room.free:
+            applied = _park(connection, environment, claimed, one.key)
+            _note_waiting(connection, store, one, room)
+            return Refused(one, applied)
+    for one in wanted:
+        _take(connection, store, records[one.key], one.limit, claimed, now)
+    if claimed.execution.limit_key is not None:
+        store.parking.admit(connection, claimed.execution.id, claimed.claim_token)
+    return None
+
+
+def _take(
+    connection: Connection,
+    store: Store,
+    record: LimitRecord,
+    limit: Limit,
+    claimed: Claimed,
+    now: datetime,
+) -> None:
+    key, number, window = record.limit_key, record.last_number + 1, limit.window
+    store.limits.take(
+        connection,
+        key,
+        number,
+        execution_id=claimed.execution.id,
+        # Whom no one counts while it runs needs no token to be found by.
+        claim_token=None if limit.concurrency is None else claimed.claim_token,
+        started_at=now,
+    )
+    bounds = store.limits.bounds(limit)
+    store.limits.change(connection, key, **bounds, last_number=number, used_at=now)
+    if window is not None or bounds != store.limits.bounds(record.limit):
+        counted = 0 if window is None else window.count
+        store.limits.forget_starts(connection, key, up_to=number - counted)
+
+
+def _park(
+    connection: Connection, environment: Environment, claimed: Claimed, key: str
+) -> Applied | None:
+    ending = Ending(
+        workflow_id=claimed.workflow.id,
+        execution_id=claimed.execution.id,
+        claim_token=claimed.claim_token,
+        definition=claimed.definition,
+        outcome=Parked(key),
+    )
+    [applied] = commit.apply(
+        connection,
+        environment.store,
+        [ending],
+        environment.clock,
+        read_back=environment.events.wanted,
+    )
+    return applied
+
+
+def _note_waiting(connection: Connection, store: Store, one: Wanted, room: Room) -> None:
+    if one.alike is not None:
+        # Each of them would be claimed only to be parked, and keep others waiting meanwhile.
+        store.parking.park_alike(connection, one.key, one.alike, _REACH)
+    bounds = store.limits.bounds(one.limit)
+    store.limits.change(connection, one.key, **bounds, wakes_at=room.more_at)

@@ -1,0 +1,58 @@
+"""Where a run of a loop begins, read from its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geneva_drive.definition.options.iteration import Iteration
+from geneva_drive.engine.transitions.partitions import Share
+from geneva_drive.errors import GenevaDriveError, InvalidInput
+from geneva_drive.iteration.loop_run import Partition, Place
+from geneva_drive.serialization import typed_json
+from geneva_drive.storage.schema.records import ExecutionRecord
+
+
+def partition_of(execution: ExecutionRecord, iteration: Iteration) -> Partition:
+    """Say which share of the items a run goes through; raises if its end cannot be read."""
+    share = Share.load(execution.share)
+    if share is None:
+        return Partition(iteration.partitions)
+    until = read_cursor(execution, share.until)
+    return Partition(iteration.partitions, is_assigned=True, until=until)
+
+
+def place_of(execution: ExecutionRecord, iteration: Iteration) -> Place:
+    """Say where a loop stands by its row; raises if its cursor cannot be read."""
+    has_cursor = execution.cursor is not None
+    cursor = read_cursor(execution, execution.cursor) if has_cursor else _start(execution)
+    if cursor is None and not has_cursor:
+        cursor = iteration.start
+    return Place(
+        cursor=cursor,
+        has_cursor=has_cursor or cursor is not None,
+        completed=execution.completed_iterations,
+        errors=execution.item_errors,
+    )
+
+
+def read_cursor(execution: ExecutionRecord, text: str | None) -> Any:
+    try:
+        return typed_json.load(text)
+    except Exception as error:
+        # The types of an app are read by its own functions, which may raise anything.
+        raise InvalidInput(
+            f"The saved cursor of step {execution.step_name!r} cannot be read. {_why(error)} Once "
+            f"it can be, resume the workflow; or let the step start over with `geneva rewind`."
+        ) from error
+
+
+def _start(execution: ExecutionRecord) -> Any:
+    share = Share.load(execution.share)
+    return None if share is None else read_cursor(execution, share.after)
+
+
+def _why(error: Exception) -> str:
+    words = typed_json.words_of(error)
+    if isinstance(error, GenevaDriveError):  # whose words are a sentence that tells what to do
+        return words
+    return f"{type(error).__name__}: {words.rstrip('.')}."

@@ -1,0 +1,149 @@
+"""Loops whose items and cursor commit together, every so many items: exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import Connection
+from sqlalchemy.orm import Session, SessionTransaction
+
+from geneva_drive.engine import transaction_mark
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops import record_queries
+from geneva_drive.engine.loops.loop import Loop
+from geneva_drive.engine.step_session import StepSession
+from geneva_drive.iteration.loop_run import Place, Query
+from geneva_drive.states import Interruption
+from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
+
+
+class LoopTransaction:
+    """The session of a loop with `transaction=True`: each checkpoint commits, and begins anew.
+
+    Saves the positions of its loop instead of the loop itself. What is open when it is left is
+    rolled back.
+    """
+
+    commits_items = True
+
+    def __init__(self, environment: Environment, loop: Loop) -> None:
+        self._store = environment.store
+        self._database = environment.store.database
+        self._loop = loop
+        self._held = ExitStack()  # what a writing transaction of this process has to hold
+        self._is_open = False
+        self._of_item: SessionTransaction | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            # What the items of a chunk were read as must not be read again after each commit.
+            self.session = StepSession(self._database.engine, expire_on_commit=False)
+            stack.callback(self.session.close)
+            stack.callback(self._roll_back)
+            self._begin()
+            self._leaving = stack.pop_all()
+        self._loop.course.ledger = self
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._loop.course.ledger = self._loop
+        self._leaving.close()
+
+    @property
+    def connection(self) -> Connection:
+        """The connection whose transaction is open, with all that was written so far."""
+        self._begin()
+        if self._of_item is not None:  # the body has left its loop within an item
+            self._of_item.commit()
+            self._of_item = None
+        self.flush()
+        connection = self.session.connection()
+        transaction_mark.find(connection, self._database)
+        return connection
+
+    def flush(self) -> None:
+        self._begin()  # a flush would begin a transaction that is not prepared for writing
+        self.session.flush()
+
+    def commit(self) -> None:
+        joined = self._joined
+        Session.commit(self.session)
+        self._release()
+        for tell in joined.to_tell:
+            tell()
+
+    def save(self, place: Place) -> Interruption | None:
+        checkpoint = self._loop.checkpoint_at(place)
+        connection = self.connection
+        self._loop.lock_for_skipped(connection)
+        after = self._loop.saved_iterations
+        while not self._store.checkpoints.save(connection, checkpoint, after=after):
+            stop = self._loop.why_not(connection, checkpoint)
+            if stop is not None:
+                transaction_mark.leave(connection)  # what was done so far commits with the rest
+                return stop
+            self._loop.check_position(connection)
+        self._store.checkpoints.append(connection, self._loop.skipped_rows())
+        self.commit()
+        self._loop.note_saved(checkpoint, place)
+        return None
+
+    def item_begins(self) -> None:
+        self._begin()
+        if self._loop.skips_item_errors:
+            self._of_item = self.session.begin_nested()
+
+    def item_ends(self) -> None:
+        self._loop.item_ends()
+        if self._of_item is not None:
+            self._of_item.commit()
+            self._of_item = None
+
+    def item_failed(self) -> None:
+        """Undo what the body did with an item that is passed over."""
+        if self._of_item is not None:
+            self._of_item.rollback()
+            self._of_item = None
+
+    def body_goes_on(self) -> None:
+        self._begin()
+
+    def open_query(self, query: Any, cursor: Any) -> Query:
+        return record_queries.open_query(query, cursor, self._own_session, detach=False)
+
+    @contextmanager
+    def _own_session(self) -> Iterator[Session]:
+        self._begin()
+        yield self.session
+
+    def _begin(self) -> None:
+        if self._is_open:
+            return
+        with ExitStack() as stack:
+            # The writer's place before a connection, as everywhere: a pool may be small.
+            stack.enter_context(self._database.dialect.writing())
+            connection = self.session.connection(execution_options={WRITES_OPTION: True})
+            self._joined = stack.enter_context(self._database.joining(connection))
+            transaction_mark.leave(connection)
+            self._held = stack.pop_all()
+        self._is_open = True
+
+    def _roll_back(self) -> None:
+        self._of_item = None
+        try:
+            Session.rollback(self.session)
+        finally:
+            # Else this thread would write everything that follows into what is over.
+            self._release()
+
+    def _release(self) -> None:
+        self._is_open = False
+        self._held.close()

@@ -1,0 +1,1 @@
+"""Workflows that nobody is running any more: lost workers and orphans."""

@@ -1,0 +1,202 @@
+"""Adopting orphans: letting ready workflows go on of which nothing is active."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commit import commit
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.execution.group_commit import announce
+from geneva_drive.engine.graphs.nodes import nodes_of
+from geneva_drive.engine.transitions.ancestry import ancestry_hash
+from geneva_drive.engine.transitions.change import (
+    AuditEntry,
+    Change,
+    NewExecution,
+    WorkflowMove,
+    scheduled,
+)
+from geneva_drive.engine.transitions.loop_state import carried_over
+from geneva_drive.engine.transitions.requests import honour_request
+from geneva_drive.states import WorkflowState, is_done
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.store import Store
+
+ACTOR = "housekeeping"
+NOTHING_SCHEDULED = "Nothing was scheduled for it."
+_UNKNOWN_SIGNATURE = ""
+
+
+def adopt(environment: Environment, workflow_ids: Sequence[Key]) -> int:
+    """Let those go on that are orphans still, in one transaction; count them.
+
+    Under the workflows' locks, so that of two who found the same orphan one adopts it.
+    """
+    store, now = environment.store, environment.clock.now()
+    applied = store.write(
+        lambda connection: _adopt(
+            connection, store, workflow_ids, now, read_back=environment.events.wanted
+        )
+    )
+    announce(environment, applied)
+    return len(applied)
+
+
+def _adopt(
+    connection: Connection,
+    store: Store,
+    workflow_ids: Sequence[Key],
+    now: datetime,
+    *,
+    read_back: bool,
+) -> list[Applied]:
+    workflows = store.workflows.lock(connection, workflow_ids)
+    going_on = {row.workflow_id for row in store.executions.active_of(connection, workflow_ids)}
+    orphans = [
+        workflow
+        for workflow in workflows.values()
+        if workflow.state is WorkflowState.READY and workflow.id not in going_on
+    ]
+    attempts = _latest_attempts(connection, store, orphans)
+    changes = [
+        _decide(connection, store, definition_of(known), workflow, attempts, now)
+        for workflow in orphans
+        if (known := registry.get(workflow.type)) is not None
+    ]
+    return commit.write(connection, store, changes, now, read_back=read_back)
+
+
+def _decide(
+    connection: Connection,
+    store: Store,
+    definition: Definition,
+    workflow: WorkflowRecord,
+    attempts: Mapping[Key, ExecutionRecord],
+    now: datetime,
+) -> Change:
+    undone = store.attempts.undone(connection, workflow.id)
+    nodes = nodes_of(connection, store, workflow, undone, now)
+    if nodes is None:
+        above = definition.graph.parents.get(workflow.next_step_name or "", ())
+        hashes = store.attempts.ancestry_hashes(connection, [(workflow.id, name) for name in above])
+        attempt = attempts.get(workflow.id)
+        return decide_adoption(definition, workflow, attempt, now, hashes.values())
+    growth = nodes.stranded()
+    if not growth.schedule and not growth.is_over:
+        names = ", ".join(repr(one.step_name) for one in undone[:5])
+        way_on = f" `resume` runs again: {names}." if names else ""
+        return _pause(workflow, now, f"{NOTHING_SCHEDULED}{way_on}")
+    state = WorkflowState.FINISHED if growth.is_over else workflow.state
+    return honour_request(
+        Change(
+            record=workflow,
+            workflow=_as_it_is(workflow, now, state=state),
+            schedule=growth.schedule,
+            audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
+        )
+    )
+
+
+def _latest_attempts(
+    connection: Connection, store: Store, orphans: Sequence[WorkflowRecord]
+) -> Mapping[Key, ExecutionRecord]:
+    nodes = [(one.id, one.next_step_name) for one in orphans if one.next_step_name is not None]
+    latest = store.attempts.latest(connection, nodes) if nodes else []
+    return {attempt.workflow_id: attempt for attempt in latest}
+
+
+def decide_adoption(
+    definition: Definition,
+    workflow: WorkflowRecord,
+    attempt: ExecutionRecord | None,
+    now: datetime,
+    parents: Iterable[str | None] = (),
+) -> Change:
+    """Say how an orphan goes on, by the latest attempt at the step that it stands at.
+
+    `parents` are the ancestry hashes of what that step depends on.
+    """
+    name = workflow.next_step_name
+    if name is None:
+        return _pause(
+            workflow,
+            now,
+            f"{NOTHING_SCHEDULED} It does not say which step is next: choose one with `resume_at` "
+            f"in code or `geneva resume ID --at STEP` in the shell, or cancel it.",
+        )
+    if attempt is not None and is_done(attempt.state, attempt.outcome):
+        # What is recorded as done is not done twice, unless a person says so.
+        return _pause(
+            workflow,
+            now,
+            f"{NOTHING_SCHEDULED} Step {name!r} is {attempt.state} already: `resume` runs it "
+            f"again, `skip` goes on with the one after it.",
+        )
+    planned = replace(
+        _planned(definition, workflow, name, now if attempt else _due_at(definition, workflow)),
+        position=carried_over(attempt),
+        ancestry_hash=attempt.ancestry_hash if attempt else ancestry_hash(name, parents),
+    )
+    return honour_request(
+        Change(
+            record=workflow,
+            workflow=_as_it_is(workflow, now, next_step_name=planned.step_name),
+            schedule=(planned,),
+            audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
+        )
+    )
+
+
+def _planned(
+    definition: Definition, workflow: WorkflowRecord, name: str, at: datetime
+) -> NewExecution:
+    node = definition.get(name)
+    if node is not None:
+        return scheduled(definition, workflow, node, at)
+    # Whoever claims it finds out whether the step is newer than its code, or gone: then it pauses
+    # the workflow and says what to do.
+    return NewExecution(
+        step_name=name,
+        signature=_UNKNOWN_SIGNATURE,
+        queue=workflow.queue or definition.queue,
+        priority=definition.priority if workflow.priority is None else workflow.priority,
+        scheduled_for=at,
+    )
+
+
+def _due_at(definition: Definition, workflow: WorkflowRecord) -> datetime:
+    """Give the moment for which the step was scheduled when the workflow came to it."""
+    node = definition.get(workflow.next_step_name or "")
+    return workflow.updated_at + (node.options.wait if node else timedelta(0))
+
+
+def _pause(workflow: WorkflowRecord, now: datetime, reason: str) -> Change:
+    return honour_request(
+        Change(
+            record=workflow,
+            workflow=_as_it_is(
+                workflow,
+                now,
+                state=WorkflowState.PAUSED,
+                paused_reason=reason,
+                paused_step_name=workflow.next_step_name,
+            ),
+            audit=AuditEntry(command="pause", actor=ACTOR, reason=reason),
+        )
+    )
+
+
+def _as_it_is(workflow: WorkflowRecord, now: datetime, **values: Any) -> WorkflowMove:
+    """Plan the row as it is but for `values`, and for a request, which is taken up here."""
+    subject = Subject(workflow=workflow, active=(), now=now)
+    return subject.stays(requested=None, requested_reason=None, **values)

@@ -1,0 +1,180 @@
+"""Partitions of a resumable step: each an execution with its share of the items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from geneva_drive.engine.transitions.change import (
+    Change,
+    ExecutionMove,
+    NewExecution,
+    as_it_is,
+    ending_by_operator,
+    holding,
+)
+from geneva_drive.engine.transitions.outcome import Finished, StepOutcome
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+    is_done,
+)
+from geneva_drive.storage.schema.records import ExecutionRecord
+
+_WAITS = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """The items after one cursor, up to another; None is the end that is open.
+
+    The cursors stay typed JSON: a share is looked at where their types are not known, too.
+    """
+
+    number: int
+    of: int
+    after: str
+    until: str
+    division: str  # the execution that divided the step; after a rewind, another does
+
+    def dump(self) -> str:
+        return (
+            f'{{"number":{self.number},"of":{self.of},"after":{self.after},"until":{self.until},'
+            f'"division":{json.dumps(self.division)}}}'
+        )
+
+    @classmethod
+    def load(cls, text: str | None) -> Share | None:
+        if text is None:
+            return None
+        stored = json.loads(text)
+        cursors = {name: json.dumps(stored[name]) for name in ("after", "until")}
+        return cls(**{**stored, **cursors})
+
+
+def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> list[NewExecution]:
+    """Plan an execution for each share, from one end to the next."""
+    count = len(ends) - 1
+    return [
+        replace(
+            planned,
+            node_id=f"{planned.node}[{number}]",
+            slot=f"{planned.node}[{number}]",
+            share=Share(
+                number=number,
+                of=count,
+                after=typed_json.dump(ends[number - 1]),
+                until=typed_json.dump(ends[number]),
+                division=str(division),
+            ).dump(),
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+def together(
+    execution: ExecutionRecord, attempts: Sequence[ExecutionRecord]
+) -> list[ExecutionRecord]:
+    """Find, among the latest attempts at shares, those that `execution` was divided with."""
+    own = Share.load(execution.share)
+    return [
+        other
+        for other in attempts
+        if other.node_id != execution.node_id
+        and (share := Share.load(other.share)) is not None
+        and own is not None
+        and share.division == own.division
+    ]
+
+
+def standing(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
+    """Give the latest attempts at a step: one, or one at each share of its last division."""
+    whole = [record for record in records if record.share is None]
+    if not whole:
+        return []
+    latest = max(whole, key=lambda record: (record.created_at, record.attempt_number))
+    shares = {
+        record.node_id: record
+        for record in sorted(records, key=lambda record: record.attempt_number)
+        if (share := Share.load(record.share)) and share.division == str(latest.id)
+    }
+    return list(shares.values()) or [latest]
+
+
+def settle(change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRecord]) -> Change:
+    """Say what the end of one share means while others are under way.
+
+    `change` is what would follow if it were alone.
+    """
+    workflow = change.record
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        return _end_after(change)
+    end = change.executions[0]
+    if isinstance(outcome, Finished) or change.workflow.state is WorkflowState.CANCELED:
+        return _close(change, siblings, end.outcome)
+    if change.workflow.state is WorkflowState.PAUSED:
+        return replace(change, executions=(*change.executions, *hold(siblings, Request.PAUSE)))
+    if is_done(end.state, end.outcome):
+        if all(is_done(other.state, other.outcome) for other in siblings):
+            return _stay_paused(change)
+        return replace(change, workflow=as_it_is(workflow), schedule=())
+    return _stay_paused(replace(change, workflow=as_it_is(workflow)))
+
+
+def hold(records: Sequence[ExecutionRecord], request: Request) -> tuple[ExecutionMove, ...]:
+    """Keep what waits where it is, and ask what runs to stop at its next checkpoint."""
+    return tuple(
+        ExecutionMove(record=record, state=record.state, stop=request, limit_key=_kept_key(record))
+        for record in records
+        if record.state in (*_WAITS, StepState.IN_PROGRESS)
+    )
+
+
+def close(records: Sequence[ExecutionRecord], outcome: Outcome | None) -> tuple[ExecutionMove, ...]:
+    """Cancel what waits, and ask what runs to stop."""
+    waiting = [record for record in records if record.state in _WAITS]
+    canceled = tuple(
+        ExecutionMove(record=record, state=StepState.CANCELED, outcome=outcome)
+        for record in waiting
+    )
+    running = [record for record in records if record.state is StepState.IN_PROGRESS]
+    return canceled + hold(running, Request.CANCEL)
+
+
+def _kept_key(record: ExecutionRecord) -> str | None:
+    return record.limit_key if record.state is StepState.IN_PROGRESS else None
+
+
+def _close(change: Change, siblings: Sequence[ExecutionRecord], outcome: Outcome | None) -> Change:
+    by = Outcome.CANCELED_BY_FLOW_CONTROL if outcome is Outcome.SUCCESS else outcome
+    return replace(change, executions=(*change.executions, *close(siblings, by)))
+
+
+def _end_after(change: Change) -> Change:
+    """Record the end of a share whose workflow is over; nothing follows it."""
+    return Change(
+        record=change.record,
+        workflow=as_it_is(change.record),
+        executions=ending_by_operator(change.executions),
+    )
+
+
+def _stay_paused(change: Change) -> Change:
+    """Hold what would go on, if the workflow was paused while this share was running."""
+    workflow = change.record
+    if workflow.state is not WorkflowState.PAUSED:
+        return change
+    moved = change.workflow
+    if moved.state is not WorkflowState.FINISHED:
+        moved = replace(
+            as_it_is(workflow),
+            next_step_name=moved.next_step_name,
+            previous_step_name=moved.previous_step_name,
+        )
+    return holding(change, moved)

@@ -1,0 +1,49 @@
+"""What operators asked for while a step ran, and what comes of it when the step ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from geneva_drive.engine.transitions.change import Change, WorkflowMove, ending_by_operator, holding
+from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+
+
+def honour_request(change: Change) -> Change:
+    """Let a pause or cancel that was asked for while the step ran take effect now."""
+    requested = change.record.requested
+    moved = change.workflow
+    if requested is None or moved.state in (WorkflowState.FINISHED, WorkflowState.CANCELED):
+        return change
+    if requested is Request.CANCEL:
+        return _cancel(change)
+    if moved.state is WorkflowState.PAUSED:
+        return change
+    return _pause(change)
+
+
+def _pause(change: Change) -> Change:
+    paused = replace(
+        change.workflow,
+        state=WorkflowState.PAUSED,
+        requested=None,
+        requested_reason=None,
+        paused_reason=change.record.requested_reason,
+        paused_step_name=change.workflow.next_step_name,
+    )
+    return holding(change, paused)
+
+
+def _cancel(change: Change) -> Change:
+    return replace(
+        change,
+        workflow=WorkflowMove(
+            state=WorkflowState.CANCELED,
+            next_step_name=None,
+            previous_step_name=change.workflow.previous_step_name,
+        ),
+        executions=ending_by_operator(change.executions),
+        schedule=tuple(
+            replace(new, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
+            for new in change.schedule
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What a node can wait for without holding a thread or a connection."""
