@@ -12,7 +12,7 @@ import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.execution.executor import Run
 from geneva_drive.engine.limits import admission
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.identity import Identity

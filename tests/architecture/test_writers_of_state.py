@@ -62,8 +62,8 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
         ("storage/statements/executions.py:claim", "_dialect.claim"),
         ("storage/statements/executions.py:claim_one", "_dialect.take"),
         ("storage/statements/executions.py:wake", "_dialect.take"),
-        ("worker/claiming.py:claim_due", "executions.claim"),
-        ("worker/claiming.py:take", "executions.claim_one"),
+        ("worker/claims/claimer.py:claim_due", "executions.claim"),
+        ("worker/claims/claimer.py:take", "executions.claim_one"),
     }
 
 

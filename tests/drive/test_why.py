@@ -13,10 +13,10 @@ import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
-from geneva_drive.worker.housekeeping.parked import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import Parked
 from geneva_drive.worker.identity import Identity
 from tests.limiting import occupy
 from tests.looking import last

@@ -23,7 +23,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
 )
 from geneva_drive.states import Outcome, is_done
-from geneva_drive.worker.claiming import claim_one
+from geneva_drive.worker.claims.claimer import claim_one
 from geneva_drive.worker.identity import Identity
 from tests.engine.cases import ERROR, reattempting
 

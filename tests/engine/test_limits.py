@@ -12,7 +12,7 @@ from sqlalchemy import select
 import geneva_drive as gd
 from geneva_drive.states import StepState
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
-from geneva_drive.worker.housekeeping.parked import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import Parked
 from tests.deploys import former_code
 from tests.limiting import StillClock, claimable, limits, occupy, parked, slots, states
 from tests.looking import error_of, history, last

@@ -12,7 +12,7 @@ from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned, Skipped, StepOutcome
 from geneva_drive.states import Outcome
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.storage.plans import noted, plan
 

@@ -8,7 +8,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.errors import InvalidInput
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.worker.watching import Watch, rows_of, wait, wait_until
 

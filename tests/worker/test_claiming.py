@@ -10,7 +10,7 @@ from sqlalchemy import distinct, event, func, select, text
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import TIME_LIMIT, Watch

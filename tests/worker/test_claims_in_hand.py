@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import geneva_drive as gd
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.identity import Identity

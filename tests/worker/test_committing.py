@@ -16,7 +16,7 @@ from geneva_drive.engine.commit.ending import Ending
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity

@@ -17,7 +17,7 @@ from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 
 WORKER = Identity(id="worker")

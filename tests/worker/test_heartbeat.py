@@ -7,7 +7,7 @@ import os
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.testing import drain
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.identity import Identity

@@ -19,7 +19,7 @@ import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects import hints as hints_module
 from geneva_drive.storage.dialects.hints import COALESCED, Notices
-from geneva_drive.worker.listening import Listening
+from geneva_drive.worker.listener import Listening
 from geneva_drive.worker.poller import Found
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until

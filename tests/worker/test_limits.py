@@ -11,7 +11,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.engine.limits import capacity, waiters
 from geneva_drive.testing import drain
-from geneva_drive.worker.housekeeping.parked import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import Parked
 from tests.limiting import Gauge, StillClock, limits, occupy, parked
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import Watch, rows_of, wait, wait_until

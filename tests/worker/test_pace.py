@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geneva_drive.worker.pace import Pace
+from geneva_drive.worker.claims.prefetch import Pace
 
 
 class _Seconds:

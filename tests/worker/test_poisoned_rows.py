@@ -12,7 +12,7 @@ from geneva_drive.engine.limits.capacity import LOOK_AGAIN
 from geneva_drive.engine.waits import child
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.families import Families
-from geneva_drive.worker.housekeeping.parked import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import Parked
 from tests.worker.poison import poisoned
 
 KEY = "test_poisoned_rows.dock"

@@ -22,7 +22,7 @@ DAY = timedelta(days=1)
 A_BLINK = timedelta(microseconds=1)  # the shortest there is
 BATCH = "geneva_drive.worker.housekeeping.retention._BATCH"
 MAX_REFUSALS = "geneva_drive.worker.housekeeping.retention._MAX_REFUSALS"
-MAX_PER_ROUND = "geneva_drive.worker.housekeeping.refusals.MAX_PER_ROUND"
+MAX_PER_ROUND = "geneva_drive.worker.housekeeping.refused_rows.MAX_PER_ROUND"
 REFUSED = (
     "ended long ago and cannot be deleted (does a row of yours refer to it?); it is passed over: "
 )

@@ -10,7 +10,7 @@ import geneva_drive as gd
 from geneva_drive.definition import registry
 from geneva_drive.engine.recovery import lost_workers
 from geneva_drive.testing import crash_after, drain, expire_leases
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping.dead_workers import DeadWorkers

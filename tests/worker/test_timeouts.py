@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.worker.pool import Pool
+from geneva_drive.worker.thread_pool import Pool
 from tests.looping import importing, places, through
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geneva_drive.worker.turns import Turns
+from geneva_drive.worker.claims.fairness import Turns
 from tests.worker.claims import make_claimed as of
 
 

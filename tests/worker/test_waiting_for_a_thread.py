@@ -12,10 +12,10 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.worker import performer as performer_module
-from geneva_drive.worker.claiming import claim_due
+from geneva_drive.worker.claims.claimer import claim_due
+from geneva_drive.worker.claims.prefetch import Pace
 from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
-from geneva_drive.worker.pace import Pace
 from geneva_drive.worker.performer import Performer, Stopping
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import (

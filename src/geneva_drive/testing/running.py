@@ -19,7 +19,7 @@ from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.schema.records import WorkflowRecord
-from geneva_drive.worker import inline
+from geneva_drive.worker import inline_worker
 
 W = TypeVar("W", bound=Workflow[Any])
 _MOST_RUNS = 10_000
@@ -162,7 +162,7 @@ def _require_resumable(workflow: WorkflowHandle[Any], step_name: str) -> None:
 
 def drain(drive: Drive | None = None) -> int:
     """Run everything that is due now, and what becomes due by it; count the executions."""
-    return inline.run_due((drive or current_drive()).environment)
+    return inline_worker.run_due((drive or current_drive()).environment)
 
 
 def instance(
@@ -232,7 +232,7 @@ def _perform(
     workflow: WorkflowHandle[Any], execution: StepExecution, breaks: Breaks
 ) -> StepExecution | None:
     drive = workflow.drive
-    if not inline.run_one(drive.environment, execution.id, breaks):
+    if not inline_worker.run_one(drive.environment, execution.id, breaks):
         return None
     workflow.reload()
     return next(e for e in workflow.step_executions if e.id == execution.id)

@@ -14,7 +14,7 @@ from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.run import signature_of
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commit.ending import Chaining
-from geneva_drive.worker.tokens import Tokens
+from geneva_drive.worker.claims.tokens import Tokens
 
 
 def _new_id() -> str:

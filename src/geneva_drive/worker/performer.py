@@ -23,11 +23,11 @@ from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld
+from geneva_drive.worker.claims.prefetch import Pace
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
-from geneva_drive.worker.pace import Pace
-from geneva_drive.worker.pool import Pool
+from geneva_drive.worker.thread_pool import Pool
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping import Duty, duties
 from geneva_drive.worker.identity import Identity
-from geneva_drive.worker.listening import Listening
+from geneva_drive.worker.listener import Listening
 from geneva_drive.worker.performer import Performer, Stopping
 from geneva_drive.worker.poller import Poller
 from geneva_drive.worker.service import Periodic, Service

@@ -9,7 +9,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits import child, family
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round
-from geneva_drive.worker.housekeeping.refusals import Refusals
+from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _PORTION = 200
 

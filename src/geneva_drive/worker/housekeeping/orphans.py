@@ -11,7 +11,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery import orphans as adopting
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round
-from geneva_drive.worker.housekeeping.refusals import Refusals
+from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _PORTION = 2000
 

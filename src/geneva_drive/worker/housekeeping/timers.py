@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
-from geneva_drive.worker.housekeeping.parked import Parked
-from geneva_drive.worker.housekeeping.refusals import Refusals
+from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 500
 _SHORTEST_REST = 0.001

@@ -14,9 +14,9 @@ from geneva_drive.engine.execution.performance import Committed, Concluded
 from geneva_drive.engine.loops.loop import Breaks
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.claiming import claim_due, claim_one
+from geneva_drive.worker.claims.claimer import claim_due, claim_one
 from geneva_drive.worker.housekeeping import housekeep
-from geneva_drive.worker.housekeeping.parked import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import Parked
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity, signatures
 from geneva_drive.worker.service import Periodic

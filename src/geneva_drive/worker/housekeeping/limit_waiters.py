@@ -8,7 +8,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import waiters
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.parked_executions import Among
-from geneva_drive.worker.housekeeping.refusals import Refusals
+from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 
 class Parked:

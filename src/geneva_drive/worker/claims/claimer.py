@@ -14,8 +14,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.performance import with_stored_nodes
 from geneva_drive.storage.dialects.claim_request import Claim
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.worker.claims.tokens import new_token
 from geneva_drive.worker.identity import Identity
-from geneva_drive.worker.tokens import new_token
 
 _LOOKED_AT = 32
 

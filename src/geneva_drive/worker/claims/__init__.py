@@ -1,0 +1,4 @@
+"""Taking executions: how many to claim, whose turn it is, and under which token.
+
+Start with `claimer`.
+"""
