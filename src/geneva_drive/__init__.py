@@ -35,10 +35,10 @@ from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import StepChanged, StepProgressed, WorkflowChanged
 
 if typing.TYPE_CHECKING:
-    from geneva_drive.drive.default import configure, current_drive
+    from geneva_drive.drive.default_drive import configure, current_drive
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handles import WorkflowHandle
-    from geneva_drive.drive.step_executions import Checkpoint, StepExecution
+    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.step_execution import Checkpoint, StepExecution
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
     from geneva_drive.iteration.iterable_step import IterableStep
     from geneva_drive.iteration.progress import IterationProgress
@@ -93,15 +93,15 @@ __all__ = [
 # somebody first asks for one of them, so that a module with workflow classes is imported quickly.
 _ON_DEMAND = {
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
-    "Checkpoint": "geneva_drive.drive.step_executions",
+    "Checkpoint": "geneva_drive.drive.step_execution",
     "Drive": "geneva_drive.drive.drive",
     "IterableStep": "geneva_drive.iteration.iterable_step",
     "IterationProgress": "geneva_drive.iteration.progress",
     "RecordBatch": "geneva_drive.iteration.sources.records",
-    "StepExecution": "geneva_drive.drive.step_executions",
-    "WorkflowHandle": "geneva_drive.drive.handles",
-    "configure": "geneva_drive.drive.default",
-    "current_drive": "geneva_drive.drive.default",
+    "StepExecution": "geneva_drive.drive.step_execution",
+    "WorkflowHandle": "geneva_drive.drive.handle",
+    "configure": "geneva_drive.drive.default_drive",
+    "current_drive": "geneva_drive.drive.default_drive",
 }
 
 

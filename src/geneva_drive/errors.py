@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from geneva_drive.drive.handles import WorkflowHandle
+    from geneva_drive.drive.handle import WorkflowHandle
 
 
 class GenevaDriveError(Exception):

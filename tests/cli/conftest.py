@@ -18,7 +18,7 @@ import geneva_drive as gd
 from geneva_drive.cli.app_loading import load_app
 from geneva_drive.cli.main import cli
 from geneva_drive.definition import registry
-from geneva_drive.drive import default
+from geneva_drive.drive import default_drive
 from tests.cli.served import APP, PROGRAM
 
 Run = Callable[..., Result]
@@ -46,7 +46,7 @@ def _own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("LOGNAME", "ada")
     with registry.isolated():
         yield
-    default.use(None)
+    default_drive.use(None)
 
 
 @pytest.fixture

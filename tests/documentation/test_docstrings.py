@@ -10,7 +10,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.drive import default
+from geneva_drive.drive import default_drive
 
 SOURCE = Path(*gd.__path__)
 MODULES = sorted(
@@ -30,7 +30,7 @@ def test_the_examples_in_docstrings_give_what_they_print(
         with registry.isolated():
             results = doctest.testmod(importlib.import_module(name))
     finally:
-        default.use(None)
+        default_drive.use(None)
 
     assert results.failed == 0
     assert results.attempted > 0

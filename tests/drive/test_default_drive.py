@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine
 
 import geneva_drive as gd
-from geneva_drive.drive import default
+from geneva_drive.drive import default_drive
 from geneva_drive.testing import speedrun
 
 
@@ -24,9 +24,9 @@ class Delivery(gd.Workflow[Any]):
 
 @pytest.fixture(autouse=True)
 def _no_default() -> Iterator[None]:
-    default.use(None)
+    default_drive.use(None)
     yield
-    default.use(None)
+    default_drive.use(None)
 
 
 def url_in(folder: Path, name: str) -> str:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.drive import default
+from geneva_drive.drive import default_drive
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun, time_travel
 from tests.heroes import Country, Parcel, User, save
 from tests.looking import history, last, waits
@@ -691,7 +691,7 @@ def test_one_call_configures_the_process(empty_database_url: str) -> None:
 
     assert Delivery.create().drive is drive
     assert drive.settings.lease == timedelta(seconds=90)
-    default.use(None)
+    default_drive.use(None)
 
 
 def test_every_attempt_stays_in_the_history(geneva: gd.Drive) -> None:

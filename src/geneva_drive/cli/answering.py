@@ -7,7 +7,7 @@ from typing import Any
 from geneva_drive.cli.bodies import execution_body
 from geneva_drive.cli.headline import headline
 from geneva_drive.cli.output import make_console, plain, print_json
-from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.handle import WorkflowHandle
 
 
 def answer(workflow: WorkflowHandle[Any], *, as_json: bool, outcome: str | None = None) -> None:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from geneva_drive.cli.iterating import interruptions, skipped_items
-from geneva_drive.drive.graph_views import NodeView
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.graph_view import NodeView
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 

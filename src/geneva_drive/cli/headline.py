@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from geneva_drive.cli.output import plain, state_text
-from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.handle import WorkflowHandle
 
 
 def headline(workflow: WorkflowHandle[Any]) -> Text:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from geneva_drive.cli.naming import cursor_words, is_partition
-from geneva_drive.drive.step_executions import Checkpoint, StepExecution
+from geneva_drive.drive.step_execution import Checkpoint, StepExecution
 from geneva_drive.durations import describe
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress

@@ -11,7 +11,7 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.faults import with_place
 from geneva_drive.cli.group import Geneva
 from geneva_drive.cli.opening import opening_options
-from geneva_drive.drive import default
+from geneva_drive.drive import default_drive
 
 
 @click.group(
@@ -48,4 +48,4 @@ def main() -> None:
         sys.exit(ExitCode.UNEXPECTED)
     finally:
         # A server would log each connection that vanishes without a word.
-        default.use(None)
+        default_drive.use(None)

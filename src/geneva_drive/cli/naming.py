@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from geneva_drive.drive.step_executions import Checkpoint, StepExecution
+from geneva_drive.drive.step_execution import Checkpoint, StepExecution
 
 # Python's own words for an object, alone or in a batch: its place in the memory of a process.
 _ADDRESS = re.compile(r"\[?<\S+ object at 0x[0-9a-fA-F]+>")

@@ -11,7 +11,7 @@ import click
 
 from geneva_drive.cli.app_loading import load_app
 from geneva_drive.cli.files import files_explained
-from geneva_drive.drive.default import configure, current_drive
+from geneva_drive.drive.default_drive import configure, current_drive
 from geneva_drive.drive.drive import Drive
 
 P = ParamSpec("P")

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from geneva_drive.definition.nodes.task import JobTask
+    from geneva_drive.drive.class_workflows import Workflows
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handles import WorkflowHandle
-    from geneva_drive.drive.joining import JoinedTransaction
+    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.joined_transaction import JoinedTransaction
     from geneva_drive.drive.queries import WorkflowQuery
-    from geneva_drive.drive.workflows import Workflows
     from geneva_drive.telemetry import StepLogger
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.run import DynamicRun
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.drive.explaining import Around, explain
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.joining import JoinedTransaction
+from geneva_drive.drive.class_workflows import Workflows
+from geneva_drive.drive.explanation import Around, explain
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
-from geneva_drive.drive.step_executions import StepExecution
-from geneva_drive.drive.workflows import Workflows
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import waiters

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.execution import heroes
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handles import WorkflowHandle
+    from geneva_drive.drive.handle import WorkflowHandle
 
 W = TypeVar("W", bound=Workflow[Any], covariant=True)
 

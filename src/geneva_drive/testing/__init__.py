@@ -8,8 +8,8 @@ from geneva_drive.testing.assertions import (
     assert_step_executed,
     assert_workflow_state,
 )
-from geneva_drive.testing.crashing import crash_after
-from geneva_drive.testing.running import (
+from geneva_drive.testing.crash import crash_after
+from geneva_drive.testing.runner import (
     drain,
     instance,
     perform_next_step,
@@ -18,7 +18,7 @@ from geneva_drive.testing.running import (
     speedrun,
     speedrun_resumable_step,
 )
-from geneva_drive.testing.time import expire_leases, time_travel
+from geneva_drive.testing.time_travel import expire_leases, time_travel
 
 __all__ = [
     "assert_cursor",

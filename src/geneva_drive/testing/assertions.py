@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.states import StepState, WorkflowState
 
 

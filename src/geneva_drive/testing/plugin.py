@@ -10,8 +10,8 @@ import pytest
 
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.drive.drive import Drive
-from geneva_drive.testing.fresh import fresh_drive
-from geneva_drive.testing.time import time_travel
+from geneva_drive.testing.fresh_drive import fresh_drive
+from geneva_drive.testing.time_travel import time_travel
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
+from geneva_drive.drive.class_workflows import Workflows
 from geneva_drive.drive.queries import WorkflowQuery
-from geneva_drive.drive.workflows import Workflows
 
 
 class Signup(gd.Workflow[int]):

@@ -13,7 +13,7 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.opening import Opening, with_opening
 from geneva_drive.cli.output import make_console, make_table, plain, print_json
 from geneva_drive.cli.parameters import json_option
-from geneva_drive.drive.checking import Obstacle, Stuck, check
+from geneva_drive.drive.compatibility import Obstacle, Stuck, check
 
 _NO_APP = (
     "No --app was given, so that no class and no job of yours is known here. Name the code that "

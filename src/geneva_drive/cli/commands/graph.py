@@ -22,7 +22,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph_views import GraphView, view_of_class, view_of_workflow
+from geneva_drive.drive.graph_view import GraphView, view_of_class, view_of_workflow
 from geneva_drive.errors import NotFound, UnknownWorkflowClass
 
 _WRITERS = {"mermaid": mermaid.write, "dot": dot.write, "svg": svg.write}

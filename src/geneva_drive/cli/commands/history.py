@@ -19,8 +19,8 @@ from geneva_drive.cli.output import make_console, make_table, moment, plain, pri
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import Checkpoint, StepExecution
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.step_execution import Checkpoint, StepExecution
 from geneva_drive.durations import describe
 
 _MOST_ITEMS = 20

@@ -18,8 +18,8 @@ from geneva_drive.cli.output import make_console, moment, plain, print_json
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph_views import view_of_workflow
-from geneva_drive.drive.handles import WorkflowHandle
+from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.handle import WorkflowHandle
 
 
 @click.command("show")

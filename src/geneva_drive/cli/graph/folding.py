@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.drive.graph_views import GraphView
+from geneva_drive.drive.graph_view import GraphView
 
 FEWEST_FOLDED = 9
 

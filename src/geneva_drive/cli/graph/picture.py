@@ -10,7 +10,7 @@ from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_fo
 from geneva_drive.cli.graph.folding import Groups, name_of
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.graph_views import GraphView, NodeView
+from geneva_drive.drive.graph_view import GraphView, NodeView
 from geneva_drive.durations import describe
 from geneva_drive.states import StepState
 

@@ -16,7 +16,7 @@ from geneva_drive.cli.naming import name_of
 from geneva_drive.cli.output import make_table, plain, state_text
 from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observing import Sight, StepSight
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import describe
 from geneva_drive.states import StepState
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from geneva_drive.cli.graph import folding
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph_views import GraphView, NodeView, view_of_workflow
+from geneva_drive.drive.graph_view import GraphView, NodeView, view_of_workflow
 from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import GraphRecord
 

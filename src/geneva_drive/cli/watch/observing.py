@@ -11,10 +11,10 @@ from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.explaining import Around, explain
-from geneva_drive.drive.graph_views import view_of_workflow
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.explanation import Around, explain
+from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState

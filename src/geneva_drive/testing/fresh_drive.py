@@ -8,7 +8,7 @@ from typing import Any
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.dynamic import jobs, templates
-from geneva_drive.drive import default
+from geneva_drive.drive import default_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import NotMigrated
 
@@ -23,8 +23,8 @@ def fresh_drive(url: str, **settings: Any) -> Iterator[Drive]:
         drive.migrate()
         store = drive.store
     store.write(store.empty)
-    default.use(drive)
+    default_drive.use(drive)
     with registry.isolated(), jobs.isolated(), templates.isolated():
         yield drive
-    default.use(None)
+    default_drive.use(None)
     drive.close()

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow, definition_of, start_executing
-from geneva_drive.drive.default import current_drive
+from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.loops.loop import Breaks

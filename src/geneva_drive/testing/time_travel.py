@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from geneva_drive.clock import ShiftedClock, shift_of
-from geneva_drive.drive.default import current_drive
+from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import Duration
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.explaining import MOST_NAMED
-from geneva_drive.drive.graph_handles import GraphHandle
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.explanation import MOST_NAMED
+from geneva_drive.drive.graph_handle import GraphHandle
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.commands import commands
 from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.transitions.loop_state import rewound_to

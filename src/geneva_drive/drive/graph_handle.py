@@ -14,8 +14,8 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import definition_of
-from geneva_drive.drive.graph_views import view_of_workflow
-from geneva_drive.drive.step_executions import StepExecution
+from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.commands import commands, graph_editing
 from geneva_drive.engine.commands.commands import Decision
 from geneva_drive.engine.commit.ending import Applied

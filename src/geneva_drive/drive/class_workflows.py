@@ -11,9 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.drive import joining
-from geneva_drive.drive.handles import WorkflowHandle
-from geneva_drive.drive.joining import JoinedTransaction
+from geneva_drive.drive import joined_transaction
+from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.commit import creation, events
@@ -62,10 +62,10 @@ class Workflows(Generic[W]):
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
             raise InvalidInput("gd.Workflow has no steps; create workflows of a class of yours.")
-        joined = joining.opened(session)
+        joined = joined_transaction.opened(session)
         new = NewWorkflow(
             definition=definition_of(self._class),
-            hero=heroes.reference_to(hero, joining.session_of(joined)),
+            hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
             allow_multiple=allow_multiple,
             context=self._context(context),
             queue=_job_option(options.queue, queue),
@@ -86,8 +86,8 @@ class Workflows(Generic[W]):
         self, built: DynamicWorkflow, session: JoinedTransaction | None
     ) -> WorkflowHandle[W]:
         """Start a workflow whose graph was built in code; see `DynamicWorkflow.start`."""
-        joined = joining.opened(session)
-        own = joining.session_of(joined)
+        joined = joined_transaction.opened(session)
+        own = joined_transaction.session_of(joined)
         graph = built.freeze(self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own))
         new = NewWorkflow(
             definition=definition_of(self._class),
@@ -181,15 +181,15 @@ class Workflows(Generic[W]):
             answer = creation.start(store, new, now, wakeups.hints)
             self._announce(answer, wakeups.ring_here)
             return answer
-        connection = joining.connection_of(joined, store.database.engine)
+        connection = joined_transaction.connection_of(joined, store.database.engine)
         store.database.dialect.join(connection)
         with store.database.translating():
             answer = creation.create(connection, store, new, now)
-        session = joining.session_of(joined)
+        session = joined_transaction.session_of(joined)
         if store.database.is_joined_to(connection):
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
         elif session is not None:
-            joining.after_commit(session, lambda: self._announce_if_kept(answer))
+            joined_transaction.after_commit(session, lambda: self._announce_if_kept(answer))
         elif isinstance(answer, Created):
             wakeups.hints.send_within(connection)
         return answer
