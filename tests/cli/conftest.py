@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import geneva_drive as gd
-from geneva_drive.cli.app_loading import load_app
+from geneva_drive.cli.app import load_app
 from geneva_drive.cli.main import cli
 from geneva_drive.definition import registry
 from geneva_drive.drive import default_drive

@@ -19,10 +19,10 @@ from sqlalchemy import create_engine, event, inspect, text
 
 import geneva_drive as gd
 from geneva_drive.cli.bench.figures import Figures, Wanted, nearest_rank
-from geneva_drive.cli.bench.ground import own_tables
-from geneva_drive.cli.bench.measuring import Standstill, measure
-from geneva_drive.cli.bench.showing import advice, figures_table
-from geneva_drive.cli.output import make_console
+from geneva_drive.cli.bench.measurement import Standstill, measure
+from geneva_drive.cli.bench.report import advice, figures_table
+from geneva_drive.cli.bench.tables import own_tables
+from geneva_drive.cli.output.console import make_console
 from geneva_drive.definition import registry
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.cli.app_loading import load_app
+from geneva_drive.cli.app import load_app
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.testing import speedrun
 from tests.cli.conftest import Run, WriteApp

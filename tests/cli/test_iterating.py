@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from geneva_drive.cli import iterating
+from geneva_drive.cli.output import loops
 from geneva_drive.iteration.progress import IterationProgress
 
 
@@ -42,17 +42,17 @@ def _progress(done: int, total: int | None, seconds: float) -> IterationProgress
 def test_progress_is_worded_with_what_is_known_of_it(
     progress: IterationProgress, words: str
 ) -> None:
-    assert iterating.words(progress) == words
+    assert loops.words(progress) == words
 
 
 def test_partitions_are_added_up_and_run_side_by_side() -> None:
-    both = iterating.together([_progress(10, 50, 2), _progress(20, 50, 3)])
+    both = loops.together([_progress(10, 50, 2), _progress(20, 50, 3)])
 
     assert both == _progress(30, 50, 3)
 
 
 def test_the_total_of_a_step_is_what_any_of_its_partitions_was_told() -> None:
-    both = iterating.together([_progress(10, 50, 2), _progress(20, None, 3)])
+    both = loops.together([_progress(10, 50, 2), _progress(20, None, 3)])
 
     assert both == _progress(30, 50, 3)
 
@@ -60,8 +60,8 @@ def test_the_total_of_a_step_is_what_any_of_its_partitions_was_told() -> None:
 def test_partitions_are_rewound_together_and_over_when_all_of_them_are() -> None:
     one, other = _progress(10, 50, 2), _progress(20, 50, 3)
 
-    rewound = iterating.together([one, replace(other, is_rewound=True, is_over=True)])
-    over = iterating.together([replace(one, is_over=True), replace(other, is_over=True)])
+    rewound = loops.together([one, replace(other, is_rewound=True, is_over=True)])
+    over = loops.together([replace(one, is_over=True), replace(other, is_over=True)])
 
     assert (rewound.is_rewound, rewound.is_over) == (True, False)
     assert (over.is_rewound, over.is_over) == (False, True)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from geneva_drive.cli.naming import cursor_words
+from geneva_drive.cli.output.names import cursor_words
 from geneva_drive.serialization import typed_json
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -11,7 +11,7 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.cli.exit_codes import MEANINGS, ExitCode, code_for
-from geneva_drive.cli.faults import one_line
+from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {

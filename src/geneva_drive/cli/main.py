@@ -7,10 +7,10 @@ import sys
 
 import click
 
+from geneva_drive.cli.drive_options import opening_options
 from geneva_drive.cli.exit_codes import ExitCode
-from geneva_drive.cli.faults import with_place
 from geneva_drive.cli.group import Geneva
-from geneva_drive.cli.opening import opening_options
+from geneva_drive.cli.output.error_line import with_place
 from geneva_drive.drive import default_drive
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from geneva_drive.cli.completing import ongoing_ids
-from geneva_drive.cli.faults import with_class
+from geneva_drive.cli.completion import ongoing_ids
+from geneva_drive.cli.output.error_line import with_class
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import UnknownEnum, UnknownStoredType

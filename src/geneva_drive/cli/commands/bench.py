@@ -10,14 +10,14 @@ import click
 from rich.text import Text
 
 from geneva_drive.cli.bench.figures import Figures, Wanted
-from geneva_drive.cli.bench.ground import PREFIX, own_tables
-from geneva_drive.cli.bench.measuring import measure
+from geneva_drive.cli.bench.measurement import measure
+from geneva_drive.cli.bench.report import advice, figures_table, progress
 from geneva_drive.cli.bench.server import server_name
-from geneva_drive.cli.bench.showing import advice, figures_table, progress
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import make_console, plain, print_json
+from geneva_drive.cli.bench.tables import PREFIX, own_tables
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.console import make_console, plain, print_json
 from geneva_drive.cli.parameters import json_option
-from geneva_drive.cli.stopping import interrupted_by_signals
+from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.definition import registry
 from geneva_drive.drive.drive import Drive
 

@@ -8,10 +8,10 @@ from typing import Any
 import click
 from rich.text import Text
 
-from geneva_drive.cli.bodies import key_body
+from geneva_drive.cli.drive_options import Opening, with_opening
 from geneva_drive.cli.exit_codes import ExitCode
-from geneva_drive.cli.opening import Opening, with_opening
-from geneva_drive.cli.output import make_console, make_table, plain, print_json
+from geneva_drive.cli.output.bodies import key_body
+from geneva_drive.cli.output.console import make_console, make_table, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.compatibility import Obstacle, Stuck, check
 

@@ -7,10 +7,10 @@ from dataclasses import asdict
 import click
 from rich.text import Text
 
-from geneva_drive.cli.checks import examine
+from geneva_drive.cli.diagnosis import examine
+from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.exit_codes import ExitCode
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import make_console, make_table, plain, print_json
+from geneva_drive.cli.output.console import make_console, make_table, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.drive import Drive
 from geneva_drive.storage.health.finding import Check, Finding

@@ -10,13 +10,14 @@ from uuid import UUID
 
 import click
 
-from geneva_drive.cli.bodies import node_body
-from geneva_drive.cli.faults import one_line
-from geneva_drive.cli.graph import dot, folding, mermaid, svg
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.graph import dot, mermaid, svg
+from geneva_drive.cli.graph import groups as folding
 from geneva_drive.cli.graph.picture import picture_of
-from geneva_drive.cli.headline import headline
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import print_json
+from geneva_drive.cli.output.bodies import node_body
+from geneva_drive.cli.output.console import print_json
+from geneva_drive.cli.output.error_line import one_line
+from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE

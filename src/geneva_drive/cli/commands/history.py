@@ -10,12 +10,19 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from geneva_drive.cli import iterating
-from geneva_drive.cli.bodies import execution_body, loop_body, step_body
-from geneva_drive.cli.headline import headline
-from geneva_drive.cli.naming import cursor_words, item_words, name_of
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import make_console, make_table, moment, plain, print_json, state_text
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.bodies import execution_body, loop_body, step_body
+from geneva_drive.cli.output.console import (
+    make_console,
+    make_table,
+    moment,
+    plain,
+    print_json,
+    state_text,
+)
+from geneva_drive.cli.output.headline import headline
+from geneva_drive.cli.output.names import cursor_words, item_words, name_of
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -104,8 +111,8 @@ def _print_loops(console: Console, executions: Sequence[StepExecution]) -> None:
         if execution.progress is None:
             continue
         kept = execution.checkpoint_history
-        _print_interruptions(console, where, iterating.interruptions(kept))
-        _print_skipped(console, where, iterating.skipped_items(kept))
+        _print_interruptions(console, where, loops.interruptions(kept))
+        _print_skipped(console, where, loops.skipped_items(kept))
 
 
 def _print_interruptions(console: Console, where: str, stops: Sequence[Checkpoint]) -> None:

@@ -12,10 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from geneva_drive.cli import parameters
-from geneva_drive.cli.bodies import execution_body
-from geneva_drive.cli.headline import type_words
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import make_console, make_table, moment, plain, print_json, state_text
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.bodies import execution_body
+from geneva_drive.cli.output.console import (
+    make_console,
+    make_table,
+    moment,
+    plain,
+    print_json,
+    state_text,
+)
+from geneva_drive.cli.output.headline import type_words
 from geneva_drive.cli.parameters import json_option, reading
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import print_json
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.drive import Drive
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 import click
 from rich.console import Console
 
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import print_json
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.parameters import json_option, reading, span
 from geneva_drive.drive.drive import Drive
 

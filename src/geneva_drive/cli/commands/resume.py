@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from geneva_drive.cli.answering import answer
-from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.answer import answer
 from geneva_drive.cli.parameters import (
     audit_options,
     json_object,

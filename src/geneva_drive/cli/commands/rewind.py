@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from geneva_drive.cli import parameters
-from geneva_drive.cli.answering import answer
-from geneva_drive.cli.naming import cursor_words
-from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.answer import answer
+from geneva_drive.cli.output.names import cursor_words
 from geneva_drive.cli.parameters import (
     audit_options,
     json_option,

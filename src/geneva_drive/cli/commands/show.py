@@ -8,13 +8,13 @@ from typing import Any
 import click
 from rich.table import Table
 
-from geneva_drive.cli import iterating
-from geneva_drive.cli.bodies import execution_body, node_body
+from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.graph.tables import nodes_by_level
-from geneva_drive.cli.headline import headline
-from geneva_drive.cli.naming import readable
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import make_console, moment, plain, print_json
+from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.bodies import execution_body, node_body
+from geneva_drive.cli.output.console import make_console, moment, plain, print_json
+from geneva_drive.cli.output.headline import headline
+from geneva_drive.cli.output.names import readable
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -77,8 +77,8 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
 
 def _loops(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str]]:
     """Say of each resumable step that is under way how far it has come."""
-    for execution in iterating.under_way(workflow.step_executions):
-        yield execution.node_id, iterating.standing(execution)
+    for execution in loops.under_way(workflow.step_executions):
+        yield execution.node_id, loops.standing(execution)
 
 
 def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from geneva_drive.cli.answering import answer
-from geneva_drive.cli.opening import with_drive
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.answer import answer
 from geneva_drive.cli.parameters import audit_options, json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive

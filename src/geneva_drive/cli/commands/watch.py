@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from geneva_drive.cli.opening import with_drive
-from geneva_drive.cli.output import make_console
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.console import make_console
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
-from geneva_drive.cli.stopping import interrupted_by_signals
+from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.cli.watch import views
 from geneva_drive.cli.watch.observing import Observer
 from geneva_drive.cli.watch.watching import watch

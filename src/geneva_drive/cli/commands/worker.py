@@ -9,13 +9,13 @@ import sys
 
 import click
 
+from geneva_drive.cli.drive_options import Opening, with_opening
 from geneva_drive.cli.lifeline import hold
-from geneva_drive.cli.logging_setup import log_to_stderr
-from geneva_drive.cli.opening import Opening, with_opening
+from geneva_drive.cli.log_setup import log_to_stderr
 from geneva_drive.cli.parameters import queues as parse_queues
 from geneva_drive.cli.parameters import reading
-from geneva_drive.cli.stopping import PoliteStop
-from geneva_drive.cli.supervising import Supervisor
+from geneva_drive.cli.signals import PoliteStop
+from geneva_drive.cli.supervisor import Supervisor
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.drive.drive import Drive

@@ -16,10 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli import iterating
 from geneva_drive.cli.demo.crew import WorkerProcess
 from geneva_drive.cli.demo.news import News
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
+from geneva_drive.cli.output import loops
 from geneva_drive.states import ACTIVE_STEP_STATES
 
 _STATE_STYLES = {
@@ -275,7 +275,7 @@ def _bar_line(name: str, fraction: float, words: str, style: str) -> RenderableT
 def loop_words(loop: gd.StepExecution) -> str:
     progress = loop.progress
     assert progress is not None, "a loop has progress"
-    return iterating.items(progress)
+    return loops.items(progress)
 
 
 def worker_line(snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> Text:

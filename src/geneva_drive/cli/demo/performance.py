@@ -13,7 +13,7 @@ import geneva_drive as gd
 from geneva_drive.cli.demo import report, story, view
 from geneva_drive.cli.demo.crew import Crew
 from geneva_drive.cli.demo.stage import DemoFailed, Stage
-from geneva_drive.cli.stopping import interrupted_by_signals
+from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.errors import GenevaDriveError
 
 _INTERRUPTED = 130

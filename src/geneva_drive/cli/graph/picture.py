@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
-from geneva_drive.cli.graph.folding import Groups, name_of
+from geneva_drive.cli.graph.groups import Groups, name_of
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph_view import GraphView, NodeView

@@ -8,9 +8,9 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from geneva_drive.cli.graph import folding
+from geneva_drive.cli.graph import groups as folding
 from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
-from geneva_drive.cli.output import make_table, moment, plain, state_text
+from geneva_drive.cli.output.console import make_table, moment, plain, state_text
 from geneva_drive.drive.graph_view import GraphView, NodeView
 from geneva_drive.durations import describe
 from geneva_drive.states import StepState

@@ -10,10 +10,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from geneva_drive.cli import iterating
-from geneva_drive.cli.headline import headline
-from geneva_drive.cli.naming import name_of
-from geneva_drive.cli.output import make_table, plain, state_text
+from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.console import make_table, plain, state_text
+from geneva_drive.cli.output.headline import headline
+from geneva_drive.cli.output.names import name_of
 from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observing import Sight, StepSight
 from geneva_drive.drive.step_execution import StepExecution
@@ -119,7 +119,7 @@ def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
         name = plain(loop.step_name)
         name.stylize("bold")
         yield Text()
-        yield Text.assemble(name, ": ", iterating.words(loop.progress))
+        yield Text.assemble(name, ": ", loops.words(loop.progress))
         if loop.progress.fraction is not None:
             yield _bar(console, loop.progress.fraction)
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from geneva_drive.cli import iterating
-from geneva_drive.cli.bodies import execution_body, progress_body
-from geneva_drive.cli.headline import headline
-from geneva_drive.cli.output import moment, plain, state_text
+from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.bodies import execution_body, progress_body
+from geneva_drive.cli.output.console import moment, plain, state_text
+from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.watch import drawing
 from geneva_drive.cli.watch.observing import Sight, StepSight
 from geneva_drive.states import StepState
@@ -104,7 +104,7 @@ class PlainView(_Lines):
         if execution.finished_at is not None and execution.started_at is not None:
             line.append(f", took {drawing.took(execution, sight.at)}")
         if step.progress is not None and execution.state is not StepState.IN_PROGRESS:
-            line.append(f", {iterating.words_alone(execution, step.progress)}")
+            line.append(f", {loops.words_alone(execution, step.progress)}")
         self._print(sight, line)
 
     def _show_progress(self, sight: Sight) -> None:
@@ -117,7 +117,7 @@ class PlainView(_Lines):
         self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
         self._done = done
         for loop in running:
-            self._print(sight, plain(f"{loop.step_name}: {iterating.words(loop.progress)}"))
+            self._print(sight, plain(f"{loop.step_name}: {loops.words(loop.progress)}"))
 
     def _show_levels(self, sight: Sight) -> None:
         """Tell of levels that have come further, at their end or when it is time."""

@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from geneva_drive.cli.bench.figures import Figures, Wanted, nearest_rank
-from geneva_drive.cli.bench.ground import PREFIX
+from geneva_drive.cli.bench.tables import PREFIX
 from geneva_drive.cli.bench.workflows import Measured, Meter, make_class
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from geneva_drive.cli.naming import cursor_words, is_partition
+from geneva_drive.cli.output.names import cursor_words, is_partition
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
 from geneva_drive.durations import describe
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM

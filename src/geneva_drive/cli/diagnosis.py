@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.cli.faults import one_line
-from geneva_drive.cli.files import files_explained
+from geneva_drive.cli.database_file import files_explained
+from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe

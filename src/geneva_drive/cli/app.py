@@ -8,7 +8,7 @@ import re
 import sys
 from types import ModuleType
 
-from geneva_drive.cli.faults import with_place
+from geneva_drive.cli.output.error_line import with_place
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings

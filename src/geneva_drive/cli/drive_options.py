@@ -9,8 +9,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from geneva_drive.cli.app_loading import load_app
-from geneva_drive.cli.files import files_explained
+from geneva_drive.cli.app import load_app
+from geneva_drive.cli.database_file import files_explained
 from geneva_drive.drive.default_drive import configure, current_drive
 from geneva_drive.drive.drive import Drive
 

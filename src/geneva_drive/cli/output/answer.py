@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive.cli.bodies import execution_body
-from geneva_drive.cli.headline import headline
-from geneva_drive.cli.output import make_console, plain, print_json
+from geneva_drive.cli.output.bodies import execution_body
+from geneva_drive.cli.output.console import make_console, plain, print_json
+from geneva_drive.cli.output.headline import headline
 from geneva_drive.drive.handle import WorkflowHandle
 
 

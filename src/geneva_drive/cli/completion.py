@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.cli.opening import Opening
+from geneva_drive.cli.drive_options import Opening
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import GenevaDriveError

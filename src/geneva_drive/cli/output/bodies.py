@@ -9,7 +9,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from geneva_drive.cli.iterating import interruptions, skipped_items
+from geneva_drive.cli.output.loops import interruptions, skipped_items
 from geneva_drive.drive.graph_view import NodeView
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from geneva_drive.cli.bench.figures import Figures, milliseconds
-from geneva_drive.cli.bench.measuring import Tell
-from geneva_drive.cli.output import make_table
+from geneva_drive.cli.bench.measurement import Tell
+from geneva_drive.cli.output.console import make_table
 
 _SLOW_COMMIT = timedelta(milliseconds=5)
 

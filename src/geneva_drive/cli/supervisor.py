@@ -17,7 +17,7 @@ from typing import assert_never
 
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.lifeline import Lifeline
-from geneva_drive.cli.stopping import stop_signals
+from geneva_drive.cli.signals import stop_signals
 from geneva_drive.durations import describe
 
 logger = logging.getLogger(__name__)
