@@ -69,13 +69,13 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
 
 def test_only_the_hot_statements_are_written_as_text() -> None:
     assert [path for path, text in modules() if RAW.search(text)] == [
-        "storage/dialects/postgresql/claim.py",
-        "storage/dialects/sqlite/claim.py",
         "storage/dialects/mysql/complete.py",
+        "storage/dialects/postgresql/claim.py",
         "storage/dialects/postgresql/complete.py",
-        "storage/dialects/sqlite/complete.py",
         # Any rows of ours, where there are very many of them.
         "storage/dialects/postgresql/insert.py",
+        "storage/dialects/sqlite/claim.py",
+        "storage/dialects/sqlite/complete.py",
         "storage/dialects/start.py",
         # A loop's position, which is no state: saved after each of millions of items.
         "storage/statements/checkpoint_writer.py",

@@ -19,8 +19,8 @@ def check(function: Callable[..., object], *arguments: str, way_out: str = "") -
         signature.bind(*arguments)
     except TypeError as error:
         raise code_location.fault(
-            f"{code_location.name_of(function)!r} is called with ({', '.join(arguments)}) and takes "
-            f"{signature}: {error}.{way_out}"
+            f"{code_location.name_of(function)!r} is called with ({', '.join(arguments)}) and "
+            f"takes {signature}: {error}.{way_out}"
         ) from None
 
 

@@ -36,8 +36,8 @@ def job_name(thing: str, job: object) -> str:
         return job
     if callable(job):
         raise InvalidInput(
-            f"{thing}: {code_location.name_of(job)!r} is not a job. Decorate the function with @gd.job, "
-            f"so that workers find it by its name."
+            f"{thing}: {code_location.name_of(job)!r} is not a job. Decorate the function with "
+            f"@gd.job, so that workers find it by its name."
         )
     raise InvalidInput(
         f"{thing}: a job is a function decorated with @gd.job, or the name of one, not {job!r}."
