@@ -74,6 +74,11 @@ MYSQL = Kind(
 KINDS = {kind.name: kind for kind in (POSTGRESQL, MYSQL)}
 
 
+def with_query(url: str, **query: str) -> str:
+    """Add parameters to a URL, which names a socket by parameters of its own."""
+    return make_url(url).update_query_dict(query).render_as_string(hide_password=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     kind: Kind

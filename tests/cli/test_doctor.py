@@ -15,6 +15,7 @@ from geneva_drive.storage.schema.revisions import HEAD
 from geneva_drive.testing import expire_leases, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
+from tests.servers import with_query
 
 RETENTION = {
     "name": "retention",
@@ -403,7 +404,7 @@ def test_a_file_that_cannot_be_opened_is_the_problem(run: Run) -> None:
 def test_what_makes_the_database_slow_or_forgetful_is_a_problem_too(
     geneva: gd.Drive, geneva_database_url: str, run: Run
 ) -> None:
-    gd.configure(f"{geneva_database_url}?options=-csynchronous_commit%3Doff")
+    gd.configure(with_query(geneva_database_url, options="-csynchronous_commit=off"))
 
     result = run("doctor", "--json")
 

@@ -19,7 +19,7 @@ from tests.scenarios.conftest import (
     wait_until_finished,
 )
 from tests.scenarios.processes import Process, wait_until
-from tests.servers import POSTGRESQL, from_environment
+from tests.servers import POSTGRESQL, from_environment, with_query
 
 pytestmark = pytest.mark.scenario
 
@@ -223,12 +223,12 @@ def test_what_is_created_through_a_pooler_is_heard_by_a_worker_beside_it(
 
 @pytest.mark.parametrize(
     ("query", "expected"),
-    [("", None), ("?prepare_threshold=7", 7), ("?prepare_threshold=none", None)],
+    [({}, None), ({"prepare_threshold": "7"}, 7), ({"prepare_threshold": "none"}, None)],
 )
 def test_nothing_is_prepared_through_a_pooler_unless_the_url_says_so(
-    query: str, expected: int | None, through: Through, transaction_bouncer: str
+    query: dict[str, str], expected: int | None, through: Through, transaction_bouncer: str
 ) -> None:
-    drive = through(transaction_bouncer + query)
+    drive = through(with_query(transaction_bouncer, **query))
 
     with drive.engine.connect() as connection:
         driver: Any = connection.connection.driver_connection

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
-    [("", 5), ("?prepare_threshold=0", 0), ("?prepare_threshold=none", None)],
+    [({}, 5), ({"prepare_threshold": "0"}, 0), ({"prepare_threshold": "none"}, None)],
 )
 def test_a_url_says_after_how_many_uses_to_prepare_a_statement(
-    query: str,
+    query: dict[str, str],
     expected: int | None,
     database: str,
     geneva_database_url: str,
@@ -23,7 +24,7 @@ def test_a_url_says_after_how_many_uses_to_prepare_a_statement(
 ) -> None:
     if database != "postgresql":
         pytest.skip("Only psycopg prepares statements.")
-    drive = open_drive(geneva_database_url + query)
+    drive = open_drive(with_query(geneva_database_url, **query))
 
     with drive.engine.connect() as connection:
         driver: Any = connection.connection.driver_connection

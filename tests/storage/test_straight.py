@@ -16,6 +16,7 @@ from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.driver import STRAIGHT_OPTION
 from geneva_drive.storage.dialects.postgresql import prepared
 from geneva_drive.storage.dialects.postgresql.prepared import Prepared
+from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
@@ -139,7 +140,7 @@ def statements_prepared(connection: Connection) -> list[str]:
 @pytest.fixture
 def preparing(geneva_database_url: str, open_drive: OpenDrive) -> gd.Drive:
     """A Drive whose statements are prepared at their first use."""
-    return open_drive(f"{geneva_database_url}?prepare_threshold=0")
+    return open_drive(with_query(geneva_database_url, prepare_threshold="0"))
 
 
 @contextmanager
@@ -201,7 +202,7 @@ def test_no_more_are_prepared_than_a_server_should_hold(
 def test_nothing_is_prepared_where_that_is_switched_off(
     geneva_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(f"{geneva_database_url}?prepare_threshold=none")
+    drive = open_drive(with_query(geneva_database_url, prepare_threshold="none"))
     with opened(drive) as connection:
         found = [driver.execute(connection, "SELECT %(one)b::int", {"one": 1}) for _ in range(9)]
 
@@ -243,7 +244,9 @@ def test_an_interruption_while_one_is_prepared_leaves_the_connection_usable(
 def test_names_and_errors_are_in_the_encoding_of_the_connection(
     geneva_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(f"{geneva_database_url}?client_encoding=latin1&prepare_threshold=0")
+    drive = open_drive(
+        with_query(geneva_database_url, client_encoding="latin1", prepare_threshold="0")
+    )
     with opened(drive) as connection:
         connection.exec_driver_sql('CREATE TEMPORARY TABLE "träd" (name text)')
         inserted = driver.execute(

@@ -14,6 +14,7 @@ import geneva_drive as gd
 from geneva_drive.storage.health.finding import Check, ok, problem, reminder
 from tests.conftest import RUN
 from tests.scenarios.processes import wait_until
+from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
 
@@ -99,9 +100,9 @@ def test_prepared_transactions_and_slots_that_nobody_uses_are_problems(
         connection.execute(text("CREATE SCHEMA standing"))
         for view in _VIEWS:
             connection.execute(text(view))
-    path = "options=-csearch_path%3Dstanding,public,pg_catalog"
+    url = with_query(geneva_database_url, options="-csearch_path=standing,public,pg_catalog")
 
-    checks = findings(open_drive(f"{geneva_database_url}?{path}"), "old snapshots")
+    checks = findings(open_drive(url), "old snapshots")
     with geneva.engine.begin() as connection:
         connection.execute(text("DROP SCHEMA standing CASCADE"))
 
@@ -193,7 +194,7 @@ def test_whether_the_server_vacuums_by_itself_is_told(geneva: gd.Drive) -> None:
 def test_a_commit_that_is_not_flushed_is_a_problem(
     geneva: gd.Drive, geneva_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(f"{geneva_database_url}?options=-csynchronous_commit%3Doff")
+    drive = open_drive(with_query(geneva_database_url, options="-csynchronous_commit=off"))
 
     assert findings(drive, "durability") == [
         problem(
