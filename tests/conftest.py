@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sqlalchemy import text
 
 import geneva_drive as gd
 from tests import engines
+from tests.databases import ALL, ONE_SERVER
 from tests.servers import (
     KINDS,
     Missing,
@@ -32,9 +34,9 @@ from tests.servers import (
 settings.register_profile("beside", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("beside")
 
-DATABASES = ("sqlite", *KINDS)
 # For `make quick`: which of them to run on, separated by commas.
-WANTED = tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(DATABASES)).split(","))
+WANTED = tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(ALL)).split(","))
+TESTS = Path(__file__).parent
 
 Findings = tuple[Server | Missing | NoPgBouncer, ...]
 FINDINGS = pytest.StashKey[Findings]()
@@ -42,11 +44,10 @@ RUN = "GENEVA_TEST_RUN"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    unknown = set(WANTED) - set(DATABASES)
+    unknown = set(WANTED) - set(ALL)
     if unknown:
         raise pytest.UsageError(
-            f"GENEVA_TEST_DATABASES names {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(DATABASES)}."
+            f"GENEVA_TEST_DATABASES names {', '.join(sorted(unknown))}; there are {', '.join(ALL)}."
         )
     # Workers inherit the environment, in which the controller has put what it found.
     if not hasattr(config, "workerinput") and not config.option.collectonly:
@@ -59,6 +60,23 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if is_alone and "pytest.mark.scenario" not in collection_path.read_text():
         return True
     return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Leave out the databases on which a module need not run: see `tests.databases`."""
+    left_out = [item for item in items if not _is_wanted(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if _is_wanted(item)]
+
+
+def _is_wanted(item: pytest.Item) -> bool:
+    chosen = ONE_SERVER.get(item.path.relative_to(TESTS).as_posix())
+    if chosen is None or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return True
+    # A test that names its database itself needs that one.
+    names_its_own = any("database" in mark.args[0] for mark in item.iter_markers("parametrize"))
+    return names_its_own or item.callspec.params.get("database", "sqlite") in chosen
 
 
 def _find_servers(config: pytest.Config) -> Findings:
@@ -170,6 +188,36 @@ def geneva_database_url(
         shutil.copy(migrated_file, tmp_path / "geneva.db")
         return f"sqlite:///{tmp_path / 'geneva.db'}"
     return worker_database(database)
+
+
+@pytest.fixture(scope="session")
+def make_uuid_database(
+    create_database: Callable[[str, str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], str]:
+    """Migrate a database with UUID keys once; tests empty it."""
+
+    def make(database: str) -> str:
+        if database == "sqlite":
+            url = f"sqlite:///{tmp_path_factory.mktemp('uuid') / 'geneva.db'}"
+        else:
+            url = create_database(database, "uuid")
+        drive = gd.Drive(url)
+        with drive.engine.begin() as connection:
+            connection.execute(text("CREATE TABLE users (id CHAR(36) PRIMARY KEY)"))
+        drive.migrate()
+        drive.close()
+        return url
+
+    return functools.cache(make)
+
+
+@pytest.fixture
+def uuid_drive(database: str, make_uuid_database: Callable[[str], str]) -> Iterator[gd.Drive]:
+    """An empty, migrated Drive whose keys are UUIDs."""
+    drive = gd.Drive(make_uuid_database(database))
+    drive.store.write(drive.store.empty)
+    yield drive
+    drive.close()
 
 
 @pytest.fixture

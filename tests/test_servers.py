@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.pool import NullPool
 
+from tests.databases import ONE_SERVER
 from tests.private_servers import crashing_server, private_server, why_not
 from tests.servers import (
     KINDS,
@@ -123,3 +125,9 @@ def test_databases_of_a_killed_run_are_dropped(server: Server) -> None:
     drop_remains(server)
 
     assert name not in server.databases()
+
+
+def test_the_table_of_databases_names_modules_that_exist() -> None:
+    tests = Path(__file__).parent
+
+    assert [name for name in ONE_SERVER if not (tests / name).is_file()] == []

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 
 import geneva_drive as gd
@@ -39,19 +39,9 @@ class Nothing(gd.Workflow[Any]):
 
 
 @pytest.fixture(params=["bigint", "uuid"])
-def drive(
-    request: pytest.FixtureRequest, geneva: gd.Drive, empty_database_url: str
-) -> Iterator[gd.Drive]:
+def drive(request: pytest.FixtureRequest, geneva: gd.Drive, uuid_drive: gd.Drive) -> gd.Drive:
     """A Drive with each kind of key."""
-    if request.param == "bigint":
-        yield geneva
-        return
-    made = gd.Drive(empty_database_url)
-    with made.engine.begin() as connection:
-        connection.execute(text("CREATE TABLE users (id CHAR(36) PRIMARY KEY)"))
-    made.migrate()
-    yield made
-    made.close()
+    return geneva if request.param == "bigint" else uuid_drive
 
 
 def at_once(act: Callable[[], T]) -> list[T]:

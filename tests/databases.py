@@ -1,0 +1,42 @@
+"""Which databases each test module runs on.
+
+Whatever issues SQL of its own, takes locks or races runs on all three databases. The modules below
+test rules that stand above the statements, which other tests run on every database: they take
+SQLite and one server, always the same one.
+"""
+
+from __future__ import annotations
+
+ALL = ("sqlite", "postgresql", "mysql")
+
+_AND_POSTGRESQL = """
+    cli/test_apps.py cli/test_bench.py cli/test_commanding.py cli/test_listing.py
+    drive/test_events.py drive/test_graph_views.py drive/test_logging.py drive/test_settings.py
+    engine/test_ancestry.py engine/test_async_loops.py engine/test_branches.py
+    engine/test_changed_definitions.py engine/test_children_in_chains.py engine/test_conditions.py
+    engine/test_cursors.py engine/test_exception_policies.py engine/test_flow_control.py
+    engine/test_graph_endings.py engine/test_graph_regressions.py engine/test_healing.py
+    engine/test_hooks.py engine/test_item_errors.py engine/test_kept_loops.py
+    engine/test_loop_timeouts.py engine/test_rewinding.py engine/test_scheduling_unknown_jobs.py
+    engine/test_throttling.py engine/test_unreadable_cursors.py engine/test_waits.py
+    testing/test_assertions.py testing/test_crashing.py testing/test_resumable_helpers.py
+"""
+
+_AND_MYSQL = """
+    cli/test_checking.py cli/test_doctor.py cli/test_graphs.py cli/test_history.py
+    cli/test_showing.py
+    drive/test_graph_events.py drive/test_handles.py drive/test_why.py
+    engine/test_async_functions.py engine/test_backing_off.py engine/test_context.py
+    engine/test_empty_pages.py engine/test_exceptions.py engine/test_graph_retries.py
+    engine/test_graphs.py engine/test_healing_into_chains.py engine/test_job_options.py
+    engine/test_leaving_loops.py engine/test_progress.py engine/test_reattempt_limits.py
+    engine/test_resumable_steps.py engine/test_templates.py engine/test_timeouts.py
+    engine/test_unstorable_cursors.py engine/test_wrapped_async_bodies.py
+    parity/test_feature_parity.py
+    testing/test_bare_instances.py testing/test_draining.py testing/test_speedrunning.py
+"""
+
+ONE_SERVER = {
+    **dict.fromkeys(_AND_POSTGRESQL.split(), ("sqlite", "postgresql")),
+    **dict.fromkeys(_AND_MYSQL.split(), ("sqlite", "mysql")),
+}
