@@ -1,4 +1,4 @@
-"""Writes `docs/states.md` from `states.py`: python -m tests.architecture.states_page."""
+"""Write `docs/states.md` from `states.py`: python -m tests.architecture.states_page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _VALUE = re.compile(r'^ +[A-Z_]+ = "(\w+)"(?:  # (.*))?$', re.MULTILINE)
 _HEAD = """\
 # States
 
-Generated from `src/geneva_drive/states.py`. A move that is not drawn here is refused by the engine.
+The states of workflows and step executions, and the moves between them. The engine refuses any
+other move.
+
+This page is generated from `src/geneva_drive/states.py`. To change a phrase, edit its
+comment there.
 """
 
 
@@ -49,7 +53,7 @@ def _section(
     yield "| state | meaning |"
     yield "|---|---|"
     phrases = dict(_VALUE.findall(inspect.getsource(states)))
-    yield from (f"| `{state}` | {phrases[state] or 'an end'} |" for state in states)
+    yield from (f"| `{state}` | {phrases[state] or 'final'} |" for state in states)
     yield ""
 
 
