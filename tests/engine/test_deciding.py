@@ -7,6 +7,7 @@ import pytest
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.decide import decide, ending_of
 from geneva_drive.engine.transitions.outcome import (
+    Awaiting,
     Canceled,
     Finished,
     HandedOver,
@@ -20,6 +21,7 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
 )
+from geneva_drive.engine.transitions.wait import ChildWait
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from tests.engine.cases import (
     DEFINITION,
@@ -520,6 +522,26 @@ def test_an_execution_that_is_parked_when_a_request_takes_effect_waits_for_no_li
 
     [move] = change.executions
     assert (move.limit_key, move.claimable, move.stop) == (None, False, stop)
+
+
+@pytest.mark.parametrize(
+    ("request_", "state", "stop"),
+    [
+        (None, StepState.WAITING, None),
+        (Request.PAUSE, StepState.WAITING, Request.PAUSE),
+        (Request.CANCEL, StepState.CANCELED, None),
+    ],
+)
+def test_an_execution_that_awaits_a_child_keeps_its_wait_when_a_request_takes_effect(
+    request_: Request | None, state: StepState, stop: Request | None
+) -> None:
+    awaiting = Awaiting(ChildWait(7))
+
+    change = decide(DEFINITION, workflow(requested=request_), execution(), awaiting, NOW)
+
+    [move] = change.executions
+    assert (move.state, move.wait, move.stop) == (state, ChildWait(7), stop)
+    assert (move.claimable, change.schedule) == (False, ())
 
 
 def test_a_lost_execution_is_decided_without_its_class() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.loop_state import Position, SkippedItem
+from geneva_drive.engine.transitions.wait import ChildWait, Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -49,9 +50,17 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
         values["result"] = move.result
     if move.chosen is not None:
         values["metadata"] = typed_json.dump({"chosen": list(move.chosen)})
-    if move.child_id is not None:
-        values["child_id"] = move.child_id
+    if move.wait is not None:
+        values |= _wait_values(move.wait)
     return values | _iteration_values(move)
+
+
+def _wait_values(wait: Wait) -> dict[str, Any]:
+    match wait:
+        case ChildWait(child_id):
+            return {"child_id": child_id}
+        case _:
+            assert_never(wait)
 
 
 def _iteration_values(move: ExecutionMove) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from geneva_drive.engine.transitions.outcome import (
     Suspended,
     keeps_writes,
 )
+from geneva_drive.engine.transitions.wait import ChildWait
 from geneva_drive.errors import AlreadyRunning, ClaimLost, InvalidInput
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -269,7 +270,7 @@ def _start_child(environment: Environment, claimed: Claimed, new: NewWorkflow) -
             created = start_child(connection, environment, new)
         except AlreadyRunning as refusal:
             raise _RollBack(Failed(refusal)) from refusal
-        waiting = ending(claimed, Awaiting(created.workflow.id))
+        waiting = ending(claimed, Awaiting(ChildWait(created.workflow.id)))
         applied = _apply(connection, environment, waiting, None)
         if applied is None:
             raise _RollBack(_lost(claimed.execution), is_concluded=True)

@@ -10,6 +10,7 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import ErrorDetails
+from geneva_drive.engine.transitions.wait import Wait
 from geneva_drive.states import (
     DeadLetterReason,
     Interruption,
@@ -47,7 +48,7 @@ class ExecutionMove:
     interrupted_by: Interruption | None = None
     position: Position | None = None  # where its loop stands now; None leaves it where it was
     chosen: tuple[str, ...] | None = None  # the branches, by a decision
-    child_id: Key | None = None  # the workflow that it waits for from now on
+    wait: Wait | None = None  # what it waits for from now on
 
 
 @value

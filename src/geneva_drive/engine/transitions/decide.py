@@ -194,9 +194,9 @@ class _Case:
                 return self._suspend(outcome)
             case Divided():
                 return self._divide(outcome)
-            case Awaiting(child_id):
+            case Awaiting(wait):
                 waiting = StepState.WAITING
-                move = ExecutionMove(record=self.execution, state=waiting, child_id=child_id)
+                move = ExecutionMove(record=self.execution, state=waiting, wait=wait)
                 return self._stay(move)
             case _:
                 assert_never(outcome)

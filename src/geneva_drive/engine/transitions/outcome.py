@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.engine.transitions.wait import Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Interruption, Outcome
-from geneva_drive.storage.schema.records import Key
 
 _MAX_CLASS_NAME = 255
 _MAX_TEXT = 100_000
@@ -129,9 +129,9 @@ class Divided:
 
 @dataclass(frozen=True, slots=True)
 class Awaiting:
-    """A child workflow was started; the node waits for its end."""
+    """The node waits, without a thread or a connection, and runs again when the wait is over."""
 
-    child_id: Key
+    wait: Wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, as_it_is
+from geneva_drive.engine.transitions.wait import ChildWait, wait_of
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
@@ -58,11 +59,11 @@ def _woken(record: ExecutionRecord) -> ExecutionMove:
 
 def abandoned_by(applied: Iterable[Applied]) -> list[Key]:
     """Name the workflows for which nodes wait no longer, although they have not ended."""
-    return [
-        child_id
+    waits = (
+        # Or the one that it has started just now, and is not to wait for any more.
+        move.wait or wait_of(move.record)
         for one in applied
         for move in one.change.executions
         if move.state in (StepState.CANCELED, StepState.SKIPPED)
-        # Or the one that it has started just now, and is not to wait for any more.
-        and (child_id := move.child_id or move.record.child_id) is not None
-    ]
+    )
+    return [wait.child_id for wait in waits if isinstance(wait, ChildWait)]
