@@ -54,7 +54,7 @@ def test_the_figures_are_those_of_the_work_that_was_wanted_and_nothing_of_it_is_
         def only(self) -> None: ...
 
     workflow = Waiting.create()
-    classes = registry.all_classes()
+    definitions = registry.definitions()
 
     result = run("bench", *SMALL, "--concurrency", "2", "--json")
 
@@ -68,7 +68,7 @@ def test_the_figures_are_those_of_the_work_that_was_wanted_and_nothing_of_it_is_
     assert [name for name in measured if not body[name] > 0] == []
     assert body["start_p50_ms"] <= body["start_p99_ms"]
     assert _tables(geneva) == set()
-    assert registry.all_classes() == classes
+    assert registry.definitions() == definitions
     assert (workflow.reload().state, workflow.step_executions[0].state) == ("ready", "scheduled")
 
 

@@ -191,5 +191,6 @@ def test_classes_are_known_to_the_process_by_their_type() -> None:
     class Signup(gd.Workflow): ...
 
     assert registry.get("Signup") is Signup
-    assert Signup in registry.all_classes()
+    assert definition_of(Signup) in registry.definitions()
+    assert registry.definition_for("Signup") is definition_of(Signup)
     assert registry.get("Unknown") is None

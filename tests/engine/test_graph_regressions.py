@@ -108,8 +108,10 @@ def test_a_graph_is_not_resumed_where_its_class_is_not_known(
 
     workflow = Order.create()
     drain()
-    find = registry.get
-    monkeypatch.setattr(registry, "get", lambda name: None if name == "UnknownHere" else find(name))
+    find = registry.definition_for
+    monkeypatch.setattr(
+        registry, "definition_for", lambda name: None if name == "UnknownHere" else find(name)
+    )
 
     with pytest.raises(gd.errors.NotFound):
         workflow.reload().resume()

@@ -101,7 +101,7 @@ class WorkflowMeta(type):
                 # not be named by itself.
                 if node.has_method and vars(cls).get(node.name) is node.function:
                     setattr(cls, node.name, node.declared)
-            registry.add(definition.type, definition.workflow_class, where)
+            registry.add(definition, where)
 
 
 class Workflow(Generic[HeroT], metaclass=WorkflowMeta):

@@ -14,7 +14,6 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.requirements import Needed, Needs
 
@@ -102,8 +101,8 @@ _REASONS = {
 def check(drive: Drive) -> list[Stuck]:
     """Find what this process could not continue, at the cost of a few queries in all."""
     store = drive.store
-    definitions = {type_name: _definition(type_name) for type_name in registry.types()}
-    graph_types = [name for name, known in definitions.items() if known and known.is_graph]
+    definitions = {one.type: one for one in registry.definitions()}
+    graph_types = [name for name, known in definitions.items() if known.is_graph]
     needs = store.obstacles
     with store.reading() as connection:
         checker = _Checker(drive, connection, definitions)
@@ -122,7 +121,7 @@ class _Checker:
     """Compares what workflows need with what is known here."""
 
     def __init__(
-        self, drive: Drive, connection: Connection, definitions: dict[str, Definition | None]
+        self, drive: Drive, connection: Connection, definitions: dict[str, Definition]
     ) -> None:
         self._obstacles = drive.store.obstacles
         self._connection = connection
@@ -176,8 +175,3 @@ class _Checker:
 
 def _lacks_job(needed: Needed) -> bool:
     return needed.name != CHILD_JOB and jobs.get(needed.name) is None
-
-
-def _definition(type_name: str) -> Definition | None:
-    known = registry.get(type_name)
-    return None if known is None else definition_of(known)

@@ -16,7 +16,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.run import DynamicRun
-from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.class_workflows import Workflows
 from geneva_drive.drive.explanation import Around, explain
 from geneva_drive.drive.handle import WorkflowHandle
@@ -265,10 +265,10 @@ class Drive:
 
 
 def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
-    known = registry.get(record.type)
-    if known is None or record.has_graph or not active:
+    definition = registry.definition_for(record.type)
+    if definition is None or record.has_graph or not active:
         return False
-    return definition_of(known).get(active[0].step_name) is None
+    return definition.get(active[0].step_name) is None
 
 
 def _age(value: Duration) -> timedelta:

@@ -13,7 +13,6 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.commands import commands, graph_editing
@@ -58,7 +57,11 @@ class GraphHandle:
     def dag(self) -> dict[str, Any]:
         """The graph: the stored one if there is one, else that of the class as it is now."""
         stored = self.dag_definition
-        return commands.definition_for(self._record).compiled_dag() if stored is None else stored
+        return (
+            registry.require_definition(self._record.type).compiled_dag()
+            if stored is None
+            else stored
+        )
 
     @property
     def dag_definition(self) -> dict[str, Any] | None:
@@ -156,7 +159,7 @@ class GraphHandle:
 
     def freeze_dag(self, reason: str | None = None, actor: str | None = None) -> Self:
         """Store the graph of the class for this workflow, which new code changes no more."""
-        definition = commands.definition_for(self._record)
+        definition = registry.require_definition(self._record.type)
         return self._carry_out(
             "freeze_dag",
             lambda connection: (
@@ -210,8 +213,7 @@ class GraphHandle:
 
     @property
     def _definition(self) -> Definition | None:
-        known = registry.get(self._record.type)
-        return definition_of(known) if known is not None else None
+        return registry.definition_for(self._record.type)
 
     @property
     def is_graph(self) -> bool:
@@ -230,7 +232,7 @@ class GraphHandle:
 
     def _node_id(self, reference: object) -> str:
         if not self._record.has_graph:
-            return commands.definition_for(self._record).require(reference).name
+            return registry.require_definition(self._record.type).require(reference).name
         definition = self._definition
         wanted = str(reference) if definition is None else definition.name_of(reference)
         nodes = self.dag["nodes"]

@@ -18,7 +18,6 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.engine.commands import commands
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.partitions import standing
 from geneva_drive.errors import WorkflowNotFound
@@ -73,14 +72,13 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
             raise WorkflowNotFound(workflow_id)
         if record.type == DYNAMIC_TYPE:
             return _of_dynamic(connection, store, record)
-        known = registry.get(record.type)
-        definition = definition_of(known) if known is not None else None
+        definition = registry.definition_for(record.type)
         shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
         executions = store.executions.of_workflow(connection, record.id)
     if shapes:
         view = _of_stored(shapes, definition)
     else:
-        view = view_of_class(commands.definition_for(record).workflow_class)
+        view = view_of_class(registry.require_definition(record.type).workflow_class)
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in executions:
         by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)

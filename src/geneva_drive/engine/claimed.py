@@ -8,7 +8,6 @@ from dataclasses import field
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
@@ -28,8 +27,7 @@ class Claimed:
 
     @property
     def definition(self) -> Definition | None:
-        workflow_class = registry.get(self.workflow.type)
-        return definition_of(workflow_class) if workflow_class else None
+        return registry.definition_for(self.workflow.type)
 
     def node_in(self, definition: Definition) -> Node | None:
         """Give what is to be run; None if this process does not know it."""

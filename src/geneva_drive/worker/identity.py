@@ -12,7 +12,6 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.run import signature_of
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commit.ending import Chaining
 from geneva_drive.worker.claims.tokens import Tokens
 
@@ -59,5 +58,4 @@ class Identity:
 
 def signatures() -> dict[str, str]:
     """Name the classes in this process, each with the shape that its code has."""
-    definitions = (definition_of(known) for known in registry.all_classes())
-    return {definition.type: signature_of(definition) for definition in definitions}
+    return {known.type: signature_of(known) for known in registry.definitions()}

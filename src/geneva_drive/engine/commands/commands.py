@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commands import graph_commands
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit import commit
@@ -142,7 +141,7 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
     released = subject.let_go()
     if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)
-    definition = definition_for(workflow)
+    definition = registry.require_definition(workflow.type)
     node = definition.get(workflow.next_step_name or "")
     if node is None:
         raise StepVanished(definition.type, workflow.next_step_name or "", definition.step_names)
@@ -168,7 +167,7 @@ def resume_at(subject: Subject, step: object) -> Change:
         raise subject.refuse(
             "resume", " Pause it, and choose the step when the running one has ended."
         )
-    definition = definition_for(subject.workflow)
+    definition = registry.require_definition(subject.workflow.type)
     node = definition.require(step)
     return Change(
         record=subject.workflow,
@@ -189,7 +188,7 @@ def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
         return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("reattempt a step of")
-    definition = definition_for(subject.workflow)
+    definition = registry.require_definition(subject.workflow.type)
     node = definition.require(step)
     _check_reattemptable(subject, definition, node)
     change = resume_at(subject, step)
@@ -226,7 +225,7 @@ def rewind(subject: Subject, step: object, position: Position | None) -> Change:
         raise subject.refuse("rewind a step of")
     if subject.nodes is not None:
         return graph_commands.rewind(subject, subject.nodes, step, position)
-    definition = definition_for(workflow)
+    definition = registry.require_definition(workflow.type)
     standing = _standing(subject, definition, step, "rewind")
     if not standing.is_resumable:
         raise InvalidStateError(
@@ -254,7 +253,7 @@ def skip(subject: Subject, step: object | None) -> Change:
         raise subject.refuse("skip a step of")
     if subject.nodes is not None:
         return graph_commands.skip(subject, subject.nodes, step)
-    definition = definition_for(workflow)
+    definition = registry.require_definition(workflow.type)
     standing = _standing(subject, definition, step, "skip")
     following = definition.after(standing.name)
     return Change(
@@ -275,13 +274,6 @@ def skip(subject: Subject, step: object | None) -> Change:
         schedule=_skipped(subject, definition, standing)
         + _next(subject, definition, following, standing),
     )
-
-
-def definition_for(workflow: WorkflowRecord) -> Definition:
-    workflow_class = registry.get(workflow.type)
-    if workflow_class is None:
-        raise UnknownWorkflowClass(workflow.type)
-    return definition_of(workflow_class)
 
 
 def _request(subject: Subject, request: Request, reason: str | None) -> Change:

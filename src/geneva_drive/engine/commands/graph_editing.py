@@ -13,7 +13,6 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredNode
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.successors import planned_node, stored_execution
@@ -194,10 +193,10 @@ def _planned(
 ) -> NewExecution:
     workflow, now = subject.workflow, subject.now
     parents = [hashes.get(parent) for parent in node.depends_on]
-    known = registry.get(workflow.type)
-    if workflow.type == DYNAMIC_TYPE or known is None:
+    definition = registry.definition_for(workflow.type)
+    if workflow.type == DYNAMIC_TYPE or definition is None:
         outline = NodeOutline.of_entry(node.id, node.name, node.job, scheduling)
         planned = stored_execution(workflow, outline, now, parents)
     else:
-        planned = planned_node(definition_of(known), workflow, node.id, now, parents)
+        planned = planned_node(definition, workflow, node.id, now, parents)
     return replace(planned, stop=Request.PAUSE if is_held else None)

@@ -22,7 +22,6 @@ from geneva_drive.errors import (
     AlreadyRunning,
     ChildCanceled,
     InvalidInput,
-    UnknownWorkflowClass,
 )
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
@@ -92,17 +91,16 @@ def _new_workflow(
 ) -> NewWorkflow:
     workflow_class = child.workflow_class
     if isinstance(workflow_class, str):
-        known = registry.get(workflow_class)
-        if known is None:
-            raise UnknownWorkflowClass(workflow_class)
-        workflow_class = known
+        definition = registry.require_definition(workflow_class)
+    else:
+        definition = definition_of(workflow_class)
     hero = child.hero(instance) if callable(child.hero) else child.hero
     context = child.context(instance) if callable(child.context) else child.context
     if context is not None and not isinstance(context, Mapping):
         raise InvalidInput(f"The context of a child workflow is a dict, not {context!r}.")
     limit = environment.settings.max_payload_size
     return NewWorkflow(
-        definition=definition_of(workflow_class),
+        definition=definition,
         hero=heroes.reference_to(hero),
         allow_multiple=False,
         context=None

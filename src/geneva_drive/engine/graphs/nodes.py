@@ -13,7 +13,6 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.node_states import Standing, id_in_graph, standings
 from geneva_drive.engine.graphs.summary import Growth
@@ -222,8 +221,7 @@ def nodes_of(
     now: datetime,
 ) -> GraphNodes | None:
     """Give the nodes of a workflow in which several may be under way; None for a chain."""
-    known = registry.get(workflow.type)
-    definition = definition_of(known) if known is not None else None
+    definition = registry.definition_for(workflow.type)
     if workflow.type == DYNAMIC_TYPE:
         return StoredNodes(connection, store, workflow, now, definition)
     if definition is None:

@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits.capacity import LOOK_AGAIN, measure
 from geneva_drive.storage.schema.records import Key, LimitRecord, LimitUse
@@ -56,8 +55,7 @@ def look(
     if not keys:
         return 0
     store = environment.store
-    types = [definition_of(known).type for known in registry.all_classes()]
-    served = store.parking.is_served(types, queues)
+    served = store.parking.is_served(registry.types(), queues)
 
     def let_go(connection: Connection) -> list[LetGo]:
         records = store.limits.lock(connection, keys).values()

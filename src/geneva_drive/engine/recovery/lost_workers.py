@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
@@ -110,12 +109,11 @@ def _claim(record: ExecutionRecord) -> Claim:
 
 
 def _lost(record: ExecutionRecord, why: str, limit: int | None) -> Ending:
-    workflow_class = registry.get(record.type)
     return Ending(
         workflow_id=record.workflow_id,
         execution_id=record.id,
         claim_token=record.claim_token or "",
-        definition=definition_of(workflow_class) if workflow_class else None,
+        definition=registry.definition_for(record.type),
         outcome=Lost(why, limit),
     )
 

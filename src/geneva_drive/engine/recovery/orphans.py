@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied
@@ -69,9 +68,9 @@ def _adopt(
     ]
     attempts = _latest_attempts(connection, store, orphans)
     changes = [
-        _decide(connection, store, definition_of(known), workflow, attempts, now)
+        _decide(connection, store, definition, workflow, attempts, now)
         for workflow in orphans
-        if (known := registry.get(workflow.type)) is not None
+        if (definition := registry.definition_for(workflow.type)) is not None
     ]
     return commit.write(connection, store, changes, now, read_back=read_back)
 

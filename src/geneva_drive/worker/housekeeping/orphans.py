@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.workflow import definition_of
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery import orphans as adopting
 from geneva_drive.storage.schema.records import Key
@@ -65,9 +64,8 @@ class Orphans:
 
 def _ready_types(environment: Environment) -> list[str]:
     """List those of this process's types of which any workflow is ready: of most, none may be."""
-    known = [definition_of(one).type for one in registry.all_classes()]
     with environment.store.reading() as connection:
-        return environment.store.workflows.ready_types(connection, known)
+        return environment.store.workflows.ready_types(connection, registry.types())
 
 
 def duty(every: timedelta) -> Duty:
