@@ -49,9 +49,9 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
     }
 
     assert writing == {
-        ("engine/commit/commit.py:_insert_executions", "executions.insert"),
-        ("engine/commit/commit.py:_move_executions", "executions.move"),
-        ("engine/commit/commit.py:_move_workflows", "workflows.move"),
+        ("engine/commit/writer.py:_insert_executions", "executions.insert"),
+        ("engine/commit/writer.py:_move_executions", "executions.move"),
+        ("engine/commit/writer.py:_move_workflows", "workflows.move"),
         # The hot paths of the same door: the same decisions, for plain completions only.
         ("engine/commit/plain_completions.py:complete", "dialect.complete"),
         ("engine/commit/node_completions.py:_complete_executions", "executions.complete"),

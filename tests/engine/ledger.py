@@ -14,7 +14,7 @@ from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.options.options import Options
-from geneva_drive.engine.commands.commands import Decision
+from geneva_drive.engine.commands.command import Decision
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.rows import (
     claim_values,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.transitions.decide import decide, ending_of
+from geneva_drive.engine.transitions.decide import decide
 from geneva_drive.engine.transitions.outcome import (
     Awaiting,
     Canceled,
@@ -21,6 +21,7 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
 )
+from geneva_drive.engine.transitions.recorded_outcome import ending_of
 from geneva_drive.engine.transitions.wait import ChildWait
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from tests.engine.cases import (

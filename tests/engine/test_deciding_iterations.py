@@ -10,7 +10,7 @@ import pytest
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.commit.rows import checkpoint_values, execution_values
 from geneva_drive.engine.transitions.change import Change, ExecutionMove
-from geneva_drive.engine.transitions.decide import decide, ending_of
+from geneva_drive.engine.transitions.decide import decide
 from geneva_drive.engine.transitions.loop_state import Position, carried_over
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
@@ -26,6 +26,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
     Suspended,
 )
+from geneva_drive.engine.transitions.recorded_outcome import ending_of
 from geneva_drive.states import Interruption, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import (

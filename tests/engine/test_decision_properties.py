@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.change import Change
-from geneva_drive.engine.transitions.decide import decide, ending_of
+from geneva_drive.engine.transitions.decide import decide
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
@@ -23,6 +23,7 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
 )
+from geneva_drive.engine.transitions.recorded_outcome import ending_of
 from geneva_drive.serialization.typed_json import dump
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,

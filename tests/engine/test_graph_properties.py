@@ -12,7 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.commands import commands
+from geneva_drive.engine.commands.cancel import cancel
+from geneva_drive.engine.commands.pause import pause
+from geneva_drive.engine.commands.repair import reattempt, skip
+from geneva_drive.engine.commands.resume import resume as resume_command
 from geneva_drive.engine.graphs.node_states import Standing, standings
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
@@ -119,7 +122,7 @@ def finish(ledger: Ledger) -> None:
 
 
 def resume(ledger: Ledger) -> None:
-    ledger.command(lambda subject: commands.resume(subject, Settings(), None))
+    ledger.command(lambda subject: resume_command(subject, Settings(), None))
 
 
 def assert_every_node_is_done_once(ledger: Ledger) -> None:
@@ -186,7 +189,7 @@ def test_nothing_starts_after_a_pause_was_asked_for_and_the_last_end_pauses(
     run(ledger, chance, turns=turns)
     assume(ledger.workflow.state is WorkflowState.READY)
 
-    ledger.command(partial(commands.pause, reason="enough"))
+    ledger.command(partial(pause, reason="enough"))
     claims = ledger.claims
     run(ledger, chance)
 
@@ -206,7 +209,7 @@ def test_nothing_starts_after_a_cancel_was_asked_for_and_the_last_end_cancels(
     run(ledger, chance, now_and_then(HOLDING), turns=turns)
     assume(ledger.workflow.state in (WorkflowState.READY, WorkflowState.PAUSED))
 
-    ledger.command(partial(commands.cancel, reason=None, force=False))
+    ledger.command(partial(cancel, reason=None, force=False))
     claims = ledger.claims
     run(ledger, chance, now_and_then(HOLDING))
 
@@ -269,12 +272,12 @@ def do_something(ledger: Ledger, chance: Random) -> None:
     node = chance.choice(ledger.definition.graph.order)
     decision = chance.choice(
         (
-            partial(commands.skip, step=node),
-            partial(commands.skip, step=node),
-            partial(commands.reattempt, step=node, rewind=False),
-            partial(commands.pause, reason=None),
-            partial(commands.resume, settings=Settings(), data=None),
-            partial(commands.cancel, reason=None, force=False),
+            partial(skip, step=node),
+            partial(skip, step=node),
+            partial(reattempt, step=node, rewind=False),
+            partial(pause, reason=None),
+            partial(resume_command, settings=Settings(), data=None),
+            partial(cancel, reason=None, force=False),
         )
     )
     with suppress(InvalidStateError):

@@ -12,8 +12,9 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit, node_completions
-from geneva_drive.engine.commit.commit import ChangedUnderLock
-from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned

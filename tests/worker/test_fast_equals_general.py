@@ -16,7 +16,8 @@ import geneva_drive as gd
 from geneva_drive.definition import registry
 from geneva_drive.engine.claimed import Claimed, chained
 from geneva_drive.engine.commit import commit, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord

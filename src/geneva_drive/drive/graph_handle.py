@@ -15,8 +15,8 @@ from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine.commands import commands, graph_editing
-from geneva_drive.engine.commands.commands import Decision
+from geneva_drive.engine.commands import graph_editing
+from geneva_drive.engine.commands.command import Decision, execute
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs import graph_rows
@@ -196,7 +196,7 @@ class GraphHandle:
             reason=None if reason is None else typed_json.safe_text(reason),
         )
         applied = store.write(
-            lambda connection: commands.execute(
+            lambda connection: execute(
                 connection, store, self._record.id, deciding(connection), audit=audit, now=now
             )
         )

@@ -15,17 +15,15 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explanation import MOST_NAMED
 from geneva_drive.drive.graph_handle import GraphHandle
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine.commands import commands
+from geneva_drive.engine.commands.cancel import cancel
+from geneva_drive.engine.commands.pause import pause
+from geneva_drive.engine.commands.repair import reattempt, rewind, skip
+from geneva_drive.engine.commands.resume import resume, resume_at
 from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.transitions.loop_state import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import (
-    ENDED_WORKFLOW_STATES,
-    Request,
-    StepState,
-    WorkflowState,
-)
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
@@ -259,7 +257,7 @@ class WorkflowHandle(GraphHandle, Generic[W]):
 
     def pause(self, reason: str | None = None, actor: str | None = None) -> Self:
         """Hold the workflow; if a step is running, as soon as it has ended."""
-        return self._command("pause", lambda s: commands.pause(s, reason), reason, actor)
+        return self._command("pause", lambda s: pause(s, reason), reason, actor)
 
     def resume(
         self,
@@ -276,25 +274,23 @@ class WorkflowHandle(GraphHandle, Generic[W]):
                 f"resume(data=...) takes a dictionary with text as keys, not {data!r}."
             )
         settings = self._drive.settings
-        return self._command("resume", lambda s: commands.resume(s, settings, data), reason, actor)
+        return self._command("resume", lambda s: resume(s, settings, data), reason, actor)
 
     def resume_at(self, step: object, reason: str | None = None, actor: str | None = None) -> Self:
         """Go on at `step`, be it before or after the one that the workflow stands at."""
-        return self._command("resume_at", lambda s: commands.resume_at(s, step), reason, actor)
+        return self._command("resume_at", lambda s: resume_at(s, step), reason, actor)
 
     def cancel(
         self, force: bool = False, reason: str | None = None, actor: str | None = None
     ) -> Self:
         """End the workflow; a running step ends first, unless `force` fences it off at once."""
-        return self._command(
-            "cancel", lambda s: commands.cancel(s, reason, force=force), reason, actor
-        )
+        return self._command("cancel", lambda s: cancel(s, reason, force=force), reason, actor)
 
     def skip(
         self, node: object | None = None, reason: str | None = None, actor: str | None = None
     ) -> Self:
         """Pass over the step that is next, or that failed, and go on after it."""
-        return self._command("skip", lambda s: commands.skip(s, node), reason, actor)
+        return self._command("skip", lambda s: skip(s, node), reason, actor)
 
     def reattempt(
         self,
@@ -305,7 +301,7 @@ class WorkflowHandle(GraphHandle, Generic[W]):
     ) -> Self:
         """Run a step again that failed or was canceled, from its cursor unless `rewind`."""
         return self._command(
-            "reattempt", lambda s: commands.reattempt(s, node, rewind=rewind), reason, actor
+            "reattempt", lambda s: reattempt(s, node, rewind=rewind), reason, actor
         )
 
     def rewind(
@@ -318,7 +314,7 @@ class WorkflowHandle(GraphHandle, Generic[W]):
         """Let a resumable step start over, or from the cursor `to`; it starts counting anew."""
         limit = self._drive.settings.max_cursor_size
         position = None if to is None else rewound_to(typed_json.dump_cursor(to, limit))
-        return self._command("rewind", lambda s: commands.rewind(s, node, position), reason, actor)
+        return self._command("rewind", lambda s: rewind(s, node, position), reason, actor)
 
     @property
     def _active(self) -> tuple[ExecutionRecord, ...]:

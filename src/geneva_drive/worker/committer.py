@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.claimed import Claimed, chained, continued
-from geneva_drive.engine.commit.ending import Applied, Chaining
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.execution.performance import ending

@@ -12,7 +12,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.run import signature_of
-from geneva_drive.engine.commit.ending import Chaining
+from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.worker.claims.tokens import Tokens
 
 

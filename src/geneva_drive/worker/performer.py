@@ -13,7 +13,8 @@ from datetime import timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.engine.claimed import Claimed, chained
-from geneva_drive.engine.commit.ending import Applied, Chaining
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import announce

@@ -7,17 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from geneva_drive.engine.graphs.summary import Growth
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, again
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.engine.transitions.planned_executions import again
 from geneva_drive.errors import InvalidStateError
-from geneva_drive.states import (
-    ENDED_WORKFLOW_STATES,
-    Outcome,
-    Request,
-    StepState,
-    WorkflowState,
-)
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 if TYPE_CHECKING:

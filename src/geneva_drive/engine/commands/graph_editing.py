@@ -15,7 +15,8 @@ from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredNode
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.graphs import graph_rows
-from geneva_drive.engine.graphs.successors import planned_node, stored_execution
+from geneva_drive.engine.graphs.dependency_counts import stored_execution
+from geneva_drive.engine.graphs.successors import planned_node
 from geneva_drive.engine.transitions.change import (
     Change,
     ExecutionMove,

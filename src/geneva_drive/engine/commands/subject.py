@@ -10,17 +10,26 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.transitions.change import (
     CHAIN_SLOT,
+    Change,
     ExecutionMove,
     NewExecution,
     WorkflowMove,
     as_it_is,
-    release,
-    scheduled,
 )
+from geneva_drive.engine.transitions.holds import release
 from geneva_drive.engine.transitions.loop_state import Position, carried_over
 from geneva_drive.engine.transitions.partitions import Share
+from geneva_drive.engine.transitions.partitions import hold as hold_shares
+from geneva_drive.engine.transitions.planned_executions import scheduled
 from geneva_drive.errors import InvalidStateError
-from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState, is_done
+from geneva_drive.states import (
+    ACTIVE_STEP_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+    is_done,
+)
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
@@ -135,3 +144,18 @@ class Subject:
     def stays(self, **values: Any) -> WorkflowMove:
         """Plan the workflow's row as it is, but for `values`."""
         return replace(as_it_is(self.workflow), **values)
+
+
+def request_stop(subject: Subject, request: Request, reason: str | None) -> Change:
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(requested=request, requested_reason=reason),
+        executions=hold_shares(subject.active, request),
+    )
+
+
+def cancel_active(subject: Subject) -> tuple[ExecutionMove, ...]:
+    return tuple(
+        ExecutionMove(record=record, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
+        for record in subject.active
+    )

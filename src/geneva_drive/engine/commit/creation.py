@@ -14,9 +14,10 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.engine.commit.rows import new_execution_values
+from geneva_drive.engine.graphs.dependency_counts import stored_execution
 from geneva_drive.engine.graphs.graph_rows import graph_row, join_rows, node_rows, scheduling_of
-from geneva_drive.engine.graphs.successors import stored_execution
-from geneva_drive.engine.transitions.change import NewExecution, scheduled
+from geneva_drive.engine.transitions.change import NewExecution
+from geneva_drive.engine.transitions.planned_executions import scheduled
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.transitions.change import Change, NewExecution, as_it_is
+from geneva_drive.engine.transitions.change import Change, as_it_is
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.states import StepState
@@ -45,29 +44,6 @@ class Ending:
         node = self.definition.get(execution.step_name) if self.definition and execution else None
         is_plain = self.stored is not None or (node is not None and not node.is_resumable)
         return self.position is not None or not is_plain
-
-
-@value
-class Chaining:
-    """Who may take the next step in the same breath, and under which token."""
-
-    worker_id: str
-    claim_token: str
-    types: Sequence[str]
-    queues: frozenset[str] | None
-    limited_queues: Collection[str] = ()
-
-    def admits(self, new: NewExecution, now: datetime) -> bool:
-        """Say whether a new execution may be taken at all, however urgent others are."""
-        return (
-            new.state is StepState.SCHEDULED
-            and new.stop is None
-            and new.scheduled_for <= now
-            and (self.queues is None or new.queue in self.queues)
-            # Whether there is a slot of its limit is known only when it asks for one.
-            and not new.is_limited
-            and new.queue not in self.limited_queues
-        )
 
 
 @value

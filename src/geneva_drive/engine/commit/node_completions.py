@@ -10,10 +10,12 @@ from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.engine.commit.commit import ChangedUnderLock, write_ended
-from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
-from geneva_drive.engine.graphs.successors import DoneNode, Passed, count_down
-from geneva_drive.engine.graphs.summary import Tally, conclude
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.writer import ChangedUnderLock, write_ended
+from geneva_drive.engine.graphs.conclusion import conclude
+from geneva_drive.engine.graphs.dependency_counts import DoneNode, Passed, count_down
+from geneva_drive.engine.graphs.summary import Tally
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.states import WorkflowState

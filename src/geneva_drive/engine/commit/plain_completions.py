@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.rows import workflow_values
 from geneva_drive.engine.graphs.successors import is_in_graph
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change

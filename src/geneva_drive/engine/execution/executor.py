@@ -17,10 +17,7 @@ from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt,
 from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.definition.workflow import (
-    start_executing,
-    stop_executing,
-)
+from geneva_drive.definition.workflow import start_executing, stop_executing
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
@@ -30,7 +27,6 @@ from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import Wanted, wanted_by
 from geneva_drive.engine.loops.loop import Breaks, Loop
-from geneva_drive.engine.transitions.decide import ending_of
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
@@ -45,6 +41,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
     Suspended,
 )
+from geneva_drive.engine.transitions.recorded_outcome import ending_of
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
 from geneva_drive.iteration.interruption import Divided as DividedLoop
 from geneva_drive.iteration.interruption import Interrupted, RanTooLong

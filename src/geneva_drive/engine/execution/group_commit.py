@@ -12,8 +12,9 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
 from geneva_drive.engine.commit import events as announcing
-from geneva_drive.engine.commit.commit import ChangedUnderLock
-from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ErrorDetails, Raised, Reaction
 from geneva_drive.engine.waits import family

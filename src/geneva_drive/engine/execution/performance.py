@@ -16,8 +16,9 @@ from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import crash_points, transaction_mark
 from geneva_drive.engine.claimed import Claimed, unserved
 from geneva_drive.engine.commit import commit
+from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.creation import NewWorkflow
-from geneva_drive.engine.commit.ending import Applied, Chaining, Ending
+from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.bodies import ChildPlanned, start_child, tell_of_child
 from geneva_drive.engine.execution.executor import Failed, Run

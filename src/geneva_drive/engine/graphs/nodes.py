@@ -14,9 +14,16 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.graphs import successors
+from geneva_drive.engine.graphs.dependency_counts import (
+    DoneNode,
+    Passed,
+    count_down,
+    stored_execution,
+)
 from geneva_drive.engine.graphs.node_states import Standing, id_in_graph, standings
 from geneva_drive.engine.graphs.summary import Growth
-from geneva_drive.engine.transitions.change import NewExecution, again, scheduled
+from geneva_drive.engine.transitions.change import NewExecution
+from geneva_drive.engine.transitions.planned_executions import again, scheduled
 from geneva_drive.errors import NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
@@ -177,9 +184,9 @@ class StoredNodes(GraphNodes):
     def after(self, passed: dict[str, str | None]) -> Growth:
         if not passed:
             return Growth()
-        done = {node_id: successors.DoneNode(known) for node_id, known in passed.items()}
-        [growth] = successors.count_down(
-            self._connection, self._store, [successors.Passed(self._workflow, done)], self._now
+        done = {node_id: DoneNode(known) for node_id, known in passed.items()}
+        [growth] = count_down(
+            self._connection, self._store, [Passed(self._workflow, done)], self._now
         )
         return growth
 
@@ -189,7 +196,7 @@ class StoredNodes(GraphNodes):
         done = {one.node_id for one in latest if is_done(one.state, one.outcome)}
         tried = {one.node_id: one.ancestry_hash for one in latest}
         ready = [
-            successors.stored_execution(
+            stored_execution(
                 self._workflow,
                 NodeOutline.of_entry(node.node_id, node.name, node.job, node.scheduling),
                 self._now,

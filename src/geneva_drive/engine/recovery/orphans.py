@@ -12,20 +12,15 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.commands.subject import Subject
-from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
-from geneva_drive.engine.transitions.change import (
-    AuditEntry,
-    Change,
-    NewExecution,
-    WorkflowMove,
-    scheduled,
-)
+from geneva_drive.engine.transitions.change import AuditEntry, Change, NewExecution, WorkflowMove
 from geneva_drive.engine.transitions.loop_state import carried_over
+from geneva_drive.engine.transitions.planned_executions import scheduled
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
@@ -72,7 +67,7 @@ def _adopt(
         for workflow in orphans
         if (definition := registry.definition_for(workflow.type)) is not None
     ]
-    return commit.write(connection, store, changes, now, read_back=read_back)
+    return write(connection, store, changes, now, read_back=read_back)
 
 
 def _decide(

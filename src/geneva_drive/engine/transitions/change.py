@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
-from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.engine.transitions.wait import Wait
@@ -114,9 +110,6 @@ class Change:
     freezes_graph: bool = False  # it is its own stored graph that rules from now on
 
 
-_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
-
-
 def as_it_is(record: WorkflowRecord) -> WorkflowMove:
     """Plan a workflow's row as it is."""
     return WorkflowMove(
@@ -128,100 +121,3 @@ def as_it_is(record: WorkflowRecord) -> WorkflowMove:
         paused_reason=record.paused_reason,
         paused_step_name=record.paused_step_name,
     )
-
-
-def holding(change: Change, workflow: WorkflowMove) -> Change:
-    """Keep what would go on by a change out of every worker's reach."""
-    return replace(
-        change,
-        workflow=workflow,
-        executions=tuple(
-            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
-            if move.state in _GOES_ON
-            else move
-            for move in change.executions
-        ),
-        schedule=tuple(replace(new, stop=Request.PAUSE) for new in change.schedule),
-    )
-
-
-def ending_by_operator(moves: Iterable[ExecutionMove]) -> tuple[ExecutionMove, ...]:
-    """Cancel what would go on."""
-    return tuple(
-        replace(
-            move,
-            state=StepState.CANCELED,
-            outcome=Outcome.CANCELED_BY_OPERATOR,
-            claimable=False,
-            wakes_at=None,
-            limit_key=None,
-        )
-        if move.state in _GOES_ON
-        else move
-        for move in moves
-    )
-
-
-def scheduled(
-    definition: Definition,
-    record: WorkflowRecord,
-    node: Node,
-    at: datetime,
-    parents: Iterable[str | None] = (),
-) -> NewExecution:
-    """Plan an execution of a node, with the job options that rule for it.
-
-    `parents` are the ancestry hashes of what it depends on.
-    """
-    return NewExecution(
-        step_name=node.name,
-        signature=definition.signature,
-        queue=record.queue or node.options.queue or definition.queue,
-        priority=_priority(record, node, definition),
-        scheduled_for=at,
-        is_limited=node.options.limit is not None,
-        slot=node.name if definition.is_graph else CHAIN_SLOT,
-        ancestry_hash=ancestry_hash(node.name, parents),
-    )
-
-
-def again(record: ExecutionRecord, at: datetime, *, rewind: bool = False) -> NewExecution:
-    """Plan a further attempt of the node that an execution stood on, from where its loop stood."""
-    return NewExecution(
-        step_name=record.step_name,
-        signature=record.signature,
-        queue=record.queue,
-        priority=record.priority,
-        scheduled_for=at,
-        position=None if rewind else Position.of(record),
-        share=record.share,
-        node_id=record.node_id,
-        slot=record.slot,
-        ancestry_hash=record.ancestry_hash,
-    )
-
-
-def hold(record: ExecutionRecord) -> ExecutionMove:
-    """Keep a scheduled execution where it is, out of every worker's reach."""
-    return ExecutionMove(record=record, state=record.state, stop=Request.PAUSE)
-
-
-def release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
-    """Let a held execution run at its time, or now if that has passed."""
-    if record.state is StepState.WAITING:
-        return ExecutionMove(record=record, state=record.state)
-    is_due = record.scheduled_for <= now
-    return ExecutionMove(
-        record=record,
-        state=record.state,
-        claimable=is_due,
-        wakes_at=None if is_due else record.scheduled_for,
-        resets_counts=True,
-    )
-
-
-def _priority(record: WorkflowRecord, node: Node, definition: Definition) -> int:
-    if record.priority is not None:
-        return record.priority
-    own = node.options.priority
-    return definition.priority if own is None else own

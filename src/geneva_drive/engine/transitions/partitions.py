@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geneva_drive.engine.transitions.change import (
-    Change,
-    ExecutionMove,
-    NewExecution,
-    as_it_is,
-    ending_by_operator,
-    holding,
-)
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, as_it_is
+from geneva_drive.engine.transitions.holds import ending_by_operator, holding
 from geneva_drive.engine.transitions.outcome import Finished, StepOutcome
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from geneva_drive.engine.transitions.change import Change, WorkflowMove, ending_by_operator, holding
+from geneva_drive.engine.transitions.change import Change, WorkflowMove
+from geneva_drive.engine.transitions.holds import ending_by_operator, holding
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 
 

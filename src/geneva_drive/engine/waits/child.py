@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, as_it_is
 from geneva_drive.engine.transitions.wait import ChildWait, wait_of
@@ -42,7 +42,7 @@ def wake_parents(environment: Environment, ended: Iterable[WorkflowRecord]) -> l
             )
             for key in sorted({one.workflow_id for one in waiting})
         ]
-        return commit.write(connection, store, changes, now)
+        return write(connection, store, changes, now)
 
     return store.write(wake)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.commands import commands
+from geneva_drive.engine.commands import cancel as cancellation
+from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
@@ -77,11 +78,11 @@ def _cancel(environment: Environment, child_id: Key) -> bool:
     audit = AuditEntry(command="cancel", actor=_ACTOR, reason=_REASON)
     try:
         applied = store.write(
-            lambda connection: commands.execute(
+            lambda connection: execute(
                 connection,
                 store,
                 child_id,
-                lambda subject: commands.cancel(subject, _REASON, force=False),
+                lambda subject: cancellation.cancel(subject, _REASON, force=False),
                 audit=audit,
                 now=now,
             )

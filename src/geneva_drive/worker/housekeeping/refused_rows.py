@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.commit.commit import ChangedUnderLock
+from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
 

@@ -1,0 +1,51 @@
+"""The execution of a command: lock the workflow, decide, write the change with its audit entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.graphs.nodes import nodes_of
+from geneva_drive.engine.transitions.change import AuditEntry, Change
+from geneva_drive.errors import WorkflowNotFound
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.store import Store
+
+Decision = Callable[[Subject], Change]
+
+
+def execute(
+    connection: Connection,
+    store: Store,
+    workflow_id: Key,
+    decision: Decision,
+    *,
+    audit: AuditEntry,
+    now: datetime,
+) -> Applied:
+    """Carry a command out: lock, decide, write with its audit entry, all in the transaction."""
+    workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
+    if workflow is None:
+        raise WorkflowNotFound(workflow_id)
+    active = tuple(store.executions.lock_active(connection, workflow_id))
+    # Of a dynamic workflow there may be very many, of which only few matter.
+    is_dynamic = workflow.type == DYNAMIC_TYPE
+    find = store.attempts.undone if is_dynamic else store.attempts.latest_of
+    attempts = tuple(find(connection, workflow_id))
+    subject = Subject(
+        workflow=workflow,
+        active=active,
+        now=now,
+        attempts=attempts,
+        nodes=nodes_of(connection, store, workflow, attempts, now),
+    )
+    change = decision(subject)
+    [applied] = write(connection, store, [replace(change, audit=audit)], now, read_back=True)
+    return applied

@@ -1,0 +1,153 @@
+"""Skip, reattempt or rewind a step of a chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.engine.commands import graph_commands
+from geneva_drive.engine.commands.resume import resume_at
+from geneva_drive.engine.commands.subject import Subject, cancel_active
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.errors import InvalidStateError, StepVanished
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+    is_done,
+)
+
+_RESUME_AT = "use `resume_at` in code or `geneva resume ID --at STEP` in the shell"
+
+
+def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
+    """Run a step again that has not been done, from its cursor or from the start."""
+    if subject.nodes is not None:
+        return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind)
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("reattempt a step of")
+    definition = registry.require_definition(subject.workflow.type)
+    node = definition.require(step)
+    _check_reattemptable(subject, definition, node)
+    change = resume_at(subject, step)
+    if not rewind:
+        return change
+    fresh = subject.planned(definition, node, subject.now)
+    return replace(change, schedule=(fresh,))
+
+
+def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -> None:
+    shares = [one for one in subject.unfinished_shares(node) if one.state is StepState.FAILED]
+    latest = shares[0] if shares else subject.latest(node)
+    if latest is None or latest.state not in (StepState.FAILED, StepState.CANCELED):
+        state = "has not been reached" if latest is None else f"is {latest.state}"
+        raise InvalidStateError(
+            f"Cannot reattempt step {node.name!r}: it {state}, neither failed nor canceled. "
+            f"To go on at a step of your choice, {_RESUME_AT}."
+        )
+    following = definition.after(node.name)
+    while following is not None:
+        later = subject.latest(following)
+        if later is not None and is_done(later.state, later.outcome):
+            raise InvalidStateError(
+                f"Cannot reattempt step {node.name!r}: step {following.name!r} after it is "
+                f"{later.state} already. To go back nevertheless, {_RESUME_AT}."
+            )
+        following = definition.after(following.name)
+
+
+def rewind(subject: Subject, step: object, position: Position | None) -> Change:
+    """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
+    workflow = subject.workflow
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("rewind a step of")
+    if subject.nodes is not None:
+        return graph_commands.rewind(subject, subject.nodes, step, position)
+    definition = registry.require_definition(workflow.type)
+    standing = _standing(subject, definition, step, "rewind")
+    if not standing.is_resumable:
+        raise InvalidStateError(
+            f"Cannot rewind step {standing.name!r}: it is no resumable step, and has no cursor. "
+            f"To run it again, use reattempt."
+        )
+    is_held = workflow.state is WorkflowState.PAUSED
+    planned = replace(
+        subject.planned(definition, standing, subject.now),
+        position=position,
+        stop=Request.PAUSE if is_held else None,
+    )
+    return Change(
+        record=workflow,
+        workflow=subject.stays(),
+        executions=cancel_active(subject),
+        schedule=(planned,),
+    )
+
+
+def skip(subject: Subject, step: object | None) -> Change:
+    """Pass over the step that is next, or that failed, and go on with the one after it."""
+    workflow = subject.workflow
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("skip a step of")
+    if subject.nodes is not None:
+        return graph_commands.skip(subject, subject.nodes, step)
+    definition = registry.require_definition(workflow.type)
+    standing = _standing(subject, definition, step, "skip")
+    following = definition.after(standing.name)
+    return Change(
+        record=workflow,
+        workflow=subject.stays(
+            state=WorkflowState.READY if following else WorkflowState.FINISHED,
+            next_step_name=following.name if following else None,
+            previous_step_name=standing.name,
+            paused_reason=None,
+            paused_step_name=None,
+        ),
+        executions=tuple(
+            ExecutionMove(
+                record=record, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR
+            )
+            for record in subject.active
+        ),
+        schedule=_skipped(subject, definition, standing)
+        + _next(subject, definition, following, standing),
+    )
+
+
+def _standing(subject: Subject, definition: Definition, step: object | None, verb: str) -> Node:
+    """Find the step that the workflow stands at, which is the one that may be skipped."""
+    wanted = None if step is None else definition.require(step)
+    if subject.running:
+        raise subject.refuse_running(verb)
+    name = subject.workflow.next_step_name or ""
+    standing = definition.get(name)
+    if standing is None:
+        raise StepVanished(definition.type, name, definition.step_names)
+    if wanted is not None and wanted is not standing:
+        raise InvalidStateError(
+            f"Cannot {verb} step {definition.name_of(step)!r}: the workflow stands at {name!r}."
+        )
+    return standing
+
+
+def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
+    """Record that a failed step was passed over; a scheduled one is itself marked skipped."""
+    if subject.active and not subject.unfinished_shares(node):
+        return ()
+    return tuple(
+        replace(planned, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR)
+        for planned in subject.again(definition, node)
+    )
+
+
+def _next(
+    subject: Subject, definition: Definition, following: Node | None, passed: Node
+) -> tuple[NewExecution, ...]:
+    if following is None:
+        return ()
+    at = subject.now + following.options.wait
+    return (subject.planned(definition, following, at, passed=passed),)

@@ -1,0 +1,93 @@
+"""Resume a workflow, where it stands or at another step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from geneva_drive.definition import registry
+from geneva_drive.engine.commands import graph_commands
+from geneva_drive.engine.commands.subject import Subject, cancel_active
+from geneva_drive.engine.transitions.change import Change
+from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
+from geneva_drive.serialization import typed_json
+from geneva_drive.settings import Settings
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
+from geneva_drive.storage.schema.records import WorkflowRecord
+
+
+def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None) -> Change:
+    """Let a paused workflow go on where it stands; a failed step is run again."""
+    workflow = subject.workflow
+    if subject.running and workflow.requested is Request.PAUSE:
+        # The pause has not taken effect yet, so that nothing but the wish is to be undone.
+        if subject.nodes is not None:
+            return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
+        return Change(
+            record=workflow,
+            workflow=subject.stays(requested=None, requested_reason=None),
+            executions=subject.let_go(),
+            context=_merged(workflow, data, settings),
+        )
+    if workflow.state is not WorkflowState.PAUSED:
+        raise subject.refuse("resume")
+    if subject.nodes is not None:
+        return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
+    if subject.is_unknown_graph:
+        raise UnknownWorkflowClass(workflow.type)
+    ready = subject.stays(state=WorkflowState.READY, paused_reason=None, paused_step_name=None)
+    context = _merged(workflow, data, settings)
+    released = subject.let_go()
+    if released and all(record.share is None for record in subject.active):
+        return Change(record=workflow, workflow=ready, executions=released, context=context)
+    definition = registry.require_definition(workflow.type)
+    node = definition.get(workflow.next_step_name or "")
+    if node is None:
+        raise StepVanished(definition.type, workflow.next_step_name or "", definition.step_names)
+    return Change(
+        record=workflow,
+        workflow=replace(ready, next_step_name=node.name),
+        executions=released,
+        schedule=subject.again(definition, node),
+        context=context,
+    )
+
+
+def resume_at(subject: Subject, step: object) -> Change:
+    """Go on at a step of the caller's choice, forwards or backwards."""
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("resume")
+    if subject.nodes is not None:
+        raise InvalidStateError(
+            "Cannot resume a graph at one of its nodes, as several may be next. To run a node "
+            "again that failed, use reattempt; to pass one over, use skip."
+        )
+    if subject.running:
+        raise subject.refuse(
+            "resume", " Pause it, and choose the step when the running one has ended."
+        )
+    definition = registry.require_definition(subject.workflow.type)
+    node = definition.require(step)
+    return Change(
+        record=subject.workflow,
+        workflow=subject.stays(
+            state=WorkflowState.READY,
+            next_step_name=node.name,
+            paused_reason=None,
+            paused_step_name=None,
+        ),
+        executions=cancel_active(subject),
+        schedule=subject.again(definition, node, for_active=True),
+    )
+
+
+def _merged(
+    workflow: WorkflowRecord, data: Mapping[str, Any] | None, settings: Settings
+) -> str | None:
+    if data is None:
+        return None
+    context = {**(typed_json.load(workflow.context) or {}), **data}
+    return typed_json.dump_within(
+        context, settings.max_payload_size, what="The context", setting="max_payload_size"
+    )

@@ -1,0 +1,183 @@
+"""Write changes in one transaction, set by set."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.engine.commit import audit_trail
+from geneva_drive.engine.commit.chaining import Chaining, Gate, open_gate
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.rows import (
+    claim_values,
+    execution_values,
+    new_execution_values,
+    position_values,
+    workflow_values,
+)
+from geneva_drive.engine.transitions.change import Change, ExecutionMove
+from geneva_drive.engine.transitions.loop_state import AT_THE_START
+from geneva_drive.errors import IllegalMove, StorageError
+from geneva_drive.states import ACTIVE_STEP_STATES, STEP_MOVES, WORKFLOW_MOVES, StepState
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
+from geneva_drive.storage.store import Store
+
+
+class ChangedUnderLock(StorageError):
+    def __init__(self, what: str, expected: int, found: int) -> None:
+        super().__init__(
+            f"{found} of {expected} {what} were still as they had been read under their lock. "
+            f"Nothing was written. Does something else write to these tables?"
+        )
+
+
+def write_ended(
+    connection: Connection,
+    store: Store,
+    decided: Sequence[tuple[Change, Sequence[Ending]]],
+    now: datetime,
+    chaining: Chaining | None,
+    *,
+    read_back: bool = False,
+) -> list[list[Applied]]:
+    """Write what follows from endings, which are decided by workflow; give each its share."""
+    changes = [change for change, _ in decided]
+    chainable = Counter(one.workflow_id for _, ended in decided for one in ended if one.may_chain)
+    is_any_new = any(change.schedule for change in changes)
+    gate = open_gate(connection, store, chaining if is_any_new else None, chainable)
+    applied = write(connection, store, changes, now, gate=gate, read_back=read_back)
+    return [one.shared_out(len(ended)) for one, (_, ended) in zip(applied, decided, strict=True)]
+
+
+def write(
+    connection: Connection,
+    store: Store,
+    changes: Sequence[Change],
+    now: datetime,
+    *,
+    gate: Gate | None = None,
+    read_back: bool = False,
+) -> list[Applied]:
+    """Write changes of workflows that are locked, set by set.
+
+    A row ends before its successor is inserted: the database allows one active at a time.
+    """
+    _move_executions(
+        connection, store, [move for change in changes for move in change.executions], now
+    )
+    _move_workflows(connection, store, changes, now)
+    any_claimed = _insert_executions(connection, store, changes, now, gate)
+    audit_trail.leave(connection, store, changes, now)
+    chaining = gate.chaining if gate is not None and any_claimed else None
+    scheduled = _read_scheduled(connection, store, changes, chaining, read_back=read_back)
+    passed_over = _read_passed_over(connection, store, changes) if read_back else []
+    return [
+        Applied(
+            change=change,
+            workflow=change.record._replace(**workflow_values(change, now)),
+            scheduled=[row for row in scheduled if row.workflow_id == change.record.id],
+            passed_over=[row for row in passed_over if row.workflow_id == change.record.id],
+        )
+        for change in changes
+    ]
+
+
+def _read_scheduled(
+    connection: Connection,
+    store: Store,
+    changes: Sequence[Change],
+    claimed_by: Chaining | None,
+    *,
+    read_back: bool,
+) -> list[ExecutionRecord]:
+    """Read what was inserted: all of it, or what was inserted already claimed."""
+    planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
+    if read_back:
+        active = [
+            one
+            for one in store.attempts.latest(connection, sorted(planned))
+            if one.state in ACTIVE_STEP_STATES
+        ]
+    elif claimed_by is not None:
+        # Under this token another transaction may have claimed before.
+        active = store.executions.with_token(
+            connection, claimed_by.worker_id, claimed_by.claim_token
+        )
+    else:
+        return []
+    return [row for row in active if (row.workflow_id, row.node_id) in planned]
+
+
+def _read_passed_over(
+    connection: Connection, store: Store, changes: Sequence[Change]
+) -> list[ExecutionRecord]:
+    nodes = [
+        (change.record.id, new.node)
+        for change in changes
+        for new in change.schedule
+        if new.state is not StepState.SCHEDULED
+    ]
+    return store.attempts.latest(connection, nodes) if nodes else []
+
+
+def _move_executions(
+    connection: Connection, store: Store, moves: Iterable[ExecutionMove], now: datetime
+) -> None:
+    groups: dict[tuple[tuple[str, Any], ...], list[ExecutionRecord]] = defaultdict(list)
+    for move in moves:
+        if move.state is not move.record.state and move.state not in STEP_MOVES[move.record.state]:
+            raise IllegalMove("Execution", move.record.id, move.record.state, move.state)
+        groups[tuple(execution_values(move, now).items())].append(move.record)
+    for values, records in groups.items():
+        moved = store.executions.move(connection, records, dict(values))
+        if moved != len(records):
+            raise ChangedUnderLock("executions", len(records), moved)
+
+
+def _move_workflows(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    groups: dict[tuple[Any, ...], list[Key]] = defaultdict(list)
+    for change in changes:
+        former, target = change.record.state, change.workflow.state
+        if target is not former and target not in WORKFLOW_MOVES[former]:
+            raise IllegalMove("Workflow", change.record.id, former, target)
+        key = (former, tuple(workflow_values(change, now).items()))
+        groups[key].append(change.record.id)
+    for (former, values), ids in groups.items():
+        moved = store.workflows.move(connection, ids, former, dict(values))
+        if moved != len(ids):
+            raise ChangedUnderLock("workflows", len(ids), moved)
+
+
+def _insert_executions(
+    connection: Connection,
+    store: Store,
+    changes: Sequence[Change],
+    now: datetime,
+    gate: Gate | None,
+) -> bool:
+    """Insert what is scheduled; True if some of it is claimed already."""
+    planned = [(change.record, new) for change in changes for new in change.schedule]
+    if not planned:
+        return False
+    nodes = [(record.id, new.node) for record, new in planned if new.attempt is None]
+    attempts = store.attempts.last_numbers(connection, nodes) if nodes else {}
+    rows = []
+    any_claimed = False
+    for record, new in planned:
+        attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
+        row = new_execution_values(record, new, attempt, now)
+        row |= position_values(new.position or AT_THE_START) | {"share": new.share}
+        # Of a step that was divided into shares, whoever is free takes one.
+        is_alone = new.share is None
+        if gate is not None and is_alone and gate.admits(record.id, new, now):
+            row |= claim_values(gate.chaining.worker_id, gate.chaining.claim_token, now)
+            any_claimed = True
+        rows.append(row)
+    store.executions.insert(connection, rows)
+    return any_claimed

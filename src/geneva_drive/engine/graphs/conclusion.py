@@ -1,0 +1,149 @@
+"""The change that follows from the ends of a graph's nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from geneva_drive.engine.graphs.summary import Closing, Growth, Hold, Tally
+from geneva_drive.engine.transitions.change import (
+    Change,
+    ExecutionMove,
+    NewExecution,
+    WorkflowMove,
+    as_it_is,
+)
+from geneva_drive.engine.transitions.holds import ended
+from geneva_drive.engine.transitions.partitions import close, hold
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
+from geneva_drive.storage.schema.records import ExecutionRecord
+
+_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
+
+
+def conclude(found: Tally, growth: Growth, beside: Sequence[ExecutionRecord]) -> Change:
+    """Say what is to be written; `beside` is what else is active, where that matters."""
+    workflow = found.workflow
+    if workflow.state in ENDED_WORKFLOW_STATES:
+        return _change(found, as_it_is(workflow))
+    if found.closing is not None:
+        return _close(found, found.closing, beside)
+    if growth.is_over:
+        return _finish(found, growth, beside)
+    if found.is_plain:
+        return _change(
+            found,
+            _moved(found, WorkflowState.READY),
+            schedule=(*found.planned, *growth.schedule),
+        )
+    return _stop(found, growth, beside, found.hold)
+
+
+def _finish(found: Tally, growth: Growth, beside: Sequence[ExecutionRecord]) -> Change:
+    """Finish the workflow: what is still scheduled stands at the places of removed nodes."""
+    removed = tuple(
+        ExecutionMove(record=one, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_REMOVAL)
+        for one in beside
+        if one.state in _GOES_ON
+    )
+    moves = (*found.moves.values(), *removed)
+    finished = _moved(found, WorkflowState.FINISHED)
+    return _change(found, finished, moves=moves, schedule=growth.schedule)
+
+
+def _close(found: Tally, closing: Closing, beside: Sequence[ExecutionRecord]) -> Change:
+    """Cancel what waits beside it, and let what runs end."""
+    is_finish = closing.outcome is Outcome.SUCCESS
+    by = Outcome.CANCELED_BY_FLOW_CONTROL if is_finish else closing.outcome
+    own = ended(found.moves.values(), by)
+    previous = closing.step_name if is_finish else found.workflow.previous_step_name
+    moved = WorkflowMove(state=closing.state, next_step_name=None, previous_step_name=previous)
+    return _change(found, moved, moves=(*own, *close(beside, by)))
+
+
+def _stop(
+    found: Tally, growth: Growth, beside: Sequence[ExecutionRecord], hold_by: Hold | None
+) -> Change:
+    """Hold or cancel the workflow once what runs has ended; nothing new starts until then."""
+    workflow = found.workflow
+    request = workflow.requested or Request.PAUSE
+    reason = workflow.requested_reason if workflow.requested else None
+    step_name = workflow.paused_step_name
+    if hold_by is not None and reason is None:
+        reason, step_name = hold_by.reason, step_name or hold_by.step_name
+    runs = any(record.state is StepState.IN_PROGRESS for record in beside)
+    schedule = (*found.planned, *growth.schedule)
+    if request is Request.CANCEL and not runs:
+        return _cancel(found, schedule, beside)
+    moves = tuple(_held(move, request) for move in found.moves.values())
+    moved = _moved(found, WorkflowState.READY if runs else WorkflowState.PAUSED)
+    if workflow.state is WorkflowState.PAUSED:
+        moved = replace(as_it_is(workflow), previous_step_name=moved.previous_step_name)
+    elif runs:
+        moved = replace(
+            moved, requested=request, requested_reason=reason, paused_step_name=step_name
+        )
+    else:
+        named = step_name or _first_name(schedule, beside)
+        moved = replace(moved, paused_reason=reason, paused_step_name=named)
+    return _change(
+        found,
+        moved,
+        moves=(*moves, *hold([one for one in beside if one.stop is not request], request)),
+        schedule=tuple(_held_back(new, request) for new in schedule),
+    )
+
+
+def _cancel(
+    found: Tally, schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]
+) -> Change:
+    by = Outcome.CANCELED_BY_OPERATOR
+    canceled = tuple(
+        replace(new, state=StepState.CANCELED, outcome=by)
+        if new.state is StepState.SCHEDULED
+        else new
+        for new in schedule
+    )
+    return _change(
+        found,
+        _moved(found, WorkflowState.CANCELED),
+        moves=(*ended(found.moves.values(), by), *close(beside, by)),
+        schedule=canceled,
+    )
+
+
+def _held(move: ExecutionMove, request: Request) -> ExecutionMove:
+    if move.state not in _GOES_ON:
+        return move
+    return replace(move, claimable=False, wakes_at=None, limit_key=None, stop=request)
+
+
+def _held_back(new: NewExecution, request: Request) -> NewExecution:
+    return replace(new, stop=request) if new.state is StepState.SCHEDULED else new
+
+
+def _first_name(schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]) -> str | None:
+    named = (*(record.step_name for record in beside), *(new.step_name for new in schedule))
+    return next(iter(named), None)
+
+
+def _moved(found: Tally, state: WorkflowState) -> WorkflowMove:
+    """Plan the workflow's row; of a graph it does not say which node is next: several may be."""
+    previous = found.last_step_name or found.workflow.previous_step_name
+    return WorkflowMove(state=state, next_step_name=None, previous_step_name=previous)
+
+
+def _change(
+    found: Tally,
+    moved: WorkflowMove,
+    *,
+    moves: Sequence[ExecutionMove] | None = None,
+    schedule: Sequence[NewExecution] = (),
+) -> Change:
+    return Change(
+        record=found.workflow,
+        workflow=moved,
+        executions=tuple(found.moves.values() if moves is None else moves),
+        schedule=tuple(schedule),
+        dead_letter=found.dead_letter,
+    )
