@@ -23,7 +23,7 @@ from geneva_drive.engine.commit.rows import (
     workflow_values,
 )
 from geneva_drive.engine.graphs import successors
-from geneva_drive.engine.graphs.node_states import standings
+from geneva_drive.engine.graphs.node_states import node_statuses
 from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.graphs.summary import NodeEnd
 from geneva_drive.engine.transitions.change import Change
@@ -82,10 +82,14 @@ class Ledger:
         self.rows: list[ExecutionRecord] = []
         self.executions = self.attempts = self  # as of a store
         self.claims = 0
-        growth = successors.grown(self.definition, self.definition.graph, self.workflow, {}, NOW)
-        state = WorkflowState.FINISHED if growth.is_over else WorkflowState.READY
+        following = successors.plan_successors(
+            self.definition, self.definition.graph, self.workflow, {}, NOW
+        )
+        state = WorkflowState.FINISHED if following.is_over else WorkflowState.READY
         self.workflow = self.workflow._replace(state=state)
-        self._insert(Change(record=self.workflow, workflow=_NO_DATABASE, schedule=growth.schedule))
+        self._insert(
+            Change(record=self.workflow, workflow=_NO_DATABASE, schedule=following.schedule)
+        )
 
     def latest_of(self, *_: object) -> list[ExecutionRecord]:
         return list({row.node_id: row for row in self.rows}.values())
@@ -173,7 +177,7 @@ class Ledger:
         for parent in self.definition.graph.parents[node]:
             done = self.done(parent)
             assert done, f"{node} runs before {parent} is done"
-            chosen = standings(self.definition, self.definition.graph, done)[parent].chosen
+            chosen = node_statuses(self.definition, self.definition.graph, done)[parent].chosen
             assert chosen is None or node in chosen, f"{node} runs, which {parent} did not choose"
 
     def _check(self) -> None:

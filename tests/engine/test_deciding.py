@@ -21,7 +21,7 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
 )
-from geneva_drive.engine.transitions.recorded_outcome import ending_of
+from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.engine.transitions.wait import ChildWait
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from tests.engine.cases import (
@@ -220,7 +220,7 @@ def test_an_outcome_has_its_consequence(outcome: StepOutcome, expected: Summary)
 def test_how_an_outcome_will_be_recorded_is_known_beforehand(
     outcome: StepOutcome, expected: Summary
 ) -> None:
-    assert ending_of(outcome, execution()) is expected.execution[1]
+    assert recorded_outcome(outcome, execution()) is expected.execution[1]
 
 
 def held(

@@ -26,7 +26,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
     Suspended,
 )
-from geneva_drive.engine.transitions.recorded_outcome import ending_of
+from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.states import Interruption, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import (
@@ -87,7 +87,7 @@ def test_a_suspended_execution_is_claimed_again_when_its_wait_is_over(
 
 
 def test_a_suspended_execution_ends_for_nobody() -> None:
-    assert ending_of(Suspended(Interruption.SHUTDOWN), execution()) is None
+    assert recorded_outcome(Suspended(Interruption.SHUTDOWN), execution()) is None
 
 
 def test_a_pause_that_was_asked_for_holds_the_suspended_execution() -> None:
@@ -218,8 +218,8 @@ def test_the_after_hook_is_told_the_ending_that_will_be_recorded() -> None:
     raised = Raised(ERROR, reattempting(2))
     record = execution(**SAVED, failures='{"step.0":2}')
 
-    assert ending_of(raised, record) is Outcome.PAUSED_BY_EXCEPTION
-    assert ending_of(raised, HERE.reached_by(record)) is Outcome.REATTEMPTED_BY_EXCEPTION
+    assert recorded_outcome(raised, record) is Outcome.PAUSED_BY_EXCEPTION
+    assert recorded_outcome(raised, HERE.reached_by(record)) is Outcome.REATTEMPTED_BY_EXCEPTION
 
 
 def test_a_loop_that_came_further_has_all_its_recoveries_again() -> None:

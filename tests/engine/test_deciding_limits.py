@@ -5,7 +5,7 @@ import pytest
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.decide import decide
 from geneva_drive.engine.transitions.outcome import Lost, Raised, Reattempted, Returned
-from geneva_drive.engine.transitions.recorded_outcome import ending_of
+from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from tests.engine.cases import DEFINITION, ERROR, NOW, execution, reattempting, workflow
 
@@ -58,7 +58,7 @@ def test_the_terminal_action_follows_the_last_reattempt(
     assert (change.executions[0].state, change.executions[0].outcome) == (state, outcome)
     assert change.workflow.state is ended
     assert change.dead_letter == "max_retries_exceeded"
-    assert ending_of(raised, failed) is outcome
+    assert recorded_outcome(raised, failed) is outcome
 
 
 def test_a_timeout_that_was_the_last_is_recorded_as_one() -> None:

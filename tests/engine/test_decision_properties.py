@@ -23,7 +23,7 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
 )
-from geneva_drive.engine.transitions.recorded_outcome import ending_of
+from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.serialization.typed_json import dump
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
@@ -174,7 +174,7 @@ def test_a_request_is_spent_by_the_decision(
 def test_an_end_is_recorded_as_it_was_announced(
     running: ExecutionRecord, outcome: StepOutcome, record: WorkflowRecord
 ) -> None:
-    announced = ending_of(outcome, running)
+    announced = recorded_outcome(outcome, running)
 
     change = decide(DEFINITION, record, running, outcome, NOW)
 

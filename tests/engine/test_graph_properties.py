@@ -16,7 +16,7 @@ from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import reattempt, skip
 from geneva_drive.engine.commands.resume import resume as resume_command
-from geneva_drive.engine.graphs.node_states import Standing, standings
+from geneva_drive.engine.graphs.node_states import NodeStatus, node_statuses
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
@@ -152,17 +152,17 @@ def test_branches_that_nobody_chose_are_passed_over_and_never_run(
     run(ledger, chance)
     finish(ledger)
 
-    stands = standings(ledger.definition, ledger.definition.graph, ledger.rows)
+    statuses = node_statuses(ledger.definition, ledger.definition.graph, ledger.rows)
     parents = ledger.definition.graph.parents
     for row in ledger.rows:
-        above = [stands[parent] for parent in parents[row.node_id]]
+        above = [statuses[parent] for parent in parents[row.node_id]]
         is_unchosen = any(one.chosen is not None and row.node_id not in one.chosen for one in above)
         is_behind = bool(above) and all(_is_passed_over(one) for one in above)
         assert (row.outcome is Outcome.SKIPPED_BY_BRANCH) is (is_unchosen or is_behind)
         assert (row.started_at is None) is (is_unchosen or is_behind)
 
 
-def _is_passed_over(one: Standing) -> bool:
+def _is_passed_over(one: NodeStatus) -> bool:
     return one.outcome is Outcome.SKIPPED_BY_BRANCH
 
 

@@ -17,7 +17,13 @@ from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.commit import creation, events
-from geneva_drive.engine.commit.creation import Answer, Created, Existing, NewWorkflow, Refused
+from geneva_drive.engine.commit.creation import (
+    Answer,
+    Created,
+    CreationRefused,
+    Existing,
+    NewWorkflow,
+)
 from geneva_drive.engine.execution import heroes
 from geneva_drive.errors import (
     AlreadyRunning,
@@ -77,7 +83,7 @@ class Workflows(Generic[W]):
         match answer:
             case Created(workflow=workflow) | Existing(workflow=workflow):
                 return self._drive.open_handle(workflow)
-            case Refused(workflow=workflow):
+            case CreationRefused(workflow=workflow):
                 existing: WorkflowHandle[Any] = self._drive.open_handle(workflow)
                 assert new.hero is not None, "only a hero's second workflow is refused"
                 raise AlreadyRunning(workflow.type, new.hero.type, new.hero.id, existing)
@@ -101,7 +107,7 @@ class Workflows(Generic[W]):
             idempotency_key=_key(_of_template(built)),
             graph=graph.within(self._drive.settings.max_payload_size),
             template=built.template_name,
-            is_told=self._drive.events.wanted,
+            reads_back=self._drive.events.wanted,
         )
         return self._drive.open_handle(self._write(new, joined).workflow)
 

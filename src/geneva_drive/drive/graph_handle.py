@@ -21,9 +21,9 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import id_in_graph
-from geneva_drive.engine.transitions.ancestry import mismatching
+from geneva_drive.engine.transitions.ancestry import ancestry_mismatches
 from geneva_drive.engine.transitions.change import AuditEntry
-from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.errors import InvalidInput, NodeNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState, is_done
@@ -127,7 +127,7 @@ class GraphHandle:
         """
         nodes = self.dag["nodes"]
         parents = {node_id: node["depends_on"] for node_id, node in nodes.items()}
-        wrong = mismatching(parents, self._attempts_by_node())
+        wrong = ancestry_mismatches(parents, self._attempts_by_node())
         return [self._drive.open_execution(record) for record in wrong]
 
     def export_dag(self) -> str:
@@ -149,7 +149,7 @@ class GraphHandle:
         return self._carry_out(
             "import_dag",
             lambda connection: (
-                lambda subject: graph_editing.exchange(
+                lambda subject: graph_editing.replace_graph(
                     connection, self._drive.store, subject, document, limit
                 )
             ),
@@ -259,7 +259,7 @@ class GraphHandle:
 
     @staticmethod
     def _is_done(records: Sequence[ExecutionRecord]) -> bool:
-        latest = standing(records)
+        latest = latest_attempts(records)
         return bool(latest) and all(is_done(one.state, one.outcome) for one in latest)
 
     def _read_executions(self) -> list[ExecutionRecord]:

@@ -19,7 +19,7 @@ from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.graphs.node_states import id_in_graph
-from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
@@ -137,7 +137,7 @@ def _of_stored(shapes: list[NodeShape], definition: Definition | None) -> GraphV
 
 
 def _standing(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
-    latest = standing(attempts)
+    latest = latest_attempts(attempts)
     undone = [one for one in latest if not is_done(one.state, one.outcome)]
     one = next(iter(undone or latest), None)
     if one is None:

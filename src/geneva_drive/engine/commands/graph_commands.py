@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from geneva_drive.engine.graphs.summary import Growth
+from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.loop_state import Position
-from geneva_drive.engine.transitions.partitions import standing
-from geneva_drive.engine.transitions.planned_executions import again
+from geneva_drive.engine.transitions.partitions import latest_attempts
+from geneva_drive.engine.transitions.planned_executions import plan_next_attempt
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -24,9 +24,9 @@ _ENDED = (StepState.FAILED, StepState.CANCELED)
 
 def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
     """Let go what is held, and run every node again that failed or was paused."""
-    planned = nodes.again(_undone(subject, nodes))
-    growth = nodes.after({}) if planned or subject.active else nodes.stranded()
-    return _going_on(subject, growth, planned=planned, moves=subject.let_go(), context=context)
+    planned = nodes.plan_attempts(_undone(subject, nodes))
+    following = nodes.after({}) if planned or subject.active else nodes.stranded()
+    return _going_on(subject, following, planned=planned, moves=subject.let_go(), context=context)
 
 
 def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool) -> Change:
@@ -47,11 +47,11 @@ def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool
             f"Cannot reattempt node {nodes.name_of(node_id)!r}: node {later!r}, which waits for "
             f"it, is done already. Start another workflow to run that part again."
         )
-    planned = nodes.again(own, rewind=rewind)
+    planned = nodes.plan_attempts(own, rewind=rewind)
     if _is_asked_to_pause(subject):
-        return _staying_held(subject, Growth(), (), planned)
+        return _staying_held(subject, Successors(), (), planned)
     if len(own) == len(undone):
-        return _going_on(subject, Growth(), planned=planned, moves=subject.let_go())
+        return _going_on(subject, Successors(), planned=planned, moves=subject.let_go())
     # Others have failed as well: once this one has ended, the workflow is held as before.
     workflow = subject.workflow
     held = subject.stays(
@@ -85,21 +85,21 @@ def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
     skipped = [ExecutionMove(record=one, state=StepState.SKIPPED, outcome=by) for one in passed]
     recorded = [
         replace(
-            again(one, subject.now),
+            plan_next_attempt(one, subject.now),
             step_name=nodes.step_name_of(one),
             state=StepState.SKIPPED,
             outcome=by,
         )
         for one in failed
     ]
-    growth = nodes.after({node_id: (*passed, *failed)[0].ancestry_hash})
+    following = nodes.after({node_id: (*passed, *failed)[0].ancestry_hash})
     has_others = len(failed) < len(undone)
     is_held = subject.workflow.state is WorkflowState.PAUSED or _is_held_by_failure(subject)
     stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
-    if stays_held and not growth.is_over:
-        return _staying_held(subject, growth, skipped, recorded)
+    if stays_held and not following.is_over:
+        return _staying_held(subject, following, skipped, recorded)
     kept = [move for move in subject.let_go() if move.record not in passed]
-    return _going_on(subject, growth, planned=recorded, moves=(*skipped, *kept))
+    return _going_on(subject, following, planned=recorded, moves=(*skipped, *kept))
 
 
 def _refuse_over(subject: Subject, verb: str) -> None:
@@ -142,7 +142,7 @@ def rewind(subject: Subject, nodes: GraphNodes, step: object, position: Position
         raise InvalidStateError(f"Cannot rewind step {name!r}: it {_standing(nodes, node_id)}.")
     workflow = subject.workflow
     is_held = workflow.state is WorkflowState.PAUSED or workflow.requested is not None
-    [fresh] = nodes.again(tried[:1], rewind=True)
+    [fresh] = nodes.plan_attempts(tried[:1], rewind=True)
     canceled = tuple(
         ExecutionMove(record=one, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
         for one in own
@@ -173,12 +173,12 @@ def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in subject.attempts:
         by_node.setdefault(nodes.id_of(one), []).append(one)
-    kept = nodes.kept(by_node)
+    kept = nodes.present(by_node)
     return [
         one
         for node_id, records in by_node.items()
         if node_id in kept
-        for one in standing(records)
+        for one in latest_attempts(records)
         if one.state in _ENDED
     ]
 
@@ -194,7 +194,7 @@ def _standing(nodes: GraphNodes, node_id: str) -> str:
 
 def _going_on(
     subject: Subject,
-    growth: Growth,
+    following: Successors,
     *,
     planned: Iterable[NewExecution],
     moves: tuple[ExecutionMove, ...],
@@ -202,7 +202,7 @@ def _going_on(
 ) -> Change:
     """Make the workflow ready, or finish it if all of it is done."""
     state = WorkflowState.READY
-    if growth.is_over:
+    if following.is_over:
         # Whatever else there is stands at the places of nodes that the code no longer has.
         state = WorkflowState.FINISHED
         planned = [new for new in planned if new.state is not StepState.SCHEDULED]
@@ -217,7 +217,7 @@ def _going_on(
             paused_step_name=None,
         ),
         executions=moves,
-        schedule=(*planned, *growth.schedule),
+        schedule=(*planned, *following.schedule),
         context=context,
     )
 
@@ -231,13 +231,13 @@ def _removed(move: ExecutionMove) -> ExecutionMove:
 
 def _staying_held(
     subject: Subject,
-    growth: Growth,
+    following: Successors,
     moves: Iterable[ExecutionMove],
     recorded: Iterable[NewExecution],
 ) -> Change:
     held = (
         replace(new, stop=Request.PAUSE) if new.state is StepState.SCHEDULED else new
-        for new in (*recorded, *growth.schedule)
+        for new in (*recorded, *following.schedule)
     )
     return Change(
         record=subject.workflow,

@@ -15,16 +15,16 @@ from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredNode
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.graphs import graph_rows
-from geneva_drive.engine.graphs.dependency_counts import stored_execution
-from geneva_drive.engine.graphs.successors import planned_node
+from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
+from geneva_drive.engine.graphs.successors import plan_graph_node
 from geneva_drive.engine.transitions.change import (
     Change,
     ExecutionMove,
     NewExecution,
     WorkflowMove,
-    as_it_is,
+    unchanged,
 )
-from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -45,7 +45,7 @@ def freeze(
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("freeze the graph of")
-    change = Change(record=workflow, workflow=as_it_is(workflow), freezes_graph=True)
+    change = Change(record=workflow, workflow=unchanged(workflow), freezes_graph=True)
     if workflow.has_graph:
         return change
     graph = graph_rows.of_class(definition, subject.now)
@@ -59,7 +59,7 @@ def freeze(
     return change
 
 
-def exchange(
+def replace_graph(
     connection: Connection,
     store: Store,
     subject: Subject,
@@ -104,7 +104,7 @@ def _latest(subject: Subject, attempts: Iterable[ExecutionRecord]) -> dict[str, 
         by_node.setdefault(_id_of(subject, one), []).append(one)
     latest = {}
     for node_id, records in by_node.items():
-        stands = sorted(standing(records), key=lambda one: is_done(one.state, one.outcome))
+        stands = sorted(latest_attempts(records), key=lambda one: is_done(one.state, one.outcome))
         if stands:
             latest[node_id] = stands[0]
     return latest
@@ -144,7 +144,7 @@ def _going_on(
         for node in graph.nodes.values()
         if node.id not in latest and all(parent in done for parent in node.depends_on)
     ]
-    moved = replace(as_it_is(workflow), paused_step_name=_paused_step_name(subject, graph, latest))
+    moved = replace(unchanged(workflow), paused_step_name=_paused_step_name(subject, graph, latest))
     if len(done) == len(graph.nodes):
         moved = WorkflowMove(
             state=WorkflowState.FINISHED,
@@ -197,7 +197,7 @@ def _planned(
     definition = registry.definition_for(workflow.type)
     if workflow.type == DYNAMIC_TYPE or definition is None:
         outline = NodeOutline.of_entry(node.id, node.name, node.job, scheduling)
-        planned = stored_execution(workflow, outline, now, parents)
+        planned = plan_stored_node(workflow, outline, now, parents)
     else:
-        planned = planned_node(definition, workflow, node.id, now, parents)
+        planned = plan_graph_node(definition, workflow, node.id, now, parents)
     return replace(planned, stop=Request.PAUSE if is_held else None)

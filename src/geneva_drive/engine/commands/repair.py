@@ -36,7 +36,7 @@ def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
     change = resume_at(subject, step)
     if not rewind:
         return change
-    fresh = subject.planned(definition, node, subject.now)
+    fresh = subject.plan(definition, node, subject.now)
     return replace(change, schedule=(fresh,))
 
 
@@ -76,7 +76,7 @@ def rewind(subject: Subject, step: object, position: Position | None) -> Change:
         )
     is_held = workflow.state is WorkflowState.PAUSED
     planned = replace(
-        subject.planned(definition, standing, subject.now),
+        subject.plan(definition, standing, subject.now),
         position=position,
         stop=Request.PAUSE if is_held else None,
     )
@@ -140,7 +140,7 @@ def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewE
         return ()
     return tuple(
         replace(planned, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR)
-        for planned in subject.again(definition, node)
+        for planned in subject.plan_attempts(definition, node)
     )
 
 
@@ -150,4 +150,4 @@ def _next(
     if following is None:
         return ()
     at = subject.now + following.options.wait
-    return (subject.planned(definition, following, at, passed=passed),)
+    return (subject.plan(definition, following, at, passed=passed),)

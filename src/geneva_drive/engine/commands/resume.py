@@ -49,7 +49,7 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
         record=workflow,
         workflow=replace(ready, next_step_name=node.name),
         executions=released,
-        schedule=subject.again(definition, node),
+        schedule=subject.plan_attempts(definition, node),
         context=context,
     )
 
@@ -78,7 +78,7 @@ def resume_at(subject: Subject, step: object) -> Change:
             paused_step_name=None,
         ),
         executions=cancel_active(subject),
-        schedule=subject.again(definition, node, for_active=True),
+        schedule=subject.plan_attempts(definition, node, for_active=True),
     )
 
 

@@ -14,13 +14,13 @@ from geneva_drive.engine.transitions.change import (
     ExecutionMove,
     NewExecution,
     WorkflowMove,
-    as_it_is,
+    unchanged,
 )
 from geneva_drive.engine.transitions.holds import release
 from geneva_drive.engine.transitions.loop_state import Position, carried_over
 from geneva_drive.engine.transitions.partitions import Share
 from geneva_drive.engine.transitions.partitions import hold as hold_shares
-from geneva_drive.engine.transitions.planned_executions import scheduled
+from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
@@ -72,14 +72,14 @@ class Subject:
         tried = [one for one in self.attempts if one.node_id in names and one.share is None]
         return max(tried, key=lambda one: one.created_at, default=None)
 
-    def again(
+    def plan_attempts(
         self, definition: Definition, node: Node, *, for_active: bool = False
     ) -> tuple[NewExecution, ...]:
         """Plan further attempts at a step, from where its loop stood, or those of its shares.
 
         `for_active` also for shares that are active, as they are canceled.
         """
-        planned = self.planned(definition, node, self.now)
+        planned = self.plan(definition, node, self.now)
         unfinished = self.unfinished_shares(node)
         if not unfinished:
             return (replace(planned, position=carried_over(self.latest(node))),)
@@ -95,7 +95,7 @@ class Subject:
             if for_active or one.state not in ACTIVE_STEP_STATES
         )
 
-    def planned(
+    def plan(
         self, definition: Definition, node: Node, at: datetime, *, passed: Node | None = None
     ) -> NewExecution:
         """Plan an execution of a step of a chain, with the proof of what was done before it.
@@ -108,7 +108,7 @@ class Subject:
             latest = self.latest(parent) if parent else None
             if latest and (parent is passed or is_done(latest.state, latest.outcome)):
                 hashes.append(latest.ancestry_hash)
-        return scheduled(definition, self.workflow, node, at, hashes)
+        return plan_node(definition, self.workflow, node, at, hashes)
 
     def unfinished_shares(self, node: Node) -> list[ExecutionRecord]:
         """List the latest attempts at shares of a step that are not done, of its last division."""
@@ -143,7 +143,7 @@ class Subject:
 
     def stays(self, **values: Any) -> WorkflowMove:
         """Plan the workflow's row as it is, but for `values`."""
-        return replace(as_it_is(self.workflow), **values)
+        return replace(unchanged(self.workflow), **values)
 
 
 def request_stop(subject: Subject, request: Request, reason: str | None) -> Change:

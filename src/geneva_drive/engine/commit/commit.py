@@ -14,7 +14,7 @@ from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.summary import NodeEnd
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.partitions import together
+from geneva_drive.engine.transitions.partitions import sibling_shares
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
@@ -143,7 +143,7 @@ class _Turn:
         if self._is_in_graph(places[0]):
             ends = [self._node_end(self._endings[place]) for place in places]
             return successors.settle(self._connection, self._store, workflow, ends, self._now)
-        siblings = together(
+        siblings = sibling_shares(
             execution, [share for share in shares if share.workflow_id == workflow.id]
         )
         return decide(

@@ -14,10 +14,10 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.engine.commit.rows import new_execution_values
-from geneva_drive.engine.graphs.dependency_counts import stored_execution
+from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.graph_rows import graph_row, join_rows, node_rows, scheduling_of
 from geneva_drive.engine.transitions.change import NewExecution
-from geneva_drive.engine.transitions.planned_executions import scheduled
+from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import (
@@ -50,7 +50,7 @@ class NewWorkflow:
     template: str | None = None
     parent_execution_id: Key | None = None
     is_detached: bool = False
-    is_told: bool = True  # somebody wants to know which executions are scheduled
+    reads_back: bool = True  # somebody wants to know which executions are scheduled
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class Existing:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class CreationRefused:
     """The hero has an ongoing workflow of this class."""
 
     workflow: WorkflowRecord
 
 
-Answer = Created | Existing | Refused
+Answer = Created | Existing | CreationRefused
 
 
 def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
@@ -127,12 +127,14 @@ def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime
     raise AssertionError("the last try returns or raises")
 
 
-def _find_apart(store: Store, new: NewWorkflow) -> Existing | Refused | None:
+def _find_apart(store: Store, new: NewWorkflow) -> Existing | CreationRefused | None:
     with store.database.engine.connect() as apart:
         return _find(apart, store, new)
 
 
-def _find(connection: Connection, store: Store, new: NewWorkflow) -> Existing | Refused | None:
+def _find(
+    connection: Connection, store: Store, new: NewWorkflow
+) -> Existing | CreationRefused | None:
     if new.idempotency_key is not None:
         known = store.workflows.with_idempotency_key(
             connection, new.definition.type, new.idempotency_key
@@ -144,7 +146,7 @@ def _find(connection: Connection, store: Store, new: NewWorkflow) -> Existing | 
     ongoing = store.workflows.ongoing_of_hero(
         connection, new.definition.type, new.hero.type, new.hero.id
     )
-    return None if ongoing is None else Refused(ongoing)
+    return None if ongoing is None else CreationRefused(ongoing)
 
 
 def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Created:
@@ -159,7 +161,7 @@ def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetim
         )
     rows = [{**execution, "workflow_id": workflow_id} for execution in executions]
     store.executions.insert(connection, rows)
-    is_read = rows and (new.is_told or new.graph is None)
+    is_read = rows and (new.reads_back or new.graph is None)
     firsts = store.executions.active_of(connection, [workflow_id]) if is_read else []
     return Created(_workflow_record(workflow, workflow_id), firsts)
 
@@ -203,13 +205,13 @@ def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterato
         for stored in new.graph.nodes.values():
             if not stored.depends_on:
                 outline = NodeOutline.of_entry(stored.id, stored.name, stored.job, None)
-                yield stored_execution(record, outline, now)
+                yield plan_stored_node(record, outline, now)
         return
     definition = new.definition
     for name in definition.graph.entries:
         node = definition.require(name)
         wait = node.options.wait if new.wait is None else new.wait
-        yield scheduled(definition, record, node, now + wait)
+        yield plan_node(definition, record, node, now + wait)
 
 
 def _created(

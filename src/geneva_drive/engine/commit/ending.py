@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.transitions.change import Change, as_it_is
+from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.states import StepState
@@ -71,7 +71,7 @@ class Applied:
             unclaimed -= one.claim_token is not None
         return unclaimed > 0
 
-    def shared_out(self, count: int) -> list[Applied]:
+    def split(self, count: int) -> list[Applied]:
         """Give so many endings, which were decided together, a share each.
 
         The first gets what was changed; of what is claimed already, each gets one to go on with.
@@ -82,7 +82,7 @@ class Applied:
         others = [[one] for one in claimed[1:count]] + [[]] * (count - max(1, len(claimed[:count])))
         given = {one.id for part in others for one in part}
         first = replace(self, scheduled=[one for one in self.scheduled if one.id not in given])
-        nothing = Change(record=self.workflow, workflow=as_it_is(self.workflow))
+        nothing = Change(record=self.workflow, workflow=unchanged(self.workflow))
         return [first] + [
             Applied(change=nothing, workflow=self.workflow, scheduled=part) for part in others
         ]

@@ -14,8 +14,8 @@ from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.writer import ChangedUnderLock, write_ended
 from geneva_drive.engine.graphs.conclusion import conclude
-from geneva_drive.engine.graphs.dependency_counts import DoneNode, Passed, count_down
-from geneva_drive.engine.graphs.summary import Tally
+from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
+from geneva_drive.engine.graphs.summary import Summary
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.states import WorkflowState
@@ -92,17 +92,21 @@ def _decide(
     by_workflow: Mapping[Key, Sequence[Ending]],
     now: datetime,
 ) -> list[Change]:
-    passed = [Passed(workflows[key], _done(ended)) for key, ended in by_workflow.items()]
-    growths = count_down(connection, store, passed, now)
-    over = [one.workflow.id for one, growth in zip(passed, growths, strict=True) if growth.is_over]
+    passed = [DoneNodes(workflows[key], _done(ended)) for key, ended in by_workflow.items()]
+    successors = count_down(connection, store, passed, now)
+    over = [
+        one.workflow.id
+        for one, following in zip(passed, successors, strict=True)
+        if following.is_over
+    ]
     active = store.executions.active_of(connection, over) if over else []
     return [
         conclude(
-            Tally(one.workflow, last_step_name=_last_step_name(by_workflow[one.workflow.id])),
-            growth,
+            Summary(one.workflow, last_step_name=_last_step_name(by_workflow[one.workflow.id])),
+            following,
             [beside for beside in active if beside.workflow_id == one.workflow.id],
         )
-        for one, growth in zip(passed, growths, strict=True)
+        for one, following in zip(passed, successors, strict=True)
     ]
 
 

@@ -50,7 +50,7 @@ def write_ended(
     is_any_new = any(change.schedule for change in changes)
     gate = open_gate(connection, store, chaining if is_any_new else None, chainable)
     applied = write(connection, store, changes, now, gate=gate, read_back=read_back)
-    return [one.shared_out(len(ended)) for one, (_, ended) in zip(applied, decided, strict=True)]
+    return [one.split(len(ended)) for one, (_, ended) in zip(applied, decided, strict=True)]
 
 
 def write(

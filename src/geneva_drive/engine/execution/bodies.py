@@ -14,7 +14,7 @@ from geneva_drive.definition.nodes.step import Child, ChildStep, Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.commit import creation, events
-from geneva_drive.engine.commit.creation import Created, NewWorkflow, Refused
+from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.waits import family
@@ -71,7 +71,7 @@ def _run_child(
 def start_child(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:
     """Create it in the transaction that will say that the node waits: both, or neither."""
     answer = creation.create(connection, environment.store, new, environment.clock.now())
-    if isinstance(answer, Refused):
+    if isinstance(answer, CreationRefused):
         assert new.hero is not None, "only a hero's second workflow is refused"
         existing = environment.open_handle(answer.workflow)
         raise AlreadyRunning(answer.workflow.type, new.hero.type, new.hero.id, existing)

@@ -41,7 +41,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
     Suspended,
 )
-from geneva_drive.engine.transitions.recorded_outcome import ending_of
+from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
 from geneva_drive.iteration.interruption import Divided as DividedLoop
 from geneva_drive.iteration.interruption import Interrupted, RanTooLong
@@ -188,7 +188,7 @@ class Run:
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
         """Ask the policies about a failure, and tell the after-hook how it ended."""
         outcome = self._react(ended) if isinstance(ended, Failed) else ended
-        ending = ending_of(outcome, self._execution_now())
+        ending = recorded_outcome(outcome, self._execution_now())
         if ending is None or isinstance(outcome, Lost):
             return outcome
         try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from geneva_drive.engine.graphs.summary import Closing, Growth, Hold, Tally
+from geneva_drive.engine.graphs.summary import Closing, Hold, Successors, Summary
 from geneva_drive.engine.transitions.change import (
     Change,
     ExecutionMove,
     NewExecution,
     WorkflowMove,
-    as_it_is,
+    unchanged,
 )
 from geneva_drive.engine.transitions.holds import ended
 from geneva_drive.engine.transitions.partitions import close, hold
@@ -21,25 +21,25 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 _GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 
 
-def conclude(found: Tally, growth: Growth, beside: Sequence[ExecutionRecord]) -> Change:
+def conclude(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
     """Say what is to be written; `beside` is what else is active, where that matters."""
     workflow = found.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        return _change(found, as_it_is(workflow))
+        return _change(found, unchanged(workflow))
     if found.closing is not None:
         return _close(found, found.closing, beside)
-    if growth.is_over:
-        return _finish(found, growth, beside)
+    if following.is_over:
+        return _finish(found, following, beside)
     if found.is_plain:
         return _change(
             found,
             _moved(found, WorkflowState.READY),
-            schedule=(*found.planned, *growth.schedule),
+            schedule=(*found.planned, *following.schedule),
         )
-    return _stop(found, growth, beside, found.hold)
+    return _stop(found, following, beside, found.hold)
 
 
-def _finish(found: Tally, growth: Growth, beside: Sequence[ExecutionRecord]) -> Change:
+def _finish(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
     """Finish the workflow: what is still scheduled stands at the places of removed nodes."""
     removed = tuple(
         ExecutionMove(record=one, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_REMOVAL)
@@ -48,10 +48,10 @@ def _finish(found: Tally, growth: Growth, beside: Sequence[ExecutionRecord]) -> 
     )
     moves = (*found.moves.values(), *removed)
     finished = _moved(found, WorkflowState.FINISHED)
-    return _change(found, finished, moves=moves, schedule=growth.schedule)
+    return _change(found, finished, moves=moves, schedule=following.schedule)
 
 
-def _close(found: Tally, closing: Closing, beside: Sequence[ExecutionRecord]) -> Change:
+def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) -> Change:
     """Cancel what waits beside it, and let what runs end."""
     is_finish = closing.outcome is Outcome.SUCCESS
     by = Outcome.CANCELED_BY_FLOW_CONTROL if is_finish else closing.outcome
@@ -62,7 +62,7 @@ def _close(found: Tally, closing: Closing, beside: Sequence[ExecutionRecord]) ->
 
 
 def _stop(
-    found: Tally, growth: Growth, beside: Sequence[ExecutionRecord], hold_by: Hold | None
+    found: Summary, following: Successors, beside: Sequence[ExecutionRecord], hold_by: Hold | None
 ) -> Change:
     """Hold or cancel the workflow once what runs has ended; nothing new starts until then."""
     workflow = found.workflow
@@ -72,13 +72,13 @@ def _stop(
     if hold_by is not None and reason is None:
         reason, step_name = hold_by.reason, step_name or hold_by.step_name
     runs = any(record.state is StepState.IN_PROGRESS for record in beside)
-    schedule = (*found.planned, *growth.schedule)
+    schedule = (*found.planned, *following.schedule)
     if request is Request.CANCEL and not runs:
         return _cancel(found, schedule, beside)
     moves = tuple(_held(move, request) for move in found.moves.values())
     moved = _moved(found, WorkflowState.READY if runs else WorkflowState.PAUSED)
     if workflow.state is WorkflowState.PAUSED:
-        moved = replace(as_it_is(workflow), previous_step_name=moved.previous_step_name)
+        moved = replace(unchanged(workflow), previous_step_name=moved.previous_step_name)
     elif runs:
         moved = replace(
             moved, requested=request, requested_reason=reason, paused_step_name=step_name
@@ -95,7 +95,7 @@ def _stop(
 
 
 def _cancel(
-    found: Tally, schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]
+    found: Summary, schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]
 ) -> Change:
     by = Outcome.CANCELED_BY_OPERATOR
     canceled = tuple(
@@ -127,14 +127,14 @@ def _first_name(schedule: Sequence[NewExecution], beside: Sequence[ExecutionReco
     return next(iter(named), None)
 
 
-def _moved(found: Tally, state: WorkflowState) -> WorkflowMove:
+def _moved(found: Summary, state: WorkflowState) -> WorkflowMove:
     """Plan the workflow's row; of a graph it does not say which node is next: several may be."""
     previous = found.last_step_name or found.workflow.previous_step_name
     return WorkflowMove(state=state, next_step_name=None, previous_step_name=previous)
 
 
 def _change(
-    found: Tally,
+    found: Summary,
     moved: WorkflowMove,
     *,
     moves: Sequence[ExecutionMove] | None = None,

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.dynamic import job_scheduling, jobs
 from geneva_drive.definition.dynamic.run import DYNAMIC
-from geneva_drive.engine.graphs.summary import Growth
+from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.storage.schema.records import (
@@ -37,7 +37,7 @@ class DoneNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class DoneNodes:
     """Nodes of a dynamic workflow that are done, by id."""
 
     workflow: WorkflowRecord
@@ -45,8 +45,8 @@ class Passed:
 
 
 def count_down(
-    connection: Connection, store: Store, passed: Sequence[Passed], now: datetime
-) -> list[Growth]:
+    connection: Connection, store: Store, passed: Sequence[DoneNodes], now: datetime
+) -> list[Successors]:
     """Count down what the dependants of done nodes wait for: never more than is touched."""
     hashes = {
         (one.workflow.id, node_id): node.ancestry_hash
@@ -61,9 +61,9 @@ def count_down(
     ended = [one.workflow.id for one in passed if one.workflow.id not in growing]
     over = store.graphs.finished(connection, ended) if ended else set()
     return [
-        Growth(
+        Successors(
             schedule=tuple(
-                stored_execution(one.workflow, node, now, above[one.workflow.id, node.node_id])
+                plan_stored_node(one.workflow, node, now, above[one.workflow.id, node.node_id])
                 for node in ready.get(one.workflow.id, ())
             ),
             is_over=one.workflow.id in over,
@@ -73,7 +73,7 @@ def count_down(
 
 
 def _met(
-    connection: Connection, store: Store, passed: Sequence[Passed]
+    connection: Connection, store: Store, passed: Sequence[DoneNodes]
 ) -> tuple[Counter[NodeKey], dict[NodeKey, str]]:
     """Count for each dependant how many of its dependencies these are, and name one of them."""
     unknown = [
@@ -144,7 +144,7 @@ def _hashes_above(
     }
 
 
-def stored_execution(
+def plan_stored_node(
     workflow: WorkflowRecord,
     node: StoredNode,
     now: datetime,

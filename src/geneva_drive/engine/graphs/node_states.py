@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.transitions.partitions import standing
+from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class NodeStatus:
     """What is known of a node by the latest attempt at it."""
 
     state: StepState
@@ -53,14 +53,14 @@ def id_in_graph(definition: Definition | None, graph: Graph, step_name: str) -> 
     return former if is_older and former is not None else node.name
 
 
-def standings(
+def node_statuses(
     definition: Definition | None, graph: Graph, attempts: Iterable[ExecutionRecord]
-) -> dict[str, Standing]:
+) -> dict[str, NodeStatus]:
     """Say where each node stands that has been tried, by the id that it has in the graph."""
     by_node: dict[str, list[ExecutionRecord]] = defaultdict(list)
     for attempt in attempts:
         by_node[id_in_graph(definition, graph, attempt.step_name)].append(attempt)
-    found = {name: _standing(records) for name, records in by_node.items()}
+    found = {name: _status_of(records) for name, records in by_node.items()}
     return {
         name: replace(one, chosen=_present(definition, graph, one.chosen))
         for name, one in found.items()
@@ -76,13 +76,13 @@ def _present(
     return tuple(id_in_graph(definition, graph, name) for name in chosen)
 
 
-def _standing(records: list[ExecutionRecord]) -> Standing | None:
-    latest = standing(records)
+def _status_of(records: list[ExecutionRecord]) -> NodeStatus | None:
+    latest = latest_attempts(records)
     if not latest:
         return None
     # Of a step that was divided, the share that is furthest from being done stands for it.
     last = min(latest, key=lambda one: (is_done(one.state, one.outcome), _is_over(one)))
-    return Standing(
+    return NodeStatus(
         state=last.state,
         outcome=last.outcome,
         ancestry_hash=last.ancestry_hash,
@@ -99,16 +99,16 @@ def _chosen(record: ExecutionRecord) -> tuple[str, ...] | None:
     return None if chosen is None else tuple(chosen)
 
 
-def _is_passed_over(node: str, parents: Sequence[Standing]) -> bool:
+def _is_passed_over(node: str, parents: Sequence[NodeStatus]) -> bool:
     """Say whether a node whose parents are all done is on no branch that was chosen."""
     if any(one.chosen is not None and node not in one.chosen for one in parents):
         return True
     return bool(parents) and all(one.outcome is Outcome.SKIPPED_BY_BRANCH for one in parents)
 
 
-def unlock(graph: Graph, stands: Mapping[str, Standing]) -> Unlocked:
+def unlock(graph: Graph, statuses: Mapping[str, NodeStatus]) -> Unlocked:
     """Find the nodes that may run now, and those that were not chosen."""
-    known = dict(stands)
+    known = dict(statuses)
     ready: list[str] = []
     passed_over: list[str] = []
     for node in graph.order:
@@ -120,7 +120,7 @@ def unlock(graph: Graph, stands: Mapping[str, Standing]) -> Unlocked:
             continue
         if _is_passed_over(node, parents):
             passed_over.append(node)
-            known[node] = Standing(
+            known[node] = NodeStatus(
                 state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_BRANCH, ancestry_hash=None
             )
         else:

@@ -16,14 +16,14 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.dependency_counts import (
     DoneNode,
-    Passed,
+    DoneNodes,
     count_down,
-    stored_execution,
+    plan_stored_node,
 )
-from geneva_drive.engine.graphs.node_states import Standing, id_in_graph, standings
-from geneva_drive.engine.graphs.summary import Growth
+from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
+from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.change import NewExecution
-from geneva_drive.engine.transitions.planned_executions import again, scheduled
+from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
 from geneva_drive.errors import NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
@@ -58,9 +58,9 @@ class GraphNodes:
         return successors.graph_of(self._connection, self._store, self._workflow, self._definition)
 
     @cached_property
-    def _stands(self) -> dict[str, Standing]:
+    def _statuses(self) -> dict[str, NodeStatus]:
         attempts = self._store.attempts.latest_of(self._connection, self._workflow.id)
-        return standings(self._definition, self._graph, attempts)
+        return node_statuses(self._definition, self._graph, attempts)
 
     def find(self, reference: object) -> str:
         """Give the id of a node that is named by itself, by its method or by its id."""
@@ -80,7 +80,7 @@ class GraphNodes:
         """Give the name that a further attempt has."""
         return record.step_name
 
-    def kept(self, node_ids: Collection[str]) -> Collection[str]:
+    def present(self, node_ids: Collection[str]) -> Collection[str]:
         """Give those that the graph has; what a class has lost is for it to say."""
         if not self._workflow.has_graph:
             return node_ids
@@ -90,7 +90,7 @@ class GraphNodes:
         node = self._definition.get(node_id)
         return node is not None and node.is_resumable
 
-    def again(
+    def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
         """Plan further attempts at nodes; of a step that starts over, one for all its shares."""
@@ -101,24 +101,26 @@ class GraphNodes:
                 names = self._definition.step_names
                 raise StepVanished(self._definition.type, record.step_name, names)
             if rewind:
-                fresh = scheduled(self._definition, self._workflow, node, self._now)
+                fresh = plan_node(self._definition, self._workflow, node, self._now)
                 planned.append(replace(fresh, ancestry_hash=record.ancestry_hash, slot=node.name))
                 break
-            planned.append(again(record, self._now))
+            planned.append(plan_next_attempt(record, self._now))
         return planned
 
-    def after(self, passed: dict[str, str | None]) -> Growth:
+    def after(self, passed: dict[str, str | None]) -> Successors:
         """Plan what may run, these nodes (with their ancestry hashes) being passed over."""
-        stands = dict(self._stands)
+        statuses = dict(self._statuses)
         for node_id, ancestry_hash in passed.items():
-            stands[node_id] = Standing(
+            statuses[node_id] = NodeStatus(
                 state=StepState.SKIPPED,
                 outcome=Outcome.SKIPPED_BY_OPERATOR,
                 ancestry_hash=ancestry_hash,
             )
-        return successors.grown(self._definition, self._graph, self._workflow, stands, self._now)
+        return successors.plan_successors(
+            self._definition, self._graph, self._workflow, statuses, self._now
+        )
 
-    def stranded(self) -> Growth:
+    def stranded(self) -> Successors:
         """Plan what may run of a workflow of which nothing is under way."""
         return self.after({})
 
@@ -128,10 +130,10 @@ class GraphNodes:
         return next((n for n in self._graph.order if n in behind and self.is_done(n)), None)
 
     def is_done(self, node_id: str) -> bool:
-        return node_id in self._stands and self._stands[node_id].is_done
+        return node_id in self._statuses and self._statuses[node_id].is_done
 
     def state_of(self, node_id: str) -> StepState | None:
-        return self._stands[node_id].state if node_id in self._stands else None
+        return self._statuses[node_id].state if node_id in self._statuses else None
 
 
 class StoredNodes(GraphNodes):
@@ -162,14 +164,14 @@ class StoredNodes(GraphNodes):
     def step_name_of(self, record: ExecutionRecord) -> str:
         return self.name_of(record.node_id)  # which an import may have changed
 
-    def kept(self, node_ids: Collection[str]) -> Collection[str]:
+    def present(self, node_ids: Collection[str]) -> Collection[str]:
         wanted = [(self._id, node_id) for node_id in node_ids]
         return {node_id for _, node_id in self._store.graphs.nodes(self._connection, wanted)}
 
     def is_resumable(self, node_id: str) -> bool:  # noqa: ARG002 - no job is
         return False
 
-    def again(
+    def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
         tried = list(records)
@@ -177,26 +179,28 @@ class StoredNodes(GraphNodes):
         outlines = self._store.graphs.outlines(self._connection, wanted)
         names = {node.node_id: node.name for node in outlines[self._id]}
         return [
-            replace(again(record, self._now, rewind=rewind), step_name=names[record.node_id])
+            replace(
+                plan_next_attempt(record, self._now, rewind=rewind), step_name=names[record.node_id]
+            )
             for record in tried
         ]
 
-    def after(self, passed: dict[str, str | None]) -> Growth:
+    def after(self, passed: dict[str, str | None]) -> Successors:
         if not passed:
-            return Growth()
+            return Successors()
         done = {node_id: DoneNode(known) for node_id, known in passed.items()}
-        [growth] = count_down(
-            self._connection, self._store, [Passed(self._workflow, done)], self._now
+        [following] = count_down(
+            self._connection, self._store, [DoneNodes(self._workflow, done)], self._now
         )
-        return growth
+        return following
 
-    def stranded(self) -> Growth:
+    def stranded(self) -> Successors:
         nodes = self._store.graphs.nodes_of(self._connection, self._id)
         latest = self._store.attempts.latest_of(self._connection, self._id)
         done = {one.node_id for one in latest if is_done(one.state, one.outcome)}
         tried = {one.node_id: one.ancestry_hash for one in latest}
         ready = [
-            stored_execution(
+            plan_stored_node(
                 self._workflow,
                 NodeOutline.of_entry(node.node_id, node.name, node.job, node.scheduling),
                 self._now,
@@ -205,7 +209,7 @@ class StoredNodes(GraphNodes):
             for node in nodes
             if node.node_id not in tried and done.issuperset(load_ids(node.depends_on))
         ]
-        return Growth(schedule=tuple(ready), is_over=len(done) == len(nodes))
+        return Successors(schedule=tuple(ready), is_over=len(done) == len(nodes))
 
     def is_done(self, node_id: str) -> bool:
         return bool(self._store.attempts.done_among(self._connection, self._id, [node_id]))

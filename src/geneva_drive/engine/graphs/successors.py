@@ -12,12 +12,12 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.graphs.conclusion import conclude
-from geneva_drive.engine.graphs.dependency_counts import DoneNode, Passed, count_down
-from geneva_drive.engine.graphs.node_states import Standing, id_in_graph, standings, unlock
-from geneva_drive.engine.graphs.summary import Growth, NodeEnd, Tally, tally
+from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
+from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
+from geneva_drive.engine.graphs.summary import NodeEnd, Successors, Summary, summarize
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
-from geneva_drive.engine.transitions.planned_executions import scheduled
+from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
@@ -45,25 +45,25 @@ def settle(
     """Decide what follows from ends of nodes of a workflow that is locked."""
     has_shares = any(end.execution.share for end in ends)
     shares = store.executions.lock_shares(connection, [workflow.id]) if has_shares else []
-    found = tally(workflow, ends, now, shares)
-    growth = Growth()
+    found = summarize(workflow, ends, now, shares)
+    following = Successors()
     if found.done and found.closing is None:
         if workflow.type == DYNAMIC_TYPE:
-            passed = [Passed(workflow, _done_nodes(found, ends))]
-            [growth] = count_down(connection, store, passed, now)
+            passed = [DoneNodes(workflow, _done_nodes(found, ends))]
+            [following] = count_down(connection, store, passed, now)
         else:
             definition = next(end.definition for end in ends if end.definition is not None)
-            growth = _look_around(connection, store, found, definition, now)
+            following = _look_around(connection, store, found, definition, now)
     elif workflow.type == DYNAMIC_TYPE and found.done_count:
         # They end a workflow, or it has ended already: nothing follows, but done they are.
         store.graphs.pass_nodes(connection, {workflow.id: found.done_count})
-    if found.is_plain and not growth.is_over:
-        return conclude(found, growth, ())
+    if found.is_plain and not following.is_over:
+        return conclude(found, following, ())
     active = store.executions.lock_active(connection, workflow.id)
-    return conclude(found, growth, [one for one in active if one.id not in found.moves])
+    return conclude(found, following, [one for one in active if one.id not in found.moves])
 
 
-def _done_nodes(found: Tally, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
+def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
     stored = {end.execution.id: end.stored for end in ends}
     return {
         done.execution.node_id: DoneNode(done.execution.ancestry_hash, stored[done.execution.id])
@@ -74,26 +74,26 @@ def _done_nodes(found: Tally, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
 def _look_around(
     connection: Connection,
     store: Store,
-    found: Tally,
+    found: Summary,
     definition: Definition,
     now: datetime,
-) -> Growth:
+) -> Successors:
     """Look at where every node of a class's graph stands, of which there are not many."""
     attempts = store.attempts.latest_of(connection, found.workflow.id)
     graph = graph_of(connection, store, found.workflow, definition)
-    stands = standings(definition, graph, attempts)
+    statuses = node_statuses(definition, graph, attempts)
     for done in found.done:
-        stands[id_in_graph(definition, graph, done.execution.step_name)] = Standing(
+        statuses[id_in_graph(definition, graph, done.execution.step_name)] = NodeStatus(
             state=done.state,
             outcome=done.outcome,
             ancestry_hash=done.execution.ancestry_hash,
             chosen=done.chosen,
         )
-    growth = grown(definition, graph, found.workflow, stands, now)
+    following = plan_successors(definition, graph, found.workflow, statuses, now)
     # All attempts are at hand, under the workflow's lock: nobody has to count them once more.
     numbers = {one.node_id: one.attempt_number for one in attempts}
-    numbered = (replace(new, attempt=numbers.get(new.node, 0) + 1) for new in growth.schedule)
-    return replace(growth, schedule=tuple(numbered))
+    numbered = (replace(new, attempt=numbers.get(new.node, 0) + 1) for new in following.schedule)
+    return replace(following, schedule=tuple(numbered))
 
 
 def graph_of(
@@ -106,29 +106,29 @@ def graph_of(
     return Graph.of({node.node_id: load_ids(node.depends_on) for node in nodes})
 
 
-def grown(
+def plan_successors(
     definition: Definition,
     graph: Graph,
     workflow: WorkflowRecord,
-    stands: Mapping[str, Standing],
+    statuses: Mapping[str, NodeStatus],
     now: datetime,
-) -> Growth:
+) -> Successors:
     """Plan what may run by where the nodes stand."""
-    unlocked = unlock(graph, stands)
-    hashes = {name: one.ancestry_hash for name, one in stands.items() if one.is_done}
+    unlocked = unlock(graph, statuses)
+    hashes = {name: one.ancestry_hash for name, one in statuses.items() if one.is_done}
     planned = []
     for name in (*unlocked.passed_over, *unlocked.ready):
         parents = [hashes.get(parent) for parent in graph.parents[name]]
-        new = planned_node(definition, workflow, name, now, parents)
+        new = plan_graph_node(definition, workflow, name, now, parents)
         if name in unlocked.passed_over:
             by_branch = Outcome.SKIPPED_BY_BRANCH
             new = replace(new, state=StepState.SKIPPED, outcome=by_branch, scheduled_for=now)
         hashes[name] = new.ancestry_hash
         planned.append(new)
-    return Growth(schedule=tuple(planned), is_over=unlocked.is_over)
+    return Successors(schedule=tuple(planned), is_over=unlocked.is_over)
 
 
-def planned_node(
+def plan_graph_node(
     definition: Definition,
     workflow: WorkflowRecord,
     name: str,
@@ -138,7 +138,7 @@ def planned_node(
     """Plan the first execution of a node of a class's graph."""
     node = definition.get(name)
     if node is not None:
-        new = scheduled(definition, workflow, node, now + node.options.wait, parents)
+        new = plan_node(definition, workflow, node, now + node.options.wait, parents)
         return replace(new, slot=name, ancestry_hash=ancestry_hash(name, parents))
     # A stored graph names what the class no longer has: whoever claims it says so.
     return NewExecution(

@@ -9,11 +9,11 @@ from datetime import datetime
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
-from geneva_drive.engine.transitions.decide import alone
+from geneva_drive.engine.transitions.decide import decide_alone
 from geneva_drive.engine.transitions.holds import ended
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import Returned, StepOutcome
-from geneva_drive.engine.transitions.partitions import together
+from geneva_drive.engine.transitions.partitions import sibling_shares
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     DeadLetterReason,
@@ -69,7 +69,7 @@ class Closing:
 
 
 @dataclass(slots=True)
-class Tally:
+class Summary:
     """What the ends of nodes come to before it is known what they let run."""
 
     workflow: WorkflowRecord
@@ -95,29 +95,29 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Successors:
     """What nodes that are done let run, or pass over."""
 
     schedule: tuple[NewExecution, ...] = ()
     is_over: bool = False  # every node is done
 
 
-def tally(
+def summarize(
     workflow: WorkflowRecord,
     ends: Iterable[NodeEnd],
     now: datetime,
     shares: Sequence[ExecutionRecord] = (),
-) -> Tally:
+) -> Summary:
     """Add up what each end says for itself, in turn; `shares` are those of divided steps."""
-    found = Tally(workflow)
+    found = Summary(workflow)
     for end in ends:
         _add(found, end, now, shares)
     return found
 
 
-def _add(found: Tally, end: NodeEnd, now: datetime, shares: Sequence[ExecutionRecord]) -> None:
+def _add(found: Summary, end: NodeEnd, now: datetime, shares: Sequence[ExecutionRecord]) -> None:
     workflow, execution = found.workflow, end.execution
-    change = alone(end.definition, workflow, execution, end.outcome, now, end.position)
+    change = decide_alone(end.definition, workflow, execution, end.outcome, now, end.position)
     [move] = change.executions
     if isinstance(end.outcome, Returned) and end.outcome.chosen is not None:
         move = replace(move, chosen=end.outcome.chosen)
@@ -150,14 +150,14 @@ def _named(
 
 
 def _add_done(
-    found: Tally, end: NodeEnd, move: ExecutionMove, shares: Sequence[ExecutionRecord]
+    found: Summary, end: NodeEnd, move: ExecutionMove, shares: Sequence[ExecutionRecord]
 ) -> None:
-    if not all(_is_done(found, share) for share in together(end.execution, shares)):
+    if not all(_is_done(found, share) for share in sibling_shares(end.execution, shares)):
         return
     found.last_step_name = end.execution.step_name
     found.done.append(Done(end.execution, move.outcome, move.state, move.chosen))
 
 
-def _is_done(found: Tally, share: ExecutionRecord) -> bool:
+def _is_done(found: Summary, share: ExecutionRecord) -> bool:
     moved = found.moves.get(share.id)
     return is_done(moved.state, moved.outcome) if moved else is_done(share.state, share.outcome)

@@ -20,7 +20,7 @@ from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import AuditEntry, Change, NewExecution, WorkflowMove
 from geneva_drive.engine.transitions.loop_state import carried_over
-from geneva_drive.engine.transitions.planned_executions import scheduled
+from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
@@ -85,17 +85,17 @@ def _decide(
         hashes = store.attempts.ancestry_hashes(connection, [(workflow.id, name) for name in above])
         attempt = attempts.get(workflow.id)
         return decide_adoption(definition, workflow, attempt, now, hashes.values())
-    growth = nodes.stranded()
-    if not growth.schedule and not growth.is_over:
+    following = nodes.stranded()
+    if not following.schedule and not following.is_over:
         names = ", ".join(repr(one.step_name) for one in undone[:5])
         way_on = f" `resume` runs again: {names}." if names else ""
         return _pause(workflow, now, f"{NOTHING_SCHEDULED}{way_on}")
-    state = WorkflowState.FINISHED if growth.is_over else workflow.state
+    state = WorkflowState.FINISHED if following.is_over else workflow.state
     return honour_request(
         Change(
             record=workflow,
             workflow=_as_it_is(workflow, now, state=state),
-            schedule=growth.schedule,
+            schedule=following.schedule,
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
     )
@@ -156,7 +156,7 @@ def _planned(
 ) -> NewExecution:
     node = definition.get(name)
     if node is not None:
-        return scheduled(definition, workflow, node, at)
+        return plan_node(definition, workflow, node, at)
     # Whoever claims it finds out whether the step is newer than its code, or gone: then it pauses
     # the workflow and says what to do.
     return NewExecution(

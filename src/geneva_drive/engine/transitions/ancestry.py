@@ -29,7 +29,7 @@ def _hash(text: str) -> str:
 _known_hash = lru_cache(maxsize=4096)(_hash)
 
 
-def mismatching(
+def ancestry_mismatches(
     parents: Mapping[str, Sequence[str]], attempts: Mapping[str, Sequence[ExecutionRecord]]
 ) -> list[ExecutionRecord]:
     """Find executions whose ancestry hash is not that of what is recorded before them.

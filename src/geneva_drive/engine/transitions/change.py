@@ -110,7 +110,7 @@ class Change:
     freezes_graph: bool = False  # it is its own stored graph that rules from now on
 
 
-def as_it_is(record: WorkflowRecord) -> WorkflowMove:
+def unchanged(record: WorkflowRecord) -> WorkflowMove:
     """Plan a workflow's row as it is."""
     return WorkflowMove(
         state=record.state,

@@ -11,13 +11,13 @@ from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.ended_execution import EndedExecution
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import StepOutcome
-from geneva_drive.engine.transitions.partitions import close, settle
+from geneva_drive.engine.transitions.partitions import close, settle_share
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import Outcome, Request, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
-def alone(
+def decide_alone(
     definition: Definition | None,
     workflow: WorkflowRecord,
     execution: ExecutionRecord,
@@ -53,7 +53,7 @@ def decide(
     change = case.change_for(outcome)
     if execution.share is None:
         return honour_request(change)
-    change = honour_request(settle(change, outcome, siblings))
+    change = honour_request(settle_share(change, outcome, siblings))
     if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
         own = [move for move in change.executions if move.record.id == execution.id]
         asked = close(siblings, Outcome.CANCELED_BY_OPERATOR)

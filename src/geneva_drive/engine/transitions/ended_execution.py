@@ -28,9 +28,9 @@ from geneva_drive.engine.transitions.outcome import (
     Suspended,
     ordinal,
 )
-from geneva_drive.engine.transitions.partitions import divided
-from geneva_drive.engine.transitions.planned_executions import again, scheduled
-from geneva_drive.engine.transitions.recorded_outcome import apply_retry_limit, ending_of
+from geneva_drive.engine.transitions.partitions import plan_shares
+from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
+from geneva_drive.engine.transitions.recorded_outcome import apply_retry_limit, recorded_outcome
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -144,7 +144,7 @@ class EndedExecution:
                 previous_step_name=self.execution.step_name,
             ),
             executions=(end,),
-            schedule=(scheduled(self.definition, self.workflow, following, at, parents),),
+            schedule=(plan_node(self.definition, self.workflow, following, at, parents),),
         )
 
     def _stop(self, end: ExecutionMove, state: WorkflowState, *, passed: bool = False) -> Change:
@@ -178,7 +178,7 @@ class EndedExecution:
         rewind: bool = False,
     ) -> Change:
         following = replace(
-            again(self.execution, self.now + wait, rewind=rewind),
+            plan_next_attempt(self.execution, self.now + wait, rewind=rewind),
             failures=failures,
             recoveries=recoveries,
             is_limited=self._is_limited(),
@@ -201,7 +201,7 @@ class EndedExecution:
 
     def _fail(self, raised: Raised) -> Change:
         action, ran_out = apply_retry_limit(raised, self.execution)
-        outcome = ending_of(raised, self.execution)
+        outcome = recorded_outcome(raised, self.execution)
         state = StepState.SKIPPED if action is ExceptionAction.SKIP else StepState.FAILED
         end = self._end(state, outcome, error=raised.error)
         change = self._after_failure(end, action, raised)
@@ -279,11 +279,11 @@ class EndedExecution:
             record=self.execution, state=StepState.COMPLETED, outcome=Outcome.SUCCESS
         )
         planned = replace(
-            again(self.execution, self.now, rewind=True),
+            plan_next_attempt(self.execution, self.now, rewind=True),
             is_limited=self._is_limited(),
             position=before_shares(self.execution),
         )
-        shares = divided(planned, self.execution.id, [division.after, *division.borders, None])
+        shares = plan_shares(planned, self.execution.id, [division.after, *division.borders, None])
         return replace(self._stay(end), schedule=tuple(shares))
 
     def _stay(self, back: ExecutionMove) -> Change:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, as_it_is
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import ending_by_operator, holding
 from geneva_drive.engine.transitions.outcome import Finished, StepOutcome
 from geneva_drive.serialization import typed_json
@@ -52,7 +52,7 @@ class Share:
         return cls(**{**stored, **cursors})
 
 
-def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> list[NewExecution]:
+def plan_shares(planned: NewExecution, division: object, ends: Sequence[Any]) -> list[NewExecution]:
     """Plan an execution for each share, from one end to the next."""
     count = len(ends) - 1
     return [
@@ -72,7 +72,7 @@ def divided(planned: NewExecution, division: object, ends: Sequence[Any]) -> lis
     ]
 
 
-def together(
+def sibling_shares(
     execution: ExecutionRecord, attempts: Sequence[ExecutionRecord]
 ) -> list[ExecutionRecord]:
     """Find, among the latest attempts at shares, those that `execution` was divided with."""
@@ -87,7 +87,7 @@ def together(
     ]
 
 
-def standing(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
+def latest_attempts(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
     """Give the latest attempts at a step: one, or one at each share of its last division."""
     whole = [record for record in records if record.share is None]
     if not whole:
@@ -101,7 +101,9 @@ def standing(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
     return list(shares.values()) or [latest]
 
 
-def settle(change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRecord]) -> Change:
+def settle_share(
+    change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRecord]
+) -> Change:
     """Say what the end of one share means while others are under way.
 
     `change` is what would follow if it were alone.
@@ -117,8 +119,8 @@ def settle(change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRec
     if is_done(end.state, end.outcome):
         if all(is_done(other.state, other.outcome) for other in siblings):
             return _stay_paused(change)
-        return replace(change, workflow=as_it_is(workflow), schedule=())
-    return _stay_paused(replace(change, workflow=as_it_is(workflow)))
+        return replace(change, workflow=unchanged(workflow), schedule=())
+    return _stay_paused(replace(change, workflow=unchanged(workflow)))
 
 
 def hold(records: Sequence[ExecutionRecord], request: Request) -> tuple[ExecutionMove, ...]:
@@ -154,7 +156,7 @@ def _end_after(change: Change) -> Change:
     """Record the end of a share whose workflow is over; nothing follows it."""
     return Change(
         record=change.record,
-        workflow=as_it_is(change.record),
+        workflow=unchanged(change.record),
         executions=ending_by_operator(change.executions),
     )
 
@@ -167,7 +169,7 @@ def _stay_paused(change: Change) -> Change:
     moved = change.workflow
     if moved.state is not WorkflowState.FINISHED:
         moved = replace(
-            as_it_is(workflow),
+            unchanged(workflow),
             next_step_name=moved.next_step_name,
             previous_step_name=moved.previous_step_name,
         )

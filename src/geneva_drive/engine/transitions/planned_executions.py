@@ -12,7 +12,7 @@ from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
-def scheduled(
+def plan_node(
     definition: Definition,
     record: WorkflowRecord,
     node: Node,
@@ -35,7 +35,9 @@ def scheduled(
     )
 
 
-def again(record: ExecutionRecord, at: datetime, *, rewind: bool = False) -> NewExecution:
+def plan_next_attempt(
+    record: ExecutionRecord, at: datetime, *, rewind: bool = False
+) -> NewExecution:
     """Plan a further attempt of the node that an execution stood on, from where its loop stood."""
     return NewExecution(
         step_name=record.step_name,

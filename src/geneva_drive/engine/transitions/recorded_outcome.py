@@ -32,7 +32,7 @@ _BY_EXCEPTION = {
 }
 
 
-def ending_of(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | None:
+def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | None:
     """Name how an execution that came to this will be recorded."""
     match outcome:
         case Returned() | Finished():

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, as_it_is
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
 from geneva_drive.engine.transitions.wait import ChildWait, wait_of
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
@@ -37,7 +37,7 @@ def wake_parents(environment: Environment, ended: Iterable[WorkflowRecord]) -> l
         changes = [
             Change(
                 record=workflows[key],
-                workflow=as_it_is(workflows[key]),
+                workflow=unchanged(workflows[key]),
                 executions=tuple(_woken(one) for one in waiting if one.workflow_id == key),
             )
             for key in sorted({one.workflow_id for one in waiting})
