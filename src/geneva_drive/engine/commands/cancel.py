@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from geneva_drive.engine.commands.subject import Subject, cancel_active, request_stop
+from geneva_drive.engine.commands.subject import Subject, request_stop
 from geneva_drive.engine.transitions.change import Change, WorkflowMove
+from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
 
 
@@ -20,5 +21,5 @@ def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
             next_step_name=None,
             previous_step_name=subject.workflow.previous_step_name,
         ),
-        executions=cancel_active(subject),
+        executions=cancel_executions(subject.active),
     )

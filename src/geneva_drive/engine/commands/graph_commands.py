@@ -7,7 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from geneva_drive.engine.graphs.summary import Successors
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
+from geneva_drive.engine.transitions.holds import (
+    cancel_executions,
+    hold_planned,
+    release_executions,
+)
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt
@@ -26,7 +31,13 @@ def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
     """Let go what is held, and run every node again that failed or was paused."""
     planned = nodes.plan_attempts(_undone(subject, nodes))
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
-    return _going_on(subject, following, planned=planned, moves=subject.let_go(), context=context)
+    return _going_on(
+        subject,
+        following,
+        planned=planned,
+        moves=release_executions(subject.active, subject.now),
+        context=context,
+    )
 
 
 def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool) -> Change:
@@ -51,10 +62,16 @@ def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool
     if _is_asked_to_pause(subject):
         return _staying_held(subject, Successors(), (), planned)
     if len(own) == len(undone):
-        return _going_on(subject, Successors(), planned=planned, moves=subject.let_go())
+        return _going_on(
+            subject,
+            Successors(),
+            planned=planned,
+            moves=release_executions(subject.active, subject.now),
+        )
     # Others have failed as well: once this one has ended, the workflow is held as before.
     workflow = subject.workflow
-    held = subject.stays(
+    held = unchanged(
+        subject.workflow,
         state=WorkflowState.READY,
         requested=Request.PAUSE,
         requested_reason=workflow.paused_reason or workflow.requested_reason,
@@ -98,7 +115,11 @@ def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
     stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
     if stays_held and not following.is_over:
         return _staying_held(subject, following, skipped, recorded)
-    kept = [move for move in subject.let_go() if move.record not in passed]
+    kept = [
+        move
+        for move in release_executions(subject.active, subject.now)
+        if move.record not in passed
+    ]
     return _going_on(subject, following, planned=recorded, moves=(*skipped, *kept))
 
 
@@ -143,15 +164,11 @@ def rewind(subject: Subject, nodes: GraphNodes, step: object, position: Position
     workflow = subject.workflow
     is_held = workflow.state is WorkflowState.PAUSED or workflow.requested is not None
     [fresh] = nodes.plan_attempts(tried[:1], rewind=True)
-    canceled = tuple(
-        ExecutionMove(record=one, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
-        for one in own
-    )
     planned = replace(fresh, position=position, stop=Request.PAUSE if is_held else None)
     return Change(
         record=subject.workflow,
-        workflow=subject.stays(),
-        executions=canceled,
+        workflow=unchanged(subject.workflow),
+        executions=cancel_executions(own),
         schedule=(planned,),
     )
 
@@ -209,7 +226,8 @@ def _going_on(
         moves = tuple(_removed(move) for move in moves)
     return Change(
         record=subject.workflow,
-        workflow=subject.stays(
+        workflow=unchanged(
+            subject.workflow,
             state=state,
             requested=None,
             requested_reason=None,
@@ -235,13 +253,9 @@ def _staying_held(
     moves: Iterable[ExecutionMove],
     recorded: Iterable[NewExecution],
 ) -> Change:
-    held = (
-        replace(new, stop=Request.PAUSE) if new.state is StepState.SCHEDULED else new
-        for new in (*recorded, *following.schedule)
-    )
     return Change(
         record=subject.workflow,
-        workflow=subject.stays(),
+        workflow=unchanged(subject.workflow),
         executions=tuple(moves),
-        schedule=tuple(held),
+        schedule=hold_planned((*recorded, *following.schedule), Request.PAUSE),
     )

@@ -19,18 +19,16 @@ from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.successors import plan_graph_node
 from geneva_drive.engine.transitions.change import (
     Change,
-    ExecutionMove,
     NewExecution,
     WorkflowMove,
     unchanged,
 )
+from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
-    Outcome,
     Request,
-    StepState,
     WorkflowState,
     is_done,
 )
@@ -144,7 +142,7 @@ def _going_on(
         for node in graph.nodes.values()
         if node.id not in latest and all(parent in done for parent in node.depends_on)
     ]
-    moved = replace(unchanged(workflow), paused_step_name=_paused_step_name(subject, graph, latest))
+    moved = unchanged(workflow, paused_step_name=_paused_step_name(subject, graph, latest))
     if len(done) == len(graph.nodes):
         moved = WorkflowMove(
             state=WorkflowState.FINISHED,
@@ -156,12 +154,7 @@ def _going_on(
     return Change(
         record=workflow,
         workflow=moved,
-        executions=tuple(
-            ExecutionMove(
-                record=one, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR
-            )
-            for one in gone
-        ),
+        executions=cancel_executions(gone),
         schedule=tuple(
             _planned(subject, node, hashes, scheduling.get(node.job), is_held=is_held)
             for node in ready

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from geneva_drive.engine.commands.subject import Subject, request_stop
-from geneva_drive.engine.transitions.change import Change
-from geneva_drive.engine.transitions.holds import hold
+from geneva_drive.engine.transitions.change import Change, unchanged
+from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.states import Request, WorkflowState
 
 
@@ -14,14 +14,15 @@ def pause(subject: Subject, reason: str | None) -> Change:
         raise subject.refuse("pause")
     if subject.running:
         if subject.workflow.requested is not None:
-            return Change(record=subject.workflow, workflow=subject.stays())
+            return Change(record=subject.workflow, workflow=unchanged(subject.workflow))
         return request_stop(subject, Request.PAUSE, reason)
     return Change(
         record=subject.workflow,
-        workflow=subject.stays(
+        workflow=unchanged(
+            subject.workflow,
             state=WorkflowState.PAUSED,
             paused_reason=reason,
             paused_step_name=subject.next_step_name,
         ),
-        executions=tuple(hold(record) for record in subject.active),
+        executions=hold_executions(subject.active, Request.PAUSE),
     )

@@ -8,8 +8,9 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.commands import graph_commands
 from geneva_drive.engine.commands.resume import resume_at
-from geneva_drive.engine.commands.subject import Subject, cancel_active
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
+from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.errors import InvalidStateError, StepVanished
 from geneva_drive.states import (
@@ -82,8 +83,8 @@ def rewind(subject: Subject, step: object, position: Position | None) -> Change:
     )
     return Change(
         record=workflow,
-        workflow=subject.stays(),
-        executions=cancel_active(subject),
+        workflow=unchanged(subject.workflow),
+        executions=cancel_executions(subject.active),
         schedule=(planned,),
     )
 
@@ -100,7 +101,8 @@ def skip(subject: Subject, step: object | None) -> Change:
     following = definition.after(standing.name)
     return Change(
         record=workflow,
-        workflow=subject.stays(
+        workflow=unchanged(
+            subject.workflow,
             state=WorkflowState.READY if following else WorkflowState.FINISHED,
             next_step_name=following.name if following else None,
             previous_step_name=standing.name,

@@ -8,8 +8,9 @@ from typing import Any
 
 from geneva_drive.definition import registry
 from geneva_drive.engine.commands import graph_commands
-from geneva_drive.engine.commands.subject import Subject, cancel_active
-from geneva_drive.engine.transitions.change import Change
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.transitions.change import Change, unchanged
+from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
 from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
@@ -26,8 +27,8 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
             return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
         return Change(
             record=workflow,
-            workflow=subject.stays(requested=None, requested_reason=None),
-            executions=subject.let_go(),
+            workflow=unchanged(subject.workflow, requested=None, requested_reason=None),
+            executions=release_executions(subject.active, subject.now),
             context=_merged(workflow, data, settings),
         )
     if workflow.state is not WorkflowState.PAUSED:
@@ -36,9 +37,11 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
         return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
     if subject.is_unknown_graph:
         raise UnknownWorkflowClass(workflow.type)
-    ready = subject.stays(state=WorkflowState.READY, paused_reason=None, paused_step_name=None)
+    ready = unchanged(
+        subject.workflow, state=WorkflowState.READY, paused_reason=None, paused_step_name=None
+    )
     context = _merged(workflow, data, settings)
-    released = subject.let_go()
+    released = release_executions(subject.active, subject.now)
     if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)
     definition = registry.require_definition(workflow.type)
@@ -71,13 +74,14 @@ def resume_at(subject: Subject, step: object) -> Change:
     node = definition.require(step)
     return Change(
         record=subject.workflow,
-        workflow=subject.stays(
+        workflow=unchanged(
+            subject.workflow,
             state=WorkflowState.READY,
             next_step_name=node.name,
             paused_reason=None,
             paused_step_name=None,
         ),
-        executions=cancel_active(subject),
+        executions=cancel_executions(subject.active),
         schedule=subject.plan_attempts(definition, node, for_active=True),
     )
 

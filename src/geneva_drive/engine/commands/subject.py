@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.transitions.change import (
     CHAIN_SLOT,
     Change,
-    ExecutionMove,
     NewExecution,
-    WorkflowMove,
     unchanged,
 )
-from geneva_drive.engine.transitions.holds import release
+from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.engine.transitions.loop_state import Position, carried_over
 from geneva_drive.engine.transitions.partitions import Share
-from geneva_drive.engine.transitions.partitions import hold as hold_shares
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,
-    Outcome,
     Request,
     StepState,
     WorkflowState,
@@ -55,15 +50,6 @@ class Subject:
         """Say whether it is a graph of which only its class, which is not here, knows the nodes."""
         return self.nodes is None and any(
             one.slot != CHAIN_SLOT and one.share is None for one in self.attempts
-        )
-
-    def let_go(self) -> tuple[ExecutionMove, ...]:
-        """Take back the wish to stop: what waits may be claimed, what runs goes on."""
-        return tuple(
-            ExecutionMove(record=record, state=record.state, limit_key=record.limit_key)
-            if record.state is StepState.IN_PROGRESS
-            else release(record, self.now)
-            for record in self.active
         )
 
     def latest(self, node: Node) -> ExecutionRecord | None:
@@ -141,21 +127,10 @@ class Subject:
             "stopped.",
         )
 
-    def stays(self, **values: Any) -> WorkflowMove:
-        """Plan the workflow's row as it is, but for `values`."""
-        return replace(unchanged(self.workflow), **values)
-
 
 def request_stop(subject: Subject, request: Request, reason: str | None) -> Change:
     return Change(
         record=subject.workflow,
-        workflow=subject.stays(requested=request, requested_reason=reason),
-        executions=hold_shares(subject.active, request),
-    )
-
-
-def cancel_active(subject: Subject) -> tuple[ExecutionMove, ...]:
-    return tuple(
-        ExecutionMove(record=record, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
-        for record in subject.active
+        workflow=unchanged(subject.workflow, requested=request, requested_reason=reason),
+        executions=hold_executions(subject.active, request),
     )

@@ -13,12 +13,17 @@ from geneva_drive.engine.transitions.change import (
     WorkflowMove,
     unchanged,
 )
-from geneva_drive.engine.transitions.holds import ended
-from geneva_drive.engine.transitions.partitions import close, hold
+from geneva_drive.engine.transitions.holds import (
+    IDLE_STATES,
+    cancel_moves,
+    cancel_planned,
+    hold_executions,
+    hold_moves,
+    hold_planned,
+    stop_executions,
+)
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
-
-_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 
 
 def conclude(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
@@ -44,7 +49,7 @@ def _finish(found: Summary, following: Successors, beside: Sequence[ExecutionRec
     removed = tuple(
         ExecutionMove(record=one, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_REMOVAL)
         for one in beside
-        if one.state in _GOES_ON
+        if one.state in IDLE_STATES
     )
     moves = (*found.moves.values(), *removed)
     finished = _moved(found, WorkflowState.FINISHED)
@@ -55,10 +60,10 @@ def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) 
     """Cancel what waits beside it, and let what runs end."""
     is_finish = closing.outcome is Outcome.SUCCESS
     by = Outcome.CANCELED_BY_FLOW_CONTROL if is_finish else closing.outcome
-    own = ended(found.moves.values(), by)
+    own = cancel_moves(found.moves.values(), by)
     previous = closing.step_name if is_finish else found.workflow.previous_step_name
     moved = WorkflowMove(state=closing.state, next_step_name=None, previous_step_name=previous)
-    return _change(found, moved, moves=(*own, *close(beside, by)))
+    return _change(found, moved, moves=(*own, *stop_executions(beside, by)))
 
 
 def _stop(
@@ -75,10 +80,10 @@ def _stop(
     schedule = (*found.planned, *following.schedule)
     if request is Request.CANCEL and not runs:
         return _cancel(found, schedule, beside)
-    moves = tuple(_held(move, request) for move in found.moves.values())
+    moves = hold_moves(found.moves.values(), request)
     moved = _moved(found, WorkflowState.READY if runs else WorkflowState.PAUSED)
     if workflow.state is WorkflowState.PAUSED:
-        moved = replace(unchanged(workflow), previous_step_name=moved.previous_step_name)
+        moved = unchanged(workflow, previous_step_name=moved.previous_step_name)
     elif runs:
         moved = replace(
             moved, requested=request, requested_reason=reason, paused_step_name=step_name
@@ -89,8 +94,11 @@ def _stop(
     return _change(
         found,
         moved,
-        moves=(*moves, *hold([one for one in beside if one.stop is not request], request)),
-        schedule=tuple(_held_back(new, request) for new in schedule),
+        moves=(
+            *moves,
+            *hold_executions([one for one in beside if one.stop is not request], request),
+        ),
+        schedule=hold_planned(schedule, request),
     )
 
 
@@ -98,28 +106,12 @@ def _cancel(
     found: Summary, schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]
 ) -> Change:
     by = Outcome.CANCELED_BY_OPERATOR
-    canceled = tuple(
-        replace(new, state=StepState.CANCELED, outcome=by)
-        if new.state is StepState.SCHEDULED
-        else new
-        for new in schedule
-    )
     return _change(
         found,
         _moved(found, WorkflowState.CANCELED),
-        moves=(*ended(found.moves.values(), by), *close(beside, by)),
-        schedule=canceled,
+        moves=(*cancel_moves(found.moves.values(), by), *stop_executions(beside, by)),
+        schedule=cancel_planned(schedule),
     )
-
-
-def _held(move: ExecutionMove, request: Request) -> ExecutionMove:
-    if move.state not in _GOES_ON:
-        return move
-    return replace(move, claimable=False, wakes_at=None, limit_key=None, stop=request)
-
-
-def _held_back(new: NewExecution, request: Request) -> NewExecution:
-    return replace(new, stop=request) if new.state is StepState.SCHEDULED else new
 
 
 def _first_name(schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]) -> str | None:

@@ -10,7 +10,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.decide import decide_alone
-from geneva_drive.engine.transitions.holds import ended
+from geneva_drive.engine.transitions.holds import cancel_moves
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import Returned, StepOutcome
 from geneva_drive.engine.transitions.partitions import sibling_shares
@@ -124,7 +124,7 @@ def _add(found: Summary, end: NodeEnd, now: datetime, shares: Sequence[Execution
     is_over = workflow.state in ENDED_WORKFLOW_STATES or found.closing is not None
     if is_over:
         # It is let end, and recorded; nothing follows.
-        [move] = ended([move], Outcome.CANCELED_BY_FLOW_CONTROL)
+        [move] = cancel_moves([move], Outcome.CANCELED_BY_FLOW_CONTROL)
     found.moves[execution.id] = move
     if is_over:
         return

@@ -11,14 +11,19 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
-from geneva_drive.engine.transitions.change import AuditEntry, Change, NewExecution, WorkflowMove
+from geneva_drive.engine.transitions.change import (
+    AuditEntry,
+    Change,
+    NewExecution,
+    WorkflowMove,
+    unchanged,
+)
 from geneva_drive.engine.transitions.loop_state import carried_over
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.engine.transitions.requests import honour_request
@@ -89,12 +94,12 @@ def _decide(
     if not following.schedule and not following.is_over:
         names = ", ".join(repr(one.step_name) for one in undone[:5])
         way_on = f" `resume` runs again: {names}." if names else ""
-        return _pause(workflow, now, f"{NOTHING_SCHEDULED}{way_on}")
+        return _pause(workflow, f"{NOTHING_SCHEDULED}{way_on}")
     state = WorkflowState.FINISHED if following.is_over else workflow.state
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(workflow, now, state=state),
+            workflow=_as_it_is(workflow, state=state),
             schedule=following.schedule,
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
@@ -124,7 +129,6 @@ def decide_adoption(
     if name is None:
         return _pause(
             workflow,
-            now,
             f"{NOTHING_SCHEDULED} It does not say which step is next: choose one with `resume_at` "
             f"in code or `geneva resume ID --at STEP` in the shell, or cancel it.",
         )
@@ -132,7 +136,6 @@ def decide_adoption(
         # What is recorded as done is not done twice, unless a person says so.
         return _pause(
             workflow,
-            now,
             f"{NOTHING_SCHEDULED} Step {name!r} is {attempt.state} already: `resume` runs it "
             f"again, `skip` goes on with the one after it.",
         )
@@ -144,7 +147,7 @@ def decide_adoption(
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(workflow, now, next_step_name=planned.step_name),
+            workflow=_as_it_is(workflow, next_step_name=planned.step_name),
             schedule=(planned,),
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
@@ -174,13 +177,12 @@ def _due_at(definition: Definition, workflow: WorkflowRecord) -> datetime:
     return workflow.updated_at + (node.options.wait if node else timedelta(0))
 
 
-def _pause(workflow: WorkflowRecord, now: datetime, reason: str) -> Change:
+def _pause(workflow: WorkflowRecord, reason: str) -> Change:
     return honour_request(
         Change(
             record=workflow,
             workflow=_as_it_is(
                 workflow,
-                now,
                 state=WorkflowState.PAUSED,
                 paused_reason=reason,
                 paused_step_name=workflow.next_step_name,
@@ -190,7 +192,6 @@ def _pause(workflow: WorkflowRecord, now: datetime, reason: str) -> Change:
     )
 
 
-def _as_it_is(workflow: WorkflowRecord, now: datetime, **values: Any) -> WorkflowMove:
+def _as_it_is(workflow: WorkflowRecord, **values: Any) -> WorkflowMove:
     """Plan the row as it is but for `values`, and for a request, which is taken up here."""
-    subject = Subject(workflow=workflow, active=(), now=now)
-    return subject.stays(requested=None, requested_reason=None, **values)
+    return unchanged(workflow, requested=None, requested_reason=None, **values)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import ErrorDetails
@@ -110,9 +112,9 @@ class Change:
     freezes_graph: bool = False  # it is its own stored graph that rules from now on
 
 
-def unchanged(record: WorkflowRecord) -> WorkflowMove:
-    """Plan a workflow's row as it is."""
-    return WorkflowMove(
+def unchanged(record: WorkflowRecord, **values: Any) -> WorkflowMove:
+    """Plan a workflow's row as it is, but for `values`."""
+    move = WorkflowMove(
         state=record.state,
         next_step_name=record.next_step_name,
         previous_step_name=record.previous_step_name,
@@ -121,3 +123,4 @@ def unchanged(record: WorkflowRecord) -> WorkflowMove:
         paused_reason=record.paused_reason,
         paused_step_name=record.paused_step_name,
     )
+    return replace(move, **values) if values else move

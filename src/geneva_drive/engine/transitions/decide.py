@@ -9,9 +9,10 @@ from datetime import datetime
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.ended_execution import EndedExecution
+from geneva_drive.engine.transitions.holds import stop_executions
 from geneva_drive.engine.transitions.loop_state import Position
 from geneva_drive.engine.transitions.outcome import StepOutcome
-from geneva_drive.engine.transitions.partitions import close, settle_share
+from geneva_drive.engine.transitions.partitions import settle_share
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import Outcome, Request, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -56,6 +57,6 @@ def decide(
     change = honour_request(settle_share(change, outcome, siblings))
     if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
         own = [move for move in change.executions if move.record.id == execution.id]
-        asked = close(siblings, Outcome.CANCELED_BY_OPERATOR)
+        asked = stop_executions(siblings, Outcome.CANCELED_BY_OPERATOR)
         return replace(change, executions=(*own, *asked))
     return change

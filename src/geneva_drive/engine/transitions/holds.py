@@ -6,52 +6,45 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, WorkflowMove
-from geneva_drive.states import Outcome, Request, StepState
+from geneva_drive.engine.transitions.change import (
+    Change,
+    ExecutionMove,
+    NewExecution,
+    WorkflowMove,
+)
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord
 
-_GOES_ON = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
+# Active, but no worker runs it: it can be held or canceled at once.
+IDLE_STATES = ACTIVE_STEP_STATES - {StepState.IN_PROGRESS}
 
 
-def holding(change: Change, workflow: WorkflowMove) -> Change:
-    """Keep what would go on by a change out of every worker's reach."""
-    return replace(
-        change,
-        workflow=workflow,
-        executions=tuple(
-            replace(move, claimable=False, wakes_at=None, limit_key=None, stop=Request.PAUSE)
-            if move.state in _GOES_ON
-            else move
-            for move in change.executions
-        ),
-        schedule=tuple(replace(new, stop=Request.PAUSE) for new in change.schedule),
-    )
-
-
-def ending_by_operator(moves: Iterable[ExecutionMove]) -> tuple[ExecutionMove, ...]:
-    """Cancel what would go on."""
+def hold_executions(
+    records: Iterable[ExecutionRecord], request: Request
+) -> tuple[ExecutionMove, ...]:
+    """Keep idle executions from being claimed; ask running ones to stop at their checkpoint."""
     return tuple(
-        replace(
-            move,
-            state=StepState.CANCELED,
-            outcome=Outcome.CANCELED_BY_OPERATOR,
-            claimable=False,
-            wakes_at=None,
-            limit_key=None,
+        ExecutionMove(
+            record=record,
+            state=record.state,
+            stop=request,
+            limit_key=None if record.state in IDLE_STATES else record.limit_key,
         )
-        if move.state in _GOES_ON
-        else move
-        for move in moves
+        for record in records
+        if record.state in ACTIVE_STEP_STATES
     )
 
 
-def hold(record: ExecutionRecord) -> ExecutionMove:
-    """Keep a scheduled execution where it is, out of every worker's reach."""
-    return ExecutionMove(record=record, state=record.state, stop=Request.PAUSE)
+def release_executions(
+    records: Iterable[ExecutionRecord], now: datetime
+) -> tuple[ExecutionMove, ...]:
+    """Undo `hold`: idle executions may be claimed when they are due, running ones go on."""
+    return tuple(_release(record, now) for record in records)
 
 
-def release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
-    """Let a held execution run at its time, or now if that has passed."""
+def _release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
+    if record.state is StepState.IN_PROGRESS:
+        return ExecutionMove(record=record, state=record.state, limit_key=record.limit_key)
     if record.state is StepState.WAITING:
         return ExecutionMove(record=record, state=record.state)
     is_due = record.scheduled_for <= now
@@ -64,8 +57,73 @@ def release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
     )
 
 
-def ended(moves: Iterable[ExecutionMove], by: Outcome | None) -> tuple[ExecutionMove, ...]:
+def cancel_executions(
+    records: Iterable[ExecutionRecord], outcome: Outcome | None = Outcome.CANCELED_BY_OPERATOR
+) -> tuple[ExecutionMove, ...]:
+    """Cancel executions; a worker that runs one of them loses its claim."""
     return tuple(
-        replace(end, outcome=by) if end is not move else move
-        for move, end in ((move, ending_by_operator([move])[0]) for move in moves)
+        ExecutionMove(record=record, state=StepState.CANCELED, outcome=outcome)
+        for record in records
+    )
+
+
+def stop_executions(
+    records: Iterable[ExecutionRecord], outcome: Outcome | None
+) -> tuple[ExecutionMove, ...]:
+    """Cancel idle executions, and ask running ones to stop."""
+    found = list(records)
+    idle = [record for record in found if record.state in IDLE_STATES]
+    running = [record for record in found if record.state is StepState.IN_PROGRESS]
+    return cancel_executions(idle, outcome) + hold_executions(running, Request.CANCEL)
+
+
+def hold_change(change: Change, workflow: WorkflowMove) -> Change:
+    """Return the change with `workflow` as its row, and with nothing that a worker can claim."""
+    return replace(
+        change,
+        workflow=workflow,
+        executions=hold_moves(change.executions, Request.PAUSE),
+        schedule=hold_planned(change.schedule, Request.PAUSE),
+    )
+
+
+def hold_moves(moves: Iterable[ExecutionMove], request: Request) -> tuple[ExecutionMove, ...]:
+    return tuple(
+        replace(move, claimable=False, wakes_at=None, limit_key=None, stop=request)
+        if move.state in IDLE_STATES
+        else move
+        for move in moves
+    )
+
+
+def hold_planned(schedule: Iterable[NewExecution], request: Request) -> tuple[NewExecution, ...]:
+    return tuple(
+        replace(new, stop=request) if new.state is StepState.SCHEDULED else new for new in schedule
+    )
+
+
+def cancel_moves(
+    moves: Iterable[ExecutionMove], outcome: Outcome | None
+) -> tuple[ExecutionMove, ...]:
+    return tuple(
+        replace(
+            move,
+            state=StepState.CANCELED,
+            outcome=outcome,
+            claimable=False,
+            wakes_at=None,
+            limit_key=None,
+        )
+        if move.state in IDLE_STATES
+        else move
+        for move in moves
+    )
+
+
+def cancel_planned(schedule: Iterable[NewExecution]) -> tuple[NewExecution, ...]:
+    return tuple(
+        replace(new, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
+        if new.state is StepState.SCHEDULED
+        else new
+        for new in schedule
     )

@@ -7,21 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
-from geneva_drive.engine.transitions.holds import ending_by_operator, holding
+from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
+from geneva_drive.engine.transitions.holds import (
+    cancel_moves,
+    hold_change,
+    hold_executions,
+    stop_executions,
+)
 from geneva_drive.engine.transitions.outcome import Finished, StepOutcome
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     Outcome,
     Request,
-    StepState,
     WorkflowState,
     is_done,
 )
 from geneva_drive.storage.schema.records import ExecutionRecord
-
-_WAITS = (StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,9 @@ def settle_share(
     if isinstance(outcome, Finished) or change.workflow.state is WorkflowState.CANCELED:
         return _close(change, siblings, end.outcome)
     if change.workflow.state is WorkflowState.PAUSED:
-        return replace(change, executions=(*change.executions, *hold(siblings, Request.PAUSE)))
+        return replace(
+            change, executions=(*change.executions, *hold_executions(siblings, Request.PAUSE))
+        )
     if is_done(end.state, end.outcome):
         if all(is_done(other.state, other.outcome) for other in siblings):
             return _stay_paused(change)
@@ -123,33 +127,9 @@ def settle_share(
     return _stay_paused(replace(change, workflow=unchanged(workflow)))
 
 
-def hold(records: Sequence[ExecutionRecord], request: Request) -> tuple[ExecutionMove, ...]:
-    """Keep what waits where it is, and ask what runs to stop at its next checkpoint."""
-    return tuple(
-        ExecutionMove(record=record, state=record.state, stop=request, limit_key=_kept_key(record))
-        for record in records
-        if record.state in (*_WAITS, StepState.IN_PROGRESS)
-    )
-
-
-def close(records: Sequence[ExecutionRecord], outcome: Outcome | None) -> tuple[ExecutionMove, ...]:
-    """Cancel what waits, and ask what runs to stop."""
-    waiting = [record for record in records if record.state in _WAITS]
-    canceled = tuple(
-        ExecutionMove(record=record, state=StepState.CANCELED, outcome=outcome)
-        for record in waiting
-    )
-    running = [record for record in records if record.state is StepState.IN_PROGRESS]
-    return canceled + hold(running, Request.CANCEL)
-
-
-def _kept_key(record: ExecutionRecord) -> str | None:
-    return record.limit_key if record.state is StepState.IN_PROGRESS else None
-
-
 def _close(change: Change, siblings: Sequence[ExecutionRecord], outcome: Outcome | None) -> Change:
     by = Outcome.CANCELED_BY_FLOW_CONTROL if outcome is Outcome.SUCCESS else outcome
-    return replace(change, executions=(*change.executions, *close(siblings, by)))
+    return replace(change, executions=(*change.executions, *stop_executions(siblings, by)))
 
 
 def _end_after(change: Change) -> Change:
@@ -157,7 +137,7 @@ def _end_after(change: Change) -> Change:
     return Change(
         record=change.record,
         workflow=unchanged(change.record),
-        executions=ending_by_operator(change.executions),
+        executions=cancel_moves(change.executions, Outcome.CANCELED_BY_OPERATOR),
     )
 
 
@@ -168,9 +148,9 @@ def _stay_paused(change: Change) -> Change:
         return change
     moved = change.workflow
     if moved.state is not WorkflowState.FINISHED:
-        moved = replace(
-            unchanged(workflow),
+        moved = unchanged(
+            workflow,
             next_step_name=moved.next_step_name,
             previous_step_name=moved.previous_step_name,
         )
-    return holding(change, moved)
+    return hold_change(change, moved)

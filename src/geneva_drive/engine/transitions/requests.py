@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from geneva_drive.engine.transitions.change import Change, WorkflowMove
-from geneva_drive.engine.transitions.holds import ending_by_operator, holding
-from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+from geneva_drive.engine.transitions.holds import cancel_moves, cancel_planned, hold_change
+from geneva_drive.states import Outcome, Request, WorkflowState
 
 
 def honour_request(change: Change) -> Change:
@@ -31,7 +31,7 @@ def _pause(change: Change) -> Change:
         paused_reason=change.record.requested_reason,
         paused_step_name=change.workflow.next_step_name,
     )
-    return holding(change, paused)
+    return hold_change(change, paused)
 
 
 def _cancel(change: Change) -> Change:
@@ -42,9 +42,6 @@ def _cancel(change: Change) -> Change:
             next_step_name=None,
             previous_step_name=change.workflow.previous_step_name,
         ),
-        executions=ending_by_operator(change.executions),
-        schedule=tuple(
-            replace(new, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
-            for new in change.schedule
-        ),
+        executions=cancel_moves(change.executions, Outcome.CANCELED_BY_OPERATOR),
+        schedule=cancel_planned(change.schedule),
     )
