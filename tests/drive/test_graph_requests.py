@@ -171,3 +171,24 @@ def test_a_forced_cancel_drops_what_the_running_body_brings(geneva: gd.Drive) ->
 
     assert workflow.state == "canceled"
     assert {e.outcome for e in workflow.step_executions} == {"canceled_by_operator"}
+
+
+def test_a_pause_replaces_the_hold_that_waits_for_a_reattempted_node(geneva: gd.Drive) -> None:
+    class Order(gd.Workflow):
+        @gd.task
+        def broken(self) -> None:
+            perform_step_inline(gd.Workflow.find(self.id), "also_broken")
+            raise ValueError("broken")
+
+        @gd.task
+        def also_broken(self) -> None:
+            raise ValueError("also broken")
+
+    workflow = Order.create()
+    perform_step_inline(workflow, "broken")
+    workflow.reattempt("broken")
+
+    workflow.pause(reason="stock-taking")
+
+    assert (workflow.state, workflow.paused_reason) == ("paused", "stock-taking")
+    assert workflow.requested is None

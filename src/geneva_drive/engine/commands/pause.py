@@ -21,6 +21,9 @@ def pause(subject: Subject, reason: str | None) -> Change:
         workflow=unchanged(
             subject.workflow,
             state=WorkflowState.PAUSED,
+            # A reattempt beside another failed node has asked for a pause once its node ends.
+            requested=None,
+            requested_reason=None,
             paused_reason=reason,
             paused_step_name=subject.next_step_name,
         ),
