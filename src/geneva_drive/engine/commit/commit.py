@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.commit.writer import write_ended
+from geneva_drive.engine.commit.writer import group_by_workflow, write_ended
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.summary import NodeEnd
 from geneva_drive.engine.transitions.change import Change
@@ -85,10 +85,8 @@ class _Turn:
 
     def write(self, chaining: Chaining | None, *, read_back: bool) -> list[Applied | None]:
         groups = self._groups()
-        shares = self._store.executions.lock_shares(
-            self._connection,
-            {key for key, places in groups.items() if self._is_share(places[0])},
-        )
+        divided = {key for key, places in groups.items() if self._is_share(places[0])}
+        shares = group_by_workflow(self._store.executions.lock_shares(self._connection, divided))
         decided = [
             (self._decide(places, shares), [self._endings[place] for place in places])
             for places in groups.values()
@@ -136,16 +134,14 @@ class _Turn:
         has_share = self._executions[self._endings[place].execution_id].share is not None
         return has_share and not self._is_in_graph(place)
 
-    def _decide(self, places: Sequence[int], shares: Sequence[ExecutionRecord]) -> Change:
+    def _decide(self, places: Sequence[int], shares: Mapping[Key, list[ExecutionRecord]]) -> Change:
         ending = self._endings[places[0]]
         workflow = self._workflows[ending.workflow_id]
         execution = self._executions[ending.execution_id]
         if self._is_in_graph(places[0]):
             ends = [self._node_end(self._endings[place]) for place in places]
             return successors.settle(self._connection, self._store, workflow, ends, self._now)
-        siblings = sibling_shares(
-            execution, [share for share in shares if share.workflow_id == workflow.id]
-        )
+        siblings = sibling_shares(execution, shares.get(workflow.id, ()))
         return decide(
             ending.definition,
             workflow,

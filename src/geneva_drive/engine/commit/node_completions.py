@@ -12,7 +12,7 @@ from geneva_drive.clock import Clock
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.commit.writer import ChangedUnderLock, write_ended
+from geneva_drive.engine.commit.writer import ChangedUnderLock, group_by_workflow, write_ended
 from geneva_drive.engine.graphs.conclusion import conclude
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
 from geneva_drive.engine.graphs.summary import Summary
@@ -99,12 +99,12 @@ def _decide(
         for one, following in zip(passed, successors, strict=True)
         if following.is_over
     ]
-    active = store.executions.active_of(connection, over) if over else []
+    active = group_by_workflow(store.executions.active_of(connection, over) if over else ())
     return [
         conclude(
             Summary(one.workflow, last_step_name=_last_step_name(by_workflow[one.workflow.id])),
             following,
-            [beside for beside in active if beside.workflow_id == one.workflow.id],
+            active.get(one.workflow.id, ()),
         )
         for one, following in zip(passed, successors, strict=True)
     ]

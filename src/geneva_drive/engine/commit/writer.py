@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -73,17 +73,28 @@ def write(
     any_claimed = _insert_executions(connection, store, changes, now, gate)
     audit_trail.leave(connection, store, changes, now)
     chaining = gate.chaining if gate is not None and any_claimed else None
-    scheduled = _read_scheduled(connection, store, changes, chaining, read_back=read_back)
-    passed_over = _read_passed_over(connection, store, changes) if read_back else []
+    scheduled = group_by_workflow(
+        _read_scheduled(connection, store, changes, chaining, read_back=read_back)
+    )
+    passed_over = group_by_workflow(
+        _read_passed_over(connection, store, changes) if read_back else ()
+    )
     return [
         Applied(
             change=change,
             workflow=change.record._replace(**workflow_values(change, now)),
-            scheduled=[row for row in scheduled if row.workflow_id == change.record.id],
-            passed_over=[row for row in passed_over if row.workflow_id == change.record.id],
+            scheduled=scheduled.get(change.record.id, ()),
+            passed_over=passed_over.get(change.record.id, ()),
         )
         for change in changes
     ]
+
+
+def group_by_workflow(rows: Iterable[ExecutionRecord]) -> Mapping[Key, list[ExecutionRecord]]:
+    groups: dict[Key, list[ExecutionRecord]] = defaultdict(list)
+    for row in rows:
+        groups[row.workflow_id].append(row)
+    return groups
 
 
 def _read_scheduled(
