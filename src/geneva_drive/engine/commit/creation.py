@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.engine.commit.rows import new_execution_values
+from geneva_drive.engine.commit.rows import execution_record, new_execution_values
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.graph_rows import graph_row, join_rows, node_rows, scheduling_of
 from geneva_drive.engine.transitions.change import NewExecution
@@ -21,7 +21,6 @@ from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import (
-    EXECUTION_COLUMNS,
     ExecutionRecord,
     Key,
     NodeOutline,
@@ -219,9 +218,7 @@ def _created(
 ) -> Created:
     firsts = []
     if execution is not None:
-        columns = {name: v for name, v in execution.items() if name in EXECUTION_COLUMNS}
-        keys = {"id": execution_id, "workflow_id": workflow_id}
-        firsts = [ExecutionRecord(**columns, **keys)]
+        firsts = [execution_record(execution_id, {**execution, "workflow_id": workflow_id})]
     return Created(_workflow_record(workflow, workflow_id), firsts)
 
 

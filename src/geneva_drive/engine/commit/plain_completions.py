@@ -7,12 +7,16 @@ from datetime import datetime
 
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.commit.rows import workflow_values
+from geneva_drive.engine.commit.rows import (
+    claim_values,
+    execution_record,
+    new_execution_values,
+    workflow_values,
+)
 from geneva_drive.engine.graphs.successors import is_in_graph
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change
+from geneva_drive.engine.transitions.change import Change, NewExecution
 from geneva_drive.engine.transitions.decide import decide
 from geneva_drive.engine.transitions.outcome import Returned
-from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.completion_batch import (
     Batch,
     Claimant,
@@ -55,9 +59,8 @@ def complete(
         lambda connection: store.database.dialect.complete(connection, store.tables, batch)
     )
     return {
-        one.execution.id: _applied(decided[one.execution.id], one, written[one.execution.id], batch)
-        for one in completions
-        if one.execution.id in written
+        execution_id: _applied(decided[execution_id], completed, batch)
+        for execution_id, completed in written.items()
     }
 
 
@@ -101,37 +104,18 @@ def _claimant(chaining: Chaining | None) -> Claimant | None:
     )
 
 
-def _applied(change: Change, completion: Completion, completed: Completed, batch: Batch) -> Applied:
-    following = completion.following
-    scheduled = () if following is None else (_written(completion, following, completed, batch),)
+def _applied(change: Change, completed: Completed, batch: Batch) -> Applied:
     workflow = change.record._replace(**workflow_values(change, batch.now))
+    scheduled = [_written(change, new, completed, batch) for new in change.schedule]
     return Applied(change=change, workflow=workflow, scheduled=scheduled)
 
 
 def _written(
-    completion: Completion, following: Following, completed: Completed, batch: Batch
+    change: Change, new: NewExecution, completed: Completed, batch: Batch
 ) -> ExecutionRecord:
-    """Give the row of what follows; it is one that was claimed, or just scheduled."""
+    """Return the row of what follows, which the database wrote by its own list of columns."""
     assert completed.attempt_number is not None, "it was written"
-    claimant = batch.claimant if completed.is_claimed else None
-    is_due = following.scheduled_for <= batch.now
-    return ExecutionRecord(
-        id=completed.following_id,
-        workflow_id=completion.workflow.id,
-        type=completion.workflow.type,
-        signature=following.signature,
-        step_name=following.step_name,
-        node_id=following.step_name,
-        slot=CHAIN_SLOT,
-        attempt_number=completed.attempt_number,
-        state=StepState.IN_PROGRESS if claimant else StepState.SCHEDULED,
-        queue=following.queue,
-        priority=following.priority,
-        claimable=is_due and claimant is None,
-        scheduled_for=following.scheduled_for,
-        created_at=batch.now,
-        worker_id=claimant.worker_id if claimant else None,
-        claim_token=claimant.claim_token if claimant else None,
-        started_at=batch.now if claimant else None,
-        ancestry_hash=following.ancestry_hash,
-    )
+    values = new_execution_values(change.record, new, completed.attempt_number, batch.now)
+    if completed.is_claimed and batch.claimant is not None:
+        values |= claim_values(batch.claimant.worker_id, batch.claimant.claim_token, batch.now)
+    return execution_record(completed.following_id, values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, assert_never
@@ -12,7 +12,7 @@ from geneva_drive.engine.transitions.loop_state import Position, SkippedItem
 from geneva_drive.engine.transitions.wait import ChildWait, Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
 SKIPPED_ITEM = "item_error"
 _AT: dict[str, Any] = {"item": None}
@@ -184,11 +184,19 @@ def new_execution_values(
         "recoveries": new.recoveries,
         "ancestry_hash": new.ancestry_hash,
         "child_id": new.child_id,
+        "share": new.share,
         "scheduled_for": new.scheduled_for,
         "created_at": now,
         "started_at": None,
         "finished_at": now if new.state in _ENDS else None,
     }
+
+
+def execution_record(execution_id: Key, values: Mapping[str, Any]) -> ExecutionRecord:
+    """Return a row that was inserted with `values` as if it had been read back."""
+    columns = {**values, "id": execution_id}
+    del columns["wakes_at"]  # the one column of a new row that records leave out
+    return ExecutionRecord(**columns)
 
 
 def claim_values(worker_id: str, token: str, now: datetime) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def _insert_executions(
     for record, new in planned:
         attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
         row = new_execution_values(record, new, attempt, now)
-        row |= position_values(new.position or AT_THE_START) | {"share": new.share}
+        row |= position_values(new.position or AT_THE_START)
         # Of a step that was divided into shares, whoever is free takes one.
         is_alone = new.share is None
         if gate is not None and is_alone and gate.admits(record.id, new, now):
