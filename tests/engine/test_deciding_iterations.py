@@ -11,7 +11,7 @@ from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.commit.rows import checkpoint_values, execution_values
 from geneva_drive.engine.transitions.change import Change, ExecutionMove
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.loop_state import Position, carried_over
+from geneva_drive.engine.transitions.loop_position import Position, carried_over
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,

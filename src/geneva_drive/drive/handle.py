@@ -20,7 +20,7 @@ from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import reattempt, rewind, skip
 from geneva_drive.engine.commands.resume import resume, resume_at
 from geneva_drive.engine.execution import heroes
-from geneva_drive.engine.transitions.loop_state import rewound_to
+from geneva_drive.engine.transitions.loop_position import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState

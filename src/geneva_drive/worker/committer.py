@@ -17,7 +17,7 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.execution.performance import ending
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.schema.records import Key

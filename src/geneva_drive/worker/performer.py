@@ -19,8 +19,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.execution.performance import Committed, Concluded
-from geneva_drive.engine.loops.loop import Breaks
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.loops.step_loop import Breaks
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld

@@ -13,7 +13,7 @@ from geneva_drive.engine.transitions.holds import (
     hold_planned,
     release_executions,
 )
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt
 from geneva_drive.errors import InvalidStateError

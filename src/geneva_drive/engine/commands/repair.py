@@ -11,7 +11,7 @@ from geneva_drive.engine.commands.resume import resume_at
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.errors import InvalidStateError, StepVanished
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,

@@ -14,7 +14,7 @@ from geneva_drive.engine.transitions.change import (
     unchanged,
 )
 from geneva_drive.engine.transitions.holds import hold_executions
-from geneva_drive.engine.transitions.loop_state import Position, carried_over
+from geneva_drive.engine.transitions.loop_position import Position, carried_over
 from geneva_drive.engine.transitions.partitions import Share
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.errors import InvalidStateError

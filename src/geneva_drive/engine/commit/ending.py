@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change, unchanged
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import (

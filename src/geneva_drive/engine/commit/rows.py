@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
-from geneva_drive.engine.transitions.loop_state import Position, SkippedItem
+from geneva_drive.engine.transitions.loop_position import Position, SkippedItem
 from geneva_drive.engine.transitions.wait import ChildWait, Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState

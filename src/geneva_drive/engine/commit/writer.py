@@ -20,7 +20,7 @@ from geneva_drive.engine.commit.rows import (
     workflow_values,
 )
 from geneva_drive.engine.transitions.change import Change, ExecutionMove
-from geneva_drive.engine.transitions.loop_state import AT_THE_START
+from geneva_drive.engine.transitions.loop_position import AT_THE_START
 from geneva_drive.errors import IllegalMove, StorageError
 from geneva_drive.states import ACTIVE_STEP_STATES, STEP_MOVES, WORKFLOW_MOVES, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key

@@ -26,8 +26,8 @@ from geneva_drive.engine.execution import bodies, heroes
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import Wanted, wanted_by
-from geneva_drive.engine.loops.loop import Breaks, Loop
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.loops.step_loop import Breaks, Loop
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Divided,

@@ -24,9 +24,9 @@ from geneva_drive.engine.execution.bodies import ChildPlanned, start_child, tell
 from geneva_drive.engine.execution.executor import Failed, Run
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import Refused
-from geneva_drive.engine.loops.loop import Breaks, Loop, PositionMoved
+from geneva_drive.engine.loops.step_loop import Breaks, Loop, PositionMoved
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import (
     Awaiting,
     ErrorDetails,

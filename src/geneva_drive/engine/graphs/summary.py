@@ -11,7 +11,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.decide import decide_alone
 from geneva_drive.engine.transitions.holds import cancel_moves
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import Returned, StepOutcome
 from geneva_drive.engine.transitions.partitions import sibling_shares
 from geneva_drive.states import (

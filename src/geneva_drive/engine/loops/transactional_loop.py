@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, SessionTransaction
 from geneva_drive.engine import transaction_mark
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
-from geneva_drive.engine.loops.loop import Loop
+from geneva_drive.engine.loops.step_loop import Loop
 from geneva_drive.engine.step_session import StepSession
 from geneva_drive.iteration.loop_run import Place, Query
 from geneva_drive.states import Interruption

@@ -24,7 +24,7 @@ from geneva_drive.engine.transitions.change import (
     WorkflowMove,
     unchanged,
 )
-from geneva_drive.engine.transitions.loop_state import carried_over
+from geneva_drive.engine.transitions.loop_position import carried_over
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import WorkflowState, is_done

@@ -10,7 +10,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.ended_execution import EndedExecution
 from geneva_drive.engine.transitions.holds import stop_executions
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.engine.transitions.partitions import settle_share
 from geneva_drive.engine.transitions.requests import honour_request

@@ -9,7 +9,7 @@ from typing import assert_never
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, WorkflowMove
-from geneva_drive.engine.transitions.loop_state import Position, before_shares
+from geneva_drive.engine.transitions.loop_position import Position, before_shares
 from geneva_drive.engine.transitions.outcome import (
     Awaiting,
     Canceled,

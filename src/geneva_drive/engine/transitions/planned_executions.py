@@ -8,7 +8,7 @@ from datetime import datetime
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
-from geneva_drive.engine.transitions.loop_state import Position
+from geneva_drive.engine.transitions.loop_position import Position
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 

@@ -20,11 +20,11 @@ from geneva_drive.engine.commit.rows import skipped_values
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
 from geneva_drive.engine.loops.loop_start import partition_of, place_of, read_cursor
-from geneva_drive.engine.transitions.loop_state import Position, SkippedItem
+from geneva_drive.engine.transitions.loop_position import Position, SkippedItem
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
-from geneva_drive.iteration.ended_run import EndedLedger
+from geneva_drive.iteration.ended_loop import EndedLedger
 from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.loop_run import Course, Place, Query
