@@ -11,7 +11,7 @@ from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.commit.rows import checkpoint_values, execution_values
 from geneva_drive.engine.transitions.change import Change, ExecutionMove
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.loop_position import Position, carried_over
+from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Finished,
@@ -43,7 +43,7 @@ from tests.engine.cases import (
 MINUTE = timedelta(minutes=1)
 SUSPENDED, SCHEDULED = StepState.SUSPENDED, StepState.SCHEDULED
 SAVED: dict[str, Any] = {"cursor": "3", "completed_iterations": 3, "progress": '{"seconds":1.0}'}
-HERE = Position(cursor="5", completed_iterations=5, item_errors=1, progress='{"seconds":2.0}')
+HERE = LoopPosition(cursor="5", completed_iterations=5, item_errors=1, progress='{"seconds":2.0}')
 
 
 def decided(
@@ -51,7 +51,7 @@ def decided(
     *,
     record: ExecutionRecord | None = None,
     of: WorkflowRecord | None = None,
-    position: Position | None = HERE,
+    position: LoopPosition | None = HERE,
 ) -> Change:
     return decide(
         DEFINITION,
@@ -178,7 +178,7 @@ def test_a_further_attempt_goes_on_where_the_loop_stands(outcome: StepOutcome) -
 def test_a_further_attempt_of_a_lost_execution_goes_on_from_what_was_saved() -> None:
     [following] = decided(Lost("gone", 3), position=None).schedule
 
-    assert following.position == Position(
+    assert following.position == LoopPosition(
         cursor="3", completed_iterations=3, progress='{"seconds":1.0}'
     )
 
@@ -195,7 +195,7 @@ def test_the_next_step_starts_at_its_own_beginning() -> None:
     assert (following.step_name, following.position) == ("second", None)
 
 
-STANDING = Position(cursor="3", completed_iterations=3)
+STANDING = LoopPosition(cursor="3", completed_iterations=3)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ STANDING = Position(cursor="3", completed_iterations=3)
     ids=["at the same item", "further on"],
 )
 def test_only_failures_at_the_same_item_are_in_a_row(
-    position: Position, action: str, failures: str | None
+    position: LoopPosition, action: str, failures: str | None
 ) -> None:
     record = execution(**SAVED, failures='{"step.0":2}')
     change = decided(Raised(ERROR, reattempting(2)), record=record, position=position)

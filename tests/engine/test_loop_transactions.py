@@ -533,7 +533,7 @@ def test_a_loop_of_ones_own_commits_its_writes_with_its_cursor(
     geneva: gd.Drive, users: None, every: int, move: Callable[[gd.IterableStep, str], None]
 ) -> None:
     def body(self: Any, it: gd.IterableStep, session: Session) -> None:
-        for letter in "abcde"[it._course.place.completed :]:
+        for letter in "abcde"[it._run.state.completed :]:
             session.add(User(name=letter))
             session.flush()
             if letter == "d":

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.loops import loop
+from geneva_drive.engine.loops import step_loop
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
 from tests.looping import importing, importing_in_transactions
@@ -33,7 +33,7 @@ class Seconds:
 def seconds(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     """The time by which loops are measured."""
     seconds = Seconds()
-    monkeypatch.setattr(loop, "Stopwatch", partial(Stopwatch, clock=seconds.now))
+    monkeypatch.setattr(step_loop, "Stopwatch", partial(Stopwatch, clock=seconds.now))
     return seconds
 
 

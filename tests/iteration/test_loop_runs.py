@@ -11,7 +11,7 @@ import pytest
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration.interruption import Interrupted, RanTooLong
 from geneva_drive.iteration.iterable_step import IterableStep
-from geneva_drive.iteration.loop_run import Course, Place
+from geneva_drive.iteration.loop_run import LoopRun, LoopState
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.throttle import Throttle
@@ -31,7 +31,7 @@ class Seconds:
 
 
 class Pages:
-    """A ledger on paper: what was saved, and who wants the loop to stop."""
+    """A backend on paper: what was saved, and who wants the loop to stop."""
 
     def __init__(self) -> None:
         self.commits_items = False
@@ -39,9 +39,9 @@ class Pages:
         self.wish: Interruption | None = None
         self.noted: list[str] = []
 
-    def save(self, place: Place) -> Interruption | None:
+    def save(self, state: LoopState) -> Interruption | None:
         if self.wish is None:
-            self.saved.append((place.cursor, place.completed))
+            self.saved.append((state.cursor, state.completed))
         return self.wish
 
     def item_begins(self) -> None:
@@ -69,28 +69,28 @@ def seconds() -> Seconds:
     return Seconds()
 
 
-MakeCourse = Callable[..., Course]
+MakeRun = Callable[..., LoopRun]
 
 
 @pytest.fixture
-def make(pages: Pages, seconds: Seconds) -> MakeCourse:
-    """Make a course whose positions are saved on paper."""
+def make(pages: Pages, seconds: Seconds) -> MakeRun:
+    """Make a run whose positions are saved on paper."""
 
     def make(
-        place: Place | None = None,
+        state: LoopState | None = None,
         iteration_limit: int | None = None,
         should_stop: Callable[[], bool] = bool,
         **pace: Any,
-    ) -> Course:
+    ) -> LoopRun:
         options: dict[str, Any] = {
             "checkpoint_every": 1,
             "max_iterations": None,
             "max_runtime": None,
             **pace,
         }
-        return Course(
+        return LoopRun(
             "rows",
-            place or Place(),
+            state or LoopState(),
             pages,
             Pace(should_stop=should_stop, clock=seconds, **options),
             Stopwatch(None, clock=seconds),
@@ -104,79 +104,77 @@ def pairs(text: str) -> list[tuple[str, str]]:
     return [(letter.upper(), letter) for letter in text]
 
 
-def walk(course: Course, text: str, done: list[str], then: Callable[[], None]) -> None:
+def walk(run: LoopRun, text: str, done: list[str], then: Callable[[], None]) -> None:
     """Loop through the letters, note each, and do something."""
-    for item in course.through(pairs(text)):
+    for item in run.through(pairs(text)):
         done.append(item)
         then()
 
 
 def stopped(
-    course: Course, text: str = "abcdef", then: Callable[[], None] = lambda: None
+    run: LoopRun, text: str = "abcdef", then: Callable[[], None] = lambda: None
 ) -> tuple[list[str], Interruption, timedelta]:
     """Loop until it is interrupted; give what was done, why it stopped and how long it rests."""
     done: list[str] = []
     with pytest.raises(Interrupted) as interrupted:
-        walk(course, text, done, then)
+        walk(run, text, done, then)
     return done, interrupted.value.by, interrupted.value.wait
 
 
-def test_each_item_moves_the_cursor_when_the_next_is_asked_for(
-    make: MakeCourse, pages: Pages
-) -> None:
-    course = make()
-    loop = course.through(pairs("ab"))
+def test_each_item_moves_the_cursor_when_the_next_is_asked_for(make: MakeRun, pages: Pages) -> None:
+    run = make()
+    loop = run.through(pairs("ab"))
 
     assert next(loop) == "A"
-    assert (course.place, pages.saved) == (Place(), [])
+    assert (run.state, pages.saved) == (LoopState(), [])
     assert next(loop) == "B"
-    assert course.place == Place(cursor="a", has_cursor=True, completed=1)
+    assert run.state == LoopState(cursor="a", has_cursor=True, completed=1)
     assert pages.saved == [("a", 1)]
     assert next(loop, "over") == "over"
     assert pages.saved == [("a", 1), ("b", 2)]
 
 
-def test_the_ledger_is_told_of_each_item(make: MakeCourse, pages: Pages) -> None:
+def test_the_ledger_is_told_of_each_item(make: MakeRun, pages: Pages) -> None:
     list(make().through(pairs("ab")))
 
     assert pages.noted == ["begins", "ends", "begins", "ends"]
 
 
-def test_a_position_is_saved_every_so_many_items(make: MakeCourse, pages: Pages) -> None:
+def test_a_position_is_saved_every_so_many_items(make: MakeRun, pages: Pages) -> None:
     list(make(checkpoint_every=2).through(pairs("abcde")))
 
     assert pages.saved == [("b", 2), ("d", 4)]
 
 
 def test_a_position_is_saved_after_so_much_time(
-    make: MakeCourse, pages: Pages, seconds: Seconds
+    make: MakeRun, pages: Pages, seconds: Seconds
 ) -> None:
-    course = make(checkpoint_every=SECOND)
-    for _ in course.through(pairs("abcdef")):
+    run = make(checkpoint_every=SECOND)
+    for _ in run.through(pairs("abcdef")):
         seconds.passed += 0.4
 
     assert pages.saved == [("c", 3), ("f", 6)]
 
 
-def test_a_checkpoint_by_hand_starts_the_interval_anew(make: MakeCourse, pages: Pages) -> None:
-    course = make(checkpoint_every=3)
-    for item in course.through(pairs("abcdef")):
+def test_a_checkpoint_by_hand_starts_the_interval_anew(make: MakeRun, pages: Pages) -> None:
+    run = make(checkpoint_every=3)
+    for item in run.through(pairs("abcdef")):
         if item == "C":
-            course.checkpoint()
+            run.checkpoint()
 
     assert pages.saved == [("b", 2), ("e", 5)]
 
 
 def test_a_checkpoint_within_an_item_that_commits_as_a_whole_is_refused(
-    make: MakeCourse, pages: Pages
+    make: MakeRun, pages: Pages
 ) -> None:
     pages.commits_items = True
-    course = make()
-    course.checkpoint()
-    next(course.through(pairs("ab")))
+    run = make()
+    run.checkpoint()
+    next(run.through(pairs("ab")))
 
     with pytest.raises(InvalidStateError) as refusal:
-        course.checkpoint()
+        run.checkpoint()
 
     assert str(refusal.value) == (
         "checkpoint() within an item of step 'rows' would commit a part of what transaction=True "
@@ -187,51 +185,51 @@ def test_a_checkpoint_within_an_item_that_commits_as_a_whole_is_refused(
 
 
 def test_a_checkpoint_before_the_first_item_does_not_end_the_run(
-    make: MakeCourse, pages: Pages, seconds: Seconds
+    make: MakeRun, pages: Pages, seconds: Seconds
 ) -> None:
-    course = make(max_iterations=1, max_runtime=SECOND)
+    run = make(max_iterations=1, max_runtime=SECOND)
     seconds.passed = 5
-    course.checkpoint()
+    run.checkpoint()
 
     assert pages.saved == [(None, 0)]
 
 
-def test_a_run_ends_after_its_share_of_items(make: MakeCourse, pages: Pages) -> None:
-    course = make(max_iterations=2, checkpoint_every=100)
+def test_a_run_ends_after_its_share_of_items(make: MakeRun, pages: Pages) -> None:
+    run = make(max_iterations=2, checkpoint_every=100)
 
-    assert stopped(course) == (["A", "B"], Interruption.MAX_ITERATIONS, timedelta(0))
-    assert course.place == Place(cursor="b", has_cursor=True, completed=2)
+    assert stopped(run) == (["A", "B"], Interruption.MAX_ITERATIONS, timedelta(0))
+    assert run.state == LoopState(cursor="b", has_cursor=True, completed=2)
     # Whoever ends the run saves the position with the rest.
     assert pages.saved == []
 
 
-def test_a_share_is_that_of_the_run_and_not_of_all_runs(make: MakeCourse) -> None:
-    course = make(Place(cursor="a", has_cursor=True, completed=100), max_iterations=2)
+def test_a_share_is_that_of_the_run_and_not_of_all_runs(make: MakeRun) -> None:
+    run = make(LoopState(cursor="a", has_cursor=True, completed=100), max_iterations=2)
 
-    assert stopped(course, "bcdef")[0] == ["B", "C"]
-    assert course.place.completed == 102
+    assert stopped(run, "bcdef")[0] == ["B", "C"]
+    assert run.state.completed == 102
 
 
-def test_a_run_ends_when_its_time_is_over(make: MakeCourse, seconds: Seconds) -> None:
-    course = make(max_runtime=SECOND)
+def test_a_run_ends_when_its_time_is_over(make: MakeRun, seconds: Seconds) -> None:
+    run = make(max_runtime=SECOND)
 
     def take_half() -> None:
         seconds.passed += 0.5
 
-    assert stopped(course, then=take_half)[:2] == (["A", "B"], Interruption.MAX_RUNTIME)
+    assert stopped(run, then=take_half)[:2] == (["A", "B"], Interruption.MAX_RUNTIME)
 
 
 def test_a_step_past_its_timeout_ends_behind_the_item_at_hand_and_is_saved(
-    make: MakeCourse, pages: Pages, seconds: Seconds
+    make: MakeRun, pages: Pages, seconds: Seconds
 ) -> None:
     done: list[str] = []
-    course = make(timeout=SECOND, max_iterations=3, checkpoint_every=100)
+    run = make(timeout=SECOND, max_iterations=3, checkpoint_every=100)
 
     def take_half() -> None:
         seconds.passed += 0.5
 
     with pytest.raises(RanTooLong):
-        walk(course, "abcdef", done, take_half)
+        walk(run, "abcdef", done, take_half)
 
     # In just a second it is in time.
     assert done == ["A", "B", "C"]
@@ -239,107 +237,107 @@ def test_a_step_past_its_timeout_ends_behind_the_item_at_hand_and_is_saved(
 
 
 def test_a_step_past_its_timeout_ends_where_it_saves_by_hand(
-    make: MakeCourse, pages: Pages, seconds: Seconds
+    make: MakeRun, pages: Pages, seconds: Seconds
 ) -> None:
-    course = make(timeout=SECOND)
-    course.checkpoint()
+    run = make(timeout=SECOND)
+    run.checkpoint()
     seconds.passed = 1.5
     with pytest.raises(RanTooLong):
-        course.checkpoint()
+        run.checkpoint()
 
     assert pages.saved == [(None, 0), (None, 0)]
 
 
-def test_a_run_whose_worker_stops_ends_after_the_item_at_hand(make: MakeCourse) -> None:
-    course = make(should_stop=lambda: True, checkpoint_every=100)
+def test_a_run_whose_worker_stops_ends_after_the_item_at_hand(make: MakeRun) -> None:
+    run = make(should_stop=lambda: True, checkpoint_every=100)
 
-    assert stopped(course)[:2] == (["A"], Interruption.SHUTDOWN)
+    assert stopped(run)[:2] == (["A"], Interruption.SHUTDOWN)
 
 
 @pytest.mark.parametrize(
     "wish", [Interruption.PAUSED, Interruption.CANCELED, Interruption.CLAIM_LOST]
 )
 def test_a_run_ends_where_the_ledger_says_so(
-    make: MakeCourse, pages: Pages, wish: Interruption
+    make: MakeRun, pages: Pages, wish: Interruption
 ) -> None:
-    course = make(checkpoint_every=2)
+    run = make(checkpoint_every=2)
     pages.wish = wish
 
-    assert stopped(course)[:2] == (["A", "B"], wish)
-    assert course.place == Place(cursor="b", has_cursor=True, completed=2)
+    assert stopped(run)[:2] == (["A", "B"], wish)
+    assert run.state == LoopState(cursor="b", has_cursor=True, completed=2)
 
 
-def test_what_the_run_has_come_to_goes_before_a_save(make: MakeCourse, pages: Pages) -> None:
-    course = make(max_iterations=1)
+def test_what_the_run_has_come_to_goes_before_a_save(make: MakeRun, pages: Pages) -> None:
+    run = make(max_iterations=1)
     pages.wish = Interruption.PAUSED
 
-    assert stopped(course)[1] is Interruption.MAX_ITERATIONS
+    assert stopped(run)[1] is Interruption.MAX_ITERATIONS
 
 
-def test_a_stretch_without_items_is_saved_and_not_counted(make: MakeCourse, pages: Pages) -> None:
-    course = make(checkpoint_every=100, max_iterations=1, iteration_limit=1)
-    course.pass_by(("token", 0))
-    course.pass_by(("next", 0))
+def test_a_stretch_without_items_is_saved_and_not_counted(make: MakeRun, pages: Pages) -> None:
+    run = make(checkpoint_every=100, max_iterations=1, iteration_limit=1)
+    run.pass_by(("token", 0))
+    run.pass_by(("next", 0))
 
     assert pages.saved == [(("token", 0), 0), (("next", 0), 0)]
-    assert course.place == Place(cursor=("next", 0), has_cursor=True)
-    assert course.advanced
+    assert run.state == LoopState(cursor=("next", 0), has_cursor=True)
+    assert run.advanced
 
 
-def test_a_run_may_end_behind_a_stretch_without_items(make: MakeCourse, seconds: Seconds) -> None:
-    course = make(max_runtime=SECOND)
-    course.pass_by("first")
+def test_a_run_may_end_behind_a_stretch_without_items(make: MakeRun, seconds: Seconds) -> None:
+    run = make(max_runtime=SECOND)
+    run.pass_by("first")
     seconds.passed = 1
     with pytest.raises(Interrupted) as interrupted:
-        course.pass_by("second")
+        run.pass_by("second")
 
     assert interrupted.value.by is Interruption.MAX_RUNTIME
-    assert course.is_between_items
-    assert course.place.cursor == "second"
+    assert run.is_between_items
+    assert run.state.cursor == "second"
 
 
-def test_the_total_bounds_a_loop_before_the_item_is_begun(make: MakeCourse, pages: Pages) -> None:
+def test_the_total_bounds_a_loop_before_the_item_is_begun(make: MakeRun, pages: Pages) -> None:
     done: list[str] = []
-    course = make(Place(cursor="a", has_cursor=True, completed=3), iteration_limit=5)
+    run = make(LoopState(cursor="a", has_cursor=True, completed=3), iteration_limit=5)
     with pytest.raises(IterationLimitExceeded):
-        walk(course, "bcdef", done, lambda: None)
+        walk(run, "bcdef", done, lambda: None)
 
     assert done == ["B", "C"]
-    assert course.place.completed == 5
+    assert run.state.completed == 5
     assert pages.noted == ["begins", "ends", "begins", "ends"]
 
 
-def test_the_total_bounds_a_cursor_that_is_set_by_hand(make: MakeCourse) -> None:
-    course = make(iteration_limit=1)
-    course.pass_to("a")
+def test_the_total_bounds_a_cursor_that_is_set_by_hand(make: MakeRun) -> None:
+    run = make(iteration_limit=1)
+    run.pass_to("a")
 
     with pytest.raises(IterationLimitExceeded):
-        course.pass_to("b")
+        run.pass_to("b")
     with pytest.raises(IterationLimitExceeded):
-        course.skip_to("b", timedelta(0))
-    assert course.place == Place(cursor="a", has_cursor=True, completed=1)
+        run.skip_to("b", timedelta(0))
+    assert run.state == LoopState(cursor="a", has_cursor=True, completed=1)
 
 
-def test_skipping_ahead_moves_the_cursor_and_ends_the_run(make: MakeCourse, pages: Pages) -> None:
-    course = make()
+def test_skipping_ahead_moves_the_cursor_and_ends_the_run(make: MakeRun, pages: Pages) -> None:
+    run = make()
     with pytest.raises(Interrupted) as interrupted:
-        course.skip_to("token", SECOND)
+        run.skip_to("token", SECOND)
 
     assert (interrupted.value.by, interrupted.value.wait) == (Interruption.SKIP_TO, SECOND)
-    assert course.place == Place(cursor="token", has_cursor=True, completed=1)
-    assert (course.advanced, pages.saved) == (True, [])
+    assert run.state == LoopState(cursor="token", has_cursor=True, completed=1)
+    assert (run.advanced, pages.saved) == (True, [])
 
 
-def test_a_throttle_is_asked_at_once_and_before_each_item(make: MakeCourse) -> None:
+def test_a_throttle_is_asked_at_once_and_before_each_item(make: MakeRun) -> None:
     asked: list[str] = []
-    course = make()
-    course.throttle(Throttle(lambda: asked.append("now"), SECOND))
-    walk(course, "ab", asked, lambda: None)
+    run = make()
+    run.throttle(Throttle(lambda: asked.append("now"), SECOND))
+    walk(run, "ab", asked, lambda: None)
 
     assert asked == ["now", "now", "A", "now", "B"]
 
 
-def test_a_throttle_that_cannot_be_asked_is_refused(make: MakeCourse) -> None:
+def test_a_throttle_that_cannot_be_asked_is_refused(make: MakeRun) -> None:
     answer: Any = True
     with pytest.raises(InvalidInput) as refusal:
         make().throttle(Throttle(answer, SECOND))
@@ -351,7 +349,7 @@ def test_a_throttle_that_cannot_be_asked_is_refused(make: MakeCourse) -> None:
 
 
 @pytest.mark.parametrize("total", [-1, "many"], ids=["below 0", "text"])
-def test_a_total_that_is_no_number_of_items_is_refused(make: MakeCourse, total: Any) -> None:
+def test_a_total_that_is_no_number_of_items_is_refused(make: MakeRun, total: Any) -> None:
     with pytest.raises(InvalidInput) as refusal:
         make().progress(total)
 
@@ -361,62 +359,62 @@ def test_a_total_that_is_no_number_of_items_is_refused(make: MakeCourse, total: 
     )
 
 
-def test_a_throttle_that_holds_ends_the_run_before_the_item(make: MakeCourse, pages: Pages) -> None:
-    course = make()
-    course.throttle(Throttle(lambda: course.place.completed == 2, SECOND))
+def test_a_throttle_that_holds_ends_the_run_before_the_item(make: MakeRun, pages: Pages) -> None:
+    run = make()
+    run.throttle(Throttle(lambda: run.state.completed == 2, SECOND))
 
-    assert stopped(course) == (["A", "B"], Interruption.THROTTLED, SECOND)
-    assert course.item_of(ValueError()) is None
+    assert stopped(run) == (["A", "B"], Interruption.THROTTLED, SECOND)
+    assert run.item_of(ValueError()) is None
     assert pages.noted == ["begins", "ends", "begins", "ends"]
 
 
-def test_conditions_of_one_making_are_each_asked(make: MakeCourse) -> None:
+def test_conditions_of_one_making_are_each_asked(make: MakeRun) -> None:
     asked: list[str] = []
 
     def asking(name: str) -> Callable[[], None]:
         return lambda: asked.append(name)
 
-    course = make()
-    course.throttle(Throttle(asking("one"), SECOND))
-    course.throttle(Throttle(asking("other"), SECOND))
-    next(course.through(pairs("a")))
+    run = make()
+    run.throttle(Throttle(asking("one"), SECOND))
+    run.throttle(Throttle(asking("other"), SECOND))
+    next(run.through(pairs("a")))
 
     assert asked == ["one", "other", "one", "other"]
 
 
-def test_an_item_that_failed_is_left_behind_and_counted(make: MakeCourse, pages: Pages) -> None:
-    course = make()
-    loop = course.through(pairs("abc"))
+def test_an_item_that_failed_is_left_behind_and_counted(make: MakeRun, pages: Pages) -> None:
+    run = make()
+    loop = run.through(pairs("abc"))
     next(loop)
     next(loop)
-    assert course.item_of(ValueError()) == ("B", "b")
+    assert run.item_of(ValueError()) == ("B", "b")
 
-    course.pass_over()
+    run.pass_over()
 
-    assert course.place == Place(cursor="b", has_cursor=True, completed=2, errors=1)
+    assert run.state == LoopState(cursor="b", has_cursor=True, completed=2, errors=1)
     assert pages.saved == [("a", 1), ("b", 2)]
 
 
-def test_a_body_that_starts_again_may_loop_again(make: MakeCourse) -> None:
+def test_a_body_that_starts_again_may_loop_again(make: MakeRun) -> None:
     asked: list[str] = []
-    course = make()
-    course.throttle(Throttle(lambda: asked.append("now"), SECOND))
-    next(course.through(pairs("ab")))
+    run = make()
+    run.throttle(Throttle(lambda: asked.append("now"), SECOND))
+    next(run.through(pairs("ab")))
 
-    course.begin_body()
+    run.begin_body()
 
-    assert course.item_of(ValueError()) is None
-    assert list(course.through(pairs("b"))) == ["B"]
+    assert run.item_of(ValueError()) is None
+    assert list(run.through(pairs("b"))) == ["B"]
     # Its conditions are those that it names this time.
     assert asked == ["now", "now"]
 
 
-def test_a_second_loop_is_refused_when_it_is_made(make: MakeCourse) -> None:
-    course = make()
-    list(course.through(pairs("a")))
+def test_a_second_loop_is_refused_when_it_is_made(make: MakeRun) -> None:
+    run = make()
+    list(run.through(pairs("a")))
 
     with pytest.raises(InvalidStateError) as refusal:
-        course.through(pairs("b"))
+        run.through(pairs("b"))
 
     assert str(refusal.value) == (
         "Step 'rows' has one cursor, and a second loop of `it` would start where the first one "
@@ -426,17 +424,17 @@ def test_a_second_loop_is_refused_when_it_is_made(make: MakeCourse) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "after"),
+    ("state", "after"),
     [
-        (Place(), 1),
-        (Place(cursor=0, has_cursor=True), 1),
-        (Place(cursor=41, has_cursor=True), 42),
-        (Place(cursor=-1, has_cursor=True), 0),
+        (LoopState(), 1),
+        (LoopState(cursor=0, has_cursor=True), 1),
+        (LoopState(cursor=41, has_cursor=True), 42),
+        (LoopState(cursor=-1, has_cursor=True), 0),
     ],
     ids=["without a cursor", "from zero", "on", "from below zero"],
 )
-def test_advancing_counts_on(make: MakeCourse, place: Place, after: int) -> None:
-    it = IterableStep(make(place))
+def test_advancing_counts_on(make: MakeRun, state: LoopState, after: int) -> None:
+    it = IterableStep(make(state))
     it.advance()
 
     assert (it.cursor, it.advanced) == (after, True)
@@ -444,9 +442,9 @@ def test_advancing_counts_on(make: MakeCourse, place: Place, after: int) -> None
 
 @pytest.mark.parametrize("cursor", ["1", True, False, 1.0, None, (1,)], ids=repr)
 def test_advancing_what_is_no_integer_is_a_type_error(
-    make: MakeCourse, pages: Pages, cursor: object
+    make: MakeRun, pages: Pages, cursor: object
 ) -> None:
-    it = IterableStep(make(Place(cursor=cursor, has_cursor=True)))
+    it = IterableStep(make(LoopState(cursor=cursor, has_cursor=True)))
 
     with pytest.raises(TypeError) as refusal:
         it.advance()
@@ -458,20 +456,20 @@ def test_advancing_what_is_no_integer_is_a_type_error(
     assert (it.cursor, pages.saved) == (cursor, [])
 
 
-def test_a_total_by_callable_is_asked_for_once(make: MakeCourse, seconds: Seconds) -> None:
-    course, asked = make(), []
+def test_a_total_by_callable_is_asked_for_once(make: MakeRun, seconds: Seconds) -> None:
+    run, asked = make(), []
 
     def count() -> int:
         asked.append("count")
         return 4
 
     seconds.passed = 2
-    course.pass_to("a")
-    course.progress(count)
+    run.pass_to("a")
+    run.progress(count)
 
-    assert course.progress(count) == IterationProgress(done=1, total=4, elapsed=2 * SECOND)
+    assert run.progress(count) == IterationProgress(done=1, total=4, elapsed=2 * SECOND)
     assert asked == ["count"]
-    assert course.progress(7).total == 7
+    assert run.progress(7).total == 7
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event, text
 import geneva_drive as gd
 from geneva_drive.engine.checkpointer import Checkpointer
 from geneva_drive.errors import DatabaseUnavailable
-from geneva_drive.storage.statements.checkpoints import Checkpoint
+from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 from geneva_drive.storage.store import Store
 from tests.storage.conftest import OpenDrive
 from tests.storage.rows import Rows
@@ -33,9 +33,11 @@ def _running(rows: Rows, token: str = "token", **values: Any) -> Any:
     )
 
 
-def _at(execution_id: Any, cursor: str | None, count: int, **values: Any) -> Checkpoint:
+def _at(execution_id: Any, cursor: str | None, count: int, **values: Any) -> CheckpointUpdate:
     given = {"claim_token": "token", "item_errors": 0, "progress": None, **values}
-    return Checkpoint(execution_id=execution_id, cursor=cursor, completed_iterations=count, **given)
+    return CheckpointUpdate(
+        execution_id=execution_id, cursor=cursor, completed_iterations=count, **given
+    )
 
 
 def _saved(rows: Rows, execution_id: Any) -> tuple[str | None, int, str | None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive.durations import describe
-from geneva_drive.engine.transitions.partitions import Share
+from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
@@ -236,9 +236,9 @@ def _how_far(execution: ExecutionRecord) -> str:
     progress = IterationProgress.read(
         execution.completed_iterations, typed_json.load(execution.progress)
     )
-    share = Share.load(execution.share)
-    if share is not None:
-        return f" (partition {share.number} of {share.of}: {progress.done:,} items done)"
+    partition = Partition.load(execution.share)
+    if partition is not None:
+        return f" (partition {partition.number} of {partition.of}: {progress.done:,} items done)"
     if progress.is_rewound:
         return f" ({progress.done:,} items done since its rewind)"
     total = "" if progress.total is None else f" of {progress.total:,}"

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from geneva_drive.storage.statements.checkpoint_writer import Saving
-from geneva_drive.storage.statements.checkpoints import Checkpoint
+from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 
 class _Pending:
@@ -14,7 +14,7 @@ class _Pending:
 
     __slots__ = ("error", "is_saved", "position")
 
-    def __init__(self, position: Checkpoint) -> None:
+    def __init__(self, position: CheckpointUpdate) -> None:
         self.position = position
         self.is_saved: bool | None = None
         self.error: Exception | None = None
@@ -32,7 +32,7 @@ class Checkpointer:
         self._turn = threading.Lock()
         self._waiting: list[_Pending] = []  # appended to by anybody, emptied by who has the turn
 
-    def save(self, position: Checkpoint) -> bool:
+    def save(self, position: CheckpointUpdate) -> bool:
         """Save a position; False if its loop may not simply go on."""
         if self._turn.acquire(False):  # by name it takes twice as long
             try:

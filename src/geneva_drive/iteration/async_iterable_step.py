@@ -21,7 +21,7 @@ from geneva_drive.durations import Duration
 from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token, parse_span
 from geneva_drive.iteration.loop import AsyncLoop
-from geneva_drive.iteration.loop_run import Course
+from geneva_drive.iteration.loop_run import LoopRun
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import async_sources
 from geneva_drive.iteration.sources.records import RecordBatch
@@ -38,10 +38,10 @@ class AsyncIterableStep:
     Whatever may wait for the database or a file does so on another thread.
     """
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
-        course.is_awaited = True
-        self._step = IterableStep(course)
+    def __init__(self, run: LoopRun) -> None:
+        self._run = run
+        run.is_awaited = True
+        self._step = IterableStep(run)
 
     @property
     def name(self) -> str:
@@ -94,7 +94,7 @@ class AsyncIterableStep:
             if with_cursors:
                 return self._awaited(lambda: self._step.iterate_over(iterable, with_cursors=True))
             return self._awaited(lambda: self._step.iterate_over(iterable))
-        self._course.refuse_partitions("what is awaited")
+        self._run.refuse_partitions("what is awaited")
         if with_cursors:
             return self._through(async_sources.given_pairs(iterable))
         return self._through(async_sources.pairs(iterable, self.cursor))
@@ -116,8 +116,8 @@ class AsyncIterableStep:
     def iterate_over_pages(
         self, fetch: Callable[[Token], Awaitable[Page[T]] | Page[T]]
     ) -> AsyncIterator[T]:
-        self._course.refuse_partitions("a loop over pages")
-        return self._through(async_sources.pages(fetch, self.cursor, self._course.pass_by))
+        self._run.refuse_partitions("a loop over pages")
+        return self._through(async_sources.pages(fetch, self.cursor, self._run.pass_by))
 
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
@@ -132,7 +132,7 @@ class AsyncIterableStep:
         inner: Callable[[T], AnyPairs[U] | Awaitable[AnyPairs[U]]],
     ) -> AsyncIterator[tuple[T, U]]:
         """Loop over a loop in a loop, each of which may be awaited."""
-        self._course.refuse_partitions("a nested loop")
+        self._run.refuse_partitions("a nested loop")
         return self._through(async_sources.nested(outer, inner, self.cursor))
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
@@ -146,33 +146,33 @@ class AsyncIterableStep:
         """
         span = parse_span("throttle(backoff=...)", backoff)
         throttle = Throttle(condition, span, line_of_caller(inspect.currentframe()))
-        self._course.keep(throttle)
+        self._run.keep(throttle)
         if not inspect.iscoroutinefunction(condition):
             answer = condition()
             if not inspect.isawaitable(answer):
                 rest_if(answer, span)
                 return _Asked()
             maybe_async.discard(answer)
-        self._course.throttles.settle = _settling(asyncio.get_running_loop())
+        self._run.throttles.settle = _settling(asyncio.get_running_loop())
         # Within an item nobody else will ask: Python complains of a coroutine that is not awaited.
-        return _ask(throttle) if self._course.has_begun else _Asked(throttle)
+        return _ask(throttle) if self._run.has_begun else _Asked(throttle)
 
     def _awaited(self, begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
-        return AsyncLoop(async_sources.on_a_thread(begin), self._course.left)
+        return AsyncLoop(async_sources.on_a_thread(begin), self._run.left)
 
     def _through(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
-        self._course.begin_loop()
-        return AsyncLoop(self._loop(pairs), self._course.left)
+        self._run.begin_loop()
+        return AsyncLoop(self._loop(pairs), self._run.left)
 
     async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncGenerator[T, None]:
         async for pair in pairs:
-            if self._course.throttles:  # which may wait
-                await asyncio.to_thread(self._course.begin_item, pair)
+            if self._run.throttles:  # which may wait
+                await asyncio.to_thread(self._run.begin_item, pair)
             else:
-                self._course.begin_item(pair)
+                self._run.begin_item(pair)
             yield pair[0]
-            await asyncio.to_thread(self._course.pass_to, pair[1])
-        await asyncio.to_thread(self._course.ledger.body_goes_on)
+            await asyncio.to_thread(self._run.pass_to, pair[1])
+        await asyncio.to_thread(self._run.backend.body_goes_on)
 
     def __repr__(self) -> str:
         return f"<AsyncIterableStep {self.description}>"

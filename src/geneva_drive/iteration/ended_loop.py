@@ -7,7 +7,7 @@ from typing import NoReturn
 from geneva_drive.errors import InvalidStateError
 
 
-class EndedLedger:
+class EndedBackend:
     """Stands where positions were saved: whatever is asked of it, the step is over."""
 
     def __init__(self, step_name: str) -> None:

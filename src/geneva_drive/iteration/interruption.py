@@ -9,7 +9,7 @@ from typing import Any
 from geneva_drive.states import Interruption
 
 
-class Divided(BaseException):
+class PartitionsFound(BaseException):
     """The step is divided into partitions here, each of which goes through its share."""
 
     def __init__(self, after: Any, borders: Sequence[Any]) -> None:

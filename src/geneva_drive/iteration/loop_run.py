@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration import leaving
-from geneva_drive.iteration.interruption import Divided, Interrupted, RanTooLong
+from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.iteration.loop import Loop
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Place:
+class LoopState:
     """How far a loop has come, over all its runs."""
 
     cursor: Any = None
@@ -41,7 +41,7 @@ class Query(Records[Any], Batches[Any], Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class Partitioning:
     """Which share of a step's items a run goes through, if it is divided."""
 
     wanted: int = 1  # shares in all
@@ -49,12 +49,12 @@ class Partition:
     until: Any = None
 
 
-class Ledger(Protocol):
+class LoopBackend(Protocol):
     """Where positions are saved; the engine fills it in."""
 
     commits_items: bool  # with the cursor, in one transaction
 
-    def save(self, place: Place) -> Interruption | None:
+    def save(self, state: LoopState) -> Interruption | None:
         """Save a position, and say whether somebody wants the loop to stop."""
 
     def item_begins(self) -> None:
@@ -73,7 +73,7 @@ class Ledger(Protocol):
         """Get a query ready to be read from any cursor on."""
 
 
-UNDIVIDED = Partition()
+UNDIVIDED = Partitioning()
 
 
 def _count(total: Any) -> int:
@@ -90,25 +90,25 @@ def _count(total: Any) -> int:
     return count
 
 
-class Course:
+class LoopRun:
     """What `it` works with: counts items, has positions saved, and ends the run when it is time."""
 
     def __init__(
         self,
         name: str,
-        place: Place,
-        ledger: Ledger,
+        state: LoopState,
+        backend: LoopBackend,
         pace: Pace,
         stopwatch: Stopwatch,
         iteration_limit: int | None = None,
-        partition: Partition = UNDIVIDED,
+        partition: Partitioning = UNDIVIDED,
     ) -> None:
         self.name = name
-        self.place = place
-        self.ledger = ledger
+        self.state = state
+        self.backend = backend
         self.pace = pace
         self.stopwatch = stopwatch
-        self.resumed = place.has_cursor
+        self.resumed = state.has_cursor
         self.advanced = False
         self.is_between_items = False  # nothing was done that the cursor is not behind
         self._iteration_limit = iteration_limit
@@ -165,14 +165,14 @@ class Course:
                     leaving.note(left)
                 raise
             self.pass_to(pair[1])
-        self.ledger.body_goes_on()
+        self.backend.body_goes_on()
 
-    def share(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
+    def partition_end(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
         """Give the cursor that this run ends with, None for no end; or divide the step first."""
         partition = self._partition
         if partition.wanted > 1 and not partition.is_assigned:
-            after = self.place.cursor
-            raise Divided(after, split(after, partition.wanted))
+            after = self.state.cursor
+            raise PartitionsFound(after, split(after, partition.wanted))
         return partition.until
 
     def refuse_partitions(self, what: str) -> None:
@@ -189,19 +189,19 @@ class Course:
         if self.throttles:
             self._ask_throttles()
         self.has_begun = True
-        self.ledger.item_begins()
+        self.backend.item_begins()
         self._item = pair
 
     def pass_to(self, cursor: Any) -> None:
         """Move on: an item is done, and the cursor is behind it."""
         self.has_begun = True
-        self.ledger.item_ends()
+        self.backend.item_ends()
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
-        place = self.place
-        place.cursor = cursor
-        place.has_cursor = True
-        place.completed += 1
+        state = self.state
+        state.cursor = cursor
+        state.has_cursor = True
+        state.completed += 1
         self._item = None
         self.advanced = True
         if self.pace.item_done():
@@ -218,12 +218,12 @@ class Course:
         self.pass_to(cursor)
         if self.throttles:
             self._ask_throttles()
-        self.ledger.body_goes_on()
+        self.backend.body_goes_on()
 
     def pass_by(self, cursor: Any) -> None:
         """Move the cursor where there was no item to do, and look around there."""
-        self.place.cursor = cursor
-        self.place.has_cursor = True
+        self.state.cursor = cursor
+        self.state.has_cursor = True
         self.advanced = True
         self.pace.passed_by()
         self._look_around()
@@ -231,16 +231,16 @@ class Course:
     def pass_over(self) -> None:
         """Leave behind an item that the body failed on."""
         assert self._item is not None, "only an item of a loop of ours can be passed over"
-        self.place.cursor = self._item[1]
-        self.place.has_cursor = True
-        self.place.completed += 1
-        self.place.errors += 1
+        self.state.cursor = self._item[1]
+        self.state.has_cursor = True
+        self.state.completed += 1
+        self.state.errors += 1
         if self.pace.item_done():
             self._look_around()
 
     def checkpoint(self) -> None:
         """Save the position now, and stop if it is time."""
-        if self._item is not None and self.ledger.commits_items:
+        if self._item is not None and self.backend.commits_items:
             raise InvalidStateError(
                 f"checkpoint() within an item of step {self.name!r} would commit a part of what "
                 f"transaction=True keeps together, and the item would be done again after a crash. "
@@ -252,15 +252,15 @@ class Course:
         reached = self.pace.reached()
         if reached is not None:
             raise Interrupted(reached)
-        self.ledger.body_goes_on()
+        self.backend.body_goes_on()
 
     def skip_to(self, cursor: Any, wait: timedelta) -> None:
-        self.ledger.item_ends()
+        self.backend.item_ends()
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
-        self.place.cursor = cursor
-        self.place.has_cursor = True
-        self.place.completed += 1
+        self.state.cursor = cursor
+        self.state.has_cursor = True
+        self.state.completed += 1
         self.advanced = True
         self.is_between_items = True
         raise Interrupted(Interruption.SKIP_TO, wait)
@@ -285,7 +285,7 @@ class Course:
             total = total() if self.stopwatch.total is None else None
         if total is not None:
             self.stopwatch.total = _count(total)
-        done = self.place.completed
+        done = self.state.completed
         return IterationProgress.read(done, self.stopwatch.read(done))
 
     def _look_around(self) -> None:
@@ -303,11 +303,11 @@ class Course:
         self.is_between_items = False
 
     def _save(self) -> None:
-        stop = self.ledger.save(self.place)
+        stop = self.backend.save(self.state)
         if stop is not None:
             raise Interrupted(stop)
         self.pace.saved()
 
     def _check_limit(self, limit: int) -> None:
-        if self.place.completed >= limit:
+        if self.state.completed >= limit:
             raise IterationLimitExceeded(self.name, limit)

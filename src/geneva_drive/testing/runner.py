@@ -126,8 +126,8 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
     _require_resumable(workflow, _standing(workflow, step).step_name)
     execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
     following = workflow.reload().current_execution
-    has_shares = following is not None and following.node_id != following.step_name
-    if has_shares and execution.node_id == execution.step_name:
+    has_partitions = following is not None and following.node_id != following.step_name
+    if has_partitions and execution.node_id == execution.step_name:
         # It has divided the step, and done no item yet.
         return _perform_inline(workflow, step, Breaks(max_iterations=count))
     return execution

@@ -17,7 +17,7 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.execution.performance import ending
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.storage.schema.records import Key
@@ -38,7 +38,7 @@ class Pending:
     flight: Flight
     outcome: StepOutcome
     may_chain: bool
-    position: Position | None = None
+    position: LoopPosition | None = None
 
 
 # Is told of each flight of a group the execution that was claimed in the same breath; gives the

@@ -20,7 +20,7 @@ from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.execution.performance import Committed, Concluded
 from geneva_drive.engine.loops.step_loop import Breaks
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld
@@ -219,7 +219,7 @@ class Performer:
         return self._identity.chaining(token, self._environment.settings.queue_limits)
 
     def _commit(
-        self, flight: Flight, outcome: StepOutcome, position: Position | None = None
+        self, flight: Flight, outcome: StepOutcome, position: LoopPosition | None = None
     ) -> Flight | None:
         may_chain = self._may_chain(flight.claimed)
         return self._committer.submit(Pending(flight, outcome, may_chain, position))

@@ -13,7 +13,7 @@ from geneva_drive.engine.transitions.holds import (
     hold_planned,
     release_executions,
 )
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt
 from geneva_drive.errors import InvalidStateError
@@ -145,7 +145,9 @@ def _is_asked_to_pause(subject: Subject) -> bool:
     return is_asked and not _is_held_by_failure(subject)
 
 
-def rewind(subject: Subject, nodes: GraphNodes, step: object, position: Position | None) -> Change:
+def rewind(
+    subject: Subject, nodes: GraphNodes, step: object, position: LoopPosition | None
+) -> Change:
     """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
     _refuse_over(subject, "rewind")
     node_id = nodes.find(step)

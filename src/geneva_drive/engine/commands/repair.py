@@ -11,7 +11,7 @@ from geneva_drive.engine.commands.resume import resume_at
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.errors import InvalidStateError, StepVanished
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -42,8 +42,10 @@ def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
 
 
 def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -> None:
-    shares = [one for one in subject.unfinished_shares(node) if one.state is StepState.FAILED]
-    latest = shares[0] if shares else subject.latest(node)
+    partitions = [
+        one for one in subject.unfinished_partitions(node) if one.state is StepState.FAILED
+    ]
+    latest = partitions[0] if partitions else subject.latest(node)
     if latest is None or latest.state not in (StepState.FAILED, StepState.CANCELED):
         state = "has not been reached" if latest is None else f"is {latest.state}"
         raise InvalidStateError(
@@ -61,7 +63,7 @@ def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -
         following = definition.after(following.name)
 
 
-def rewind(subject: Subject, step: object, position: Position | None) -> Change:
+def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Change:
     """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
@@ -138,7 +140,7 @@ def _standing(subject: Subject, definition: Definition, step: object | None, ver
 
 def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
     """Record that a failed step was passed over; a scheduled one is itself marked skipped."""
-    if subject.active and not subject.unfinished_shares(node):
+    if subject.active and not subject.unfinished_partitions(node):
         return ()
     return tuple(
         replace(planned, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR)

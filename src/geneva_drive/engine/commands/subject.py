@@ -14,8 +14,8 @@ from geneva_drive.engine.transitions.change import (
     unchanged,
 )
 from geneva_drive.engine.transitions.holds import hold_executions
-from geneva_drive.engine.transitions.loop_position import Position, carried_over
-from geneva_drive.engine.transitions.partitions import Share
+from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
+from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import (
@@ -66,13 +66,13 @@ class Subject:
         `for_active` also for shares that are active, as they are canceled.
         """
         planned = self.plan(definition, node, self.now)
-        unfinished = self.unfinished_shares(node)
+        unfinished = self.unfinished_partitions(node)
         if not unfinished:
             return (replace(planned, position=carried_over(self.latest(node))),)
         return tuple(
             replace(
                 planned,
-                position=Position.of(one),
+                position=LoopPosition.of(one),
                 share=one.share,
                 node_id=one.node_id,
                 slot=one.slot,
@@ -96,15 +96,15 @@ class Subject:
                 hashes.append(latest.ancestry_hash)
         return plan_node(definition, self.workflow, node, at, hashes)
 
-    def unfinished_shares(self, node: Node) -> list[ExecutionRecord]:
+    def unfinished_partitions(self, node: Node) -> list[ExecutionRecord]:
         """List the latest attempts at shares of a step that are not done, of its last division."""
         divider = self.latest(node)
         return [
             one
             for one in self.attempts
             if divider is not None
-            and (share := Share.load(one.share)) is not None
-            and share.division == str(divider.id)
+            and (partition := Partition.load(one.share)) is not None
+            and partition.division == str(divider.id)
             and not is_done(one.state, one.outcome)
         ]
 

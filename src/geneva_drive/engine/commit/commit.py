@@ -14,7 +14,7 @@ from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.summary import NodeEnd
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.partitions import sibling_shares
+from geneva_drive.engine.transitions.partitions import sibling_partitions
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
@@ -85,10 +85,12 @@ class _Turn:
 
     def write(self, chaining: Chaining | None, *, read_back: bool) -> list[Applied | None]:
         groups = self._groups()
-        divided = {key for key, places in groups.items() if self._is_share(places[0])}
-        shares = group_by_workflow(self._store.executions.lock_shares(self._connection, divided))
+        divided = {key for key, places in groups.items() if self._is_partition(places[0])}
+        partitions = group_by_workflow(
+            self._store.executions.lock_partitions(self._connection, divided)
+        )
         decided = [
-            (self._decide(places, shares), [self._endings[place] for place in places])
+            (self._decide(places, partitions), [self._endings[place] for place in places])
             for places in groups.values()
         ]
         shared = write_ended(
@@ -130,18 +132,20 @@ class _Turn:
             ending.definition,
         )
 
-    def _is_share(self, place: int) -> bool:
-        has_share = self._executions[self._endings[place].execution_id].share is not None
-        return has_share and not self._is_in_graph(place)
+    def _is_partition(self, place: int) -> bool:
+        is_partition = self._executions[self._endings[place].execution_id].share is not None
+        return is_partition and not self._is_in_graph(place)
 
-    def _decide(self, places: Sequence[int], shares: Mapping[Key, list[ExecutionRecord]]) -> Change:
+    def _decide(
+        self, places: Sequence[int], partitions: Mapping[Key, list[ExecutionRecord]]
+    ) -> Change:
         ending = self._endings[places[0]]
         workflow = self._workflows[ending.workflow_id]
         execution = self._executions[ending.execution_id]
         if self._is_in_graph(places[0]):
             ends = [self._node_end(self._endings[place]) for place in places]
             return successors.settle(self._connection, self._store, workflow, ends, self._now)
-        siblings = sibling_shares(execution, shares.get(workflow.id, ()))
+        siblings = sibling_partitions(execution, partitions.get(workflow.id, ()))
         return decide(
             ending.definition,
             workflow,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change, unchanged
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import (
@@ -29,7 +29,7 @@ class Ending:
     definition: Definition | None
     outcome: StepOutcome
     may_chain: bool = False
-    position: Position | None = None  # where the loop of a resumable step stands
+    position: LoopPosition | None = None  # where the loop of a resumable step stands
     saved_iterations: int | None = None  # what has to be saved of it, where items commit with it
     stored: GraphNodeRecord | None = None  # its node, where the graph is stored
     # What the claim saw; None for an execution that somebody else had claimed.

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
-from geneva_drive.engine.transitions.loop_position import Position, SkippedItem
+from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedItem
 from geneva_drive.engine.transitions.wait import ChildWait, Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
@@ -80,7 +80,7 @@ def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
     return typed_json.dump({**(typed_json.load(record.metadata) or {}), "interrupted_by": by.value})
 
 
-def position_values(position: Position) -> dict[str, Any]:
+def position_values(position: LoopPosition) -> dict[str, Any]:
     """Put where a loop stands into columns."""
     return {
         "cursor": position.cursor,

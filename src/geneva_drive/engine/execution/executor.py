@@ -26,8 +26,8 @@ from geneva_drive.engine.execution import bodies, heroes
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import Wanted, wanted_by
-from geneva_drive.engine.loops.step_loop import Breaks, Loop
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.loops.step_loop import Breaks, StepLoop
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Divided,
@@ -43,8 +43,7 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
-from geneva_drive.iteration.interruption import Divided as DividedLoop
-from geneva_drive.iteration.interruption import Interrupted, RanTooLong
+from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Outcome
 from geneva_drive.storage.connections import open_writes
@@ -70,7 +69,7 @@ BodyArguments = tuple[Any, ...]
 _NO_BREAKS = Breaks()
 
 # Beside a return, these endings of a body commit what it has written in the step's transaction.
-_COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, DividedLoop)
+_COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
 
 
 class Run:
@@ -94,7 +93,7 @@ class Run:
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
         self._breaks = breaks
-        self.loop: Loop | None = None  # known once prepare() has let the body run
+        self.loop: StepLoop | None = None  # known once prepare() has let the body run
         self._started = time.monotonic()
         self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
         self.has_begun = False  # its body, at least once
@@ -104,15 +103,15 @@ class Run:
     def node(self) -> Node | None:
         return self._node
 
-    def _make_loop(self, node: Node) -> Loop | None:
+    def _make_loop(self, node: Node) -> StepLoop | None:
         """Read where the loop of a resumable step stands; raises if its cursor cannot be read."""
         if not node.is_resumable:
             return None
         workflow, execution = self._claimed.workflow, self._claimed.execution
-        return Loop(self._environment, workflow, execution, node, self._breaks)
+        return StepLoop(self._environment, workflow, execution, node, self._breaks)
 
     @property
-    def position(self) -> Position | None:
+    def position(self) -> LoopPosition | None:
         """Where the loop of a resumable step stands, now that its body is over."""
         return self.loop.last_position() if self.loop else None
 
@@ -174,7 +173,7 @@ class Run:
             return Returned(self._kept(node, result), self._chosen(node, result))
         except (crash_points.Crash, bodies.ChildPlanned):
             raise
-        except (Interrupted, DividedLoop) as leave:
+        except (Interrupted, PartitionsFound) as leave:
             return self._left(leave)
         except FlowControl as signal:
             return of_signal(signal)
@@ -245,13 +244,13 @@ class Run:
     def _execution_now(self) -> ExecutionRecord:
         return self.loop.execution_now() if self.loop else self._claimed.execution
 
-    def _left(self, leave: Interrupted | DividedLoop) -> StepOutcome | Failed:
+    def _left(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
         """Say how a body was left that is not over."""
         if isinstance(leave, Interrupted):
             return Suspended(leave.by, leave.wait)
         return self._divided(leave)
 
-    def _divided(self, division: DividedLoop) -> StepOutcome | Failed:
+    def _divided(self, division: PartitionsFound) -> StepOutcome | Failed:
         limit = self._environment.settings.max_cursor_size
         try:
             for border in division.borders:

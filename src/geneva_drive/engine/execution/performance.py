@@ -24,9 +24,9 @@ from geneva_drive.engine.execution.bodies import ChildPlanned, start_child, tell
 from geneva_drive.engine.execution.executor import Failed, Run
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import Refused
-from geneva_drive.engine.loops.step_loop import Breaks, Loop, PositionMoved
+from geneva_drive.engine.loops.step_loop import Breaks, LoopMoved, StepLoop
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Awaiting,
     ErrorDetails,
@@ -57,7 +57,7 @@ class Concluded:
     """The body is over; what came of it is still to be committed."""
 
     outcome: StepOutcome
-    position: Position | None = None  # where the loop of a resumable step stands
+    position: LoopPosition | None = None  # where the loop of a resumable step stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def ending(
     outcome: StepOutcome,
     *,
     may_chain: bool = False,
-    position: Position | None = None,
+    position: LoopPosition | None = None,
 ) -> Ending:
     return Ending(
         workflow_id=claimed.workflow.id,
@@ -280,10 +280,10 @@ def _start_child(environment: Environment, claimed: Claimed, new: NewWorkflow) -
 
 
 def _loop_in_transactions(
-    run: Run, loop: Loop, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     """Run a loop whose items commit with its cursor; what is lost is done again from there."""
-    tries, completed = 0, loop.course.place.completed
+    tries, completed = 0, loop.run.state.completed
     while True:
         ended: StepOutcome | Failed
         is_concluded = False
@@ -291,7 +291,7 @@ def _loop_in_transactions(
             return _run_loop(run, loop, environment, claimed, may_chain)
         except _RollBack as rolled_back:
             ended, is_concluded = rolled_back.ended, rolled_back.is_concluded
-        except (DBAPIError, BodyTransactionLost, PositionMoved) as error:
+        except (DBAPIError, BodyTransactionLost, LoopMoved) as error:
             ended = Failed(error)
         # A checkpoint whose answer was lost may have been committed: the row knows.
         execution = environment.store.read(
@@ -308,8 +308,8 @@ def _loop_in_transactions(
             loop.restart_from(execution)
         except InvalidInput as unreadable:
             return Concluded(run.conclude(Failed(unreadable)))
-        if loop.course.place.completed > completed:
-            tries, completed = 0, loop.course.place.completed
+        if loop.run.state.completed > completed:
+            tries, completed = 0, loop.run.state.completed
         tries += 1
         if tries == _MAX_RUNS or not _may_help_to_repeat(ended, environment):
             blamed = _blamed(ended, environment)
@@ -319,7 +319,7 @@ def _loop_in_transactions(
 
 
 def _run_loop(
-    run: Run, loop: Loop, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.loops.transactional_loop import LoopTransaction
@@ -327,7 +327,7 @@ def _run_loop(
     with LoopTransaction(environment, loop) as transaction:
         ended = run.run_body(transaction.session, flush=transaction.flush)
         outcome = _conclude_inside(run, ended, flush=transaction.flush)
-        if isinstance(outcome, Suspended | Reattempted) and not loop.course.is_between_items:
+        if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:
             # In the midst of an item: what is written of it would be written again.
             raise _RollBack(outcome, is_concluded=True)
         chaining = may_chain()
@@ -338,7 +338,7 @@ def _run_loop(
         applied = _apply(transaction.connection, environment, ended_loop, chaining)
         if applied is None:
             # Whether the claim was lost, or some of it had been saved, the row knows.
-            raise PositionMoved
+            raise LoopMoved
         transaction.commit()
     return Committed(applied)
 
@@ -375,7 +375,7 @@ def _lost(execution: ExecutionRecord) -> Raised:
 def _may_help_to_repeat(ended: Any, environment: Environment) -> bool:
     if not isinstance(ended, Failed):
         return False
-    if isinstance(ended.error, BodyTransactionLost | PositionMoved):
+    if isinstance(ended.error, BodyTransactionLost | LoopMoved):
         return True
     return isinstance(ended.error, DBAPIError) and environment.store.database.is_transient(
         ended.error

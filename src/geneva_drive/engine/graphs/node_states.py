@@ -80,7 +80,7 @@ def _status_of(records: list[ExecutionRecord]) -> NodeStatus | None:
     latest = latest_attempts(records)
     if not latest:
         return None
-    # Of a step that was divided, the share that is furthest from being done stands for it.
+    # Of a step that was divided, the partition that is furthest from being done stands for it.
     last = min(latest, key=lambda one: (is_done(one.state, one.outcome), _is_over(one)))
     return NodeStatus(
         state=last.state,

@@ -93,7 +93,7 @@ class GraphNodes:
     def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
-        """Plan further attempts at nodes; of a step that starts over, one for all its shares."""
+        """Plan further attempts at nodes; a divided step that starts over gets one for all."""
         planned = []
         for record in records:
             node = self._definition.get(record.step_name)

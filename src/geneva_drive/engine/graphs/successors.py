@@ -43,9 +43,11 @@ def settle(
     now: datetime,
 ) -> Change:
     """Decide what follows from ends of nodes of a workflow that is locked."""
-    has_shares = any(end.execution.share for end in ends)
-    shares = store.executions.lock_shares(connection, [workflow.id]) if has_shares else []
-    found = summarize(workflow, ends, now, shares)
+    has_partitions = any(end.execution.share for end in ends)
+    partitions = (
+        store.executions.lock_partitions(connection, [workflow.id]) if has_partitions else []
+    )
+    found = summarize(workflow, ends, now, partitions)
     following = Successors()
     if found.done and found.closing is None:
         if workflow.type == DYNAMIC_TYPE:

@@ -11,9 +11,9 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.decide import decide_alone
 from geneva_drive.engine.transitions.holds import cancel_moves
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Returned, StepOutcome
-from geneva_drive.engine.transitions.partitions import sibling_shares
+from geneva_drive.engine.transitions.partitions import sibling_partitions
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     DeadLetterReason,
@@ -37,7 +37,7 @@ class NodeEnd:
     definition: Definition | None
     execution: ExecutionRecord
     outcome: StepOutcome
-    position: Position | None = None
+    position: LoopPosition | None = None
     stored: GraphNodeRecord | None = None  # its node, where the graph is stored
 
 
@@ -106,16 +106,18 @@ def summarize(
     workflow: WorkflowRecord,
     ends: Iterable[NodeEnd],
     now: datetime,
-    shares: Sequence[ExecutionRecord] = (),
+    partitions: Sequence[ExecutionRecord] = (),
 ) -> Summary:
     """Add up what each end says for itself, in turn; `shares` are those of divided steps."""
     found = Summary(workflow)
     for end in ends:
-        _add(found, end, now, shares)
+        _add(found, end, now, partitions)
     return found
 
 
-def _add(found: Summary, end: NodeEnd, now: datetime, shares: Sequence[ExecutionRecord]) -> None:
+def _add(
+    found: Summary, end: NodeEnd, now: datetime, partitions: Sequence[ExecutionRecord]
+) -> None:
     workflow, execution = found.workflow, end.execution
     change = decide_alone(end.definition, workflow, execution, end.outcome, now, end.position)
     [move] = change.executions
@@ -137,7 +139,7 @@ def _add(found: Summary, end: NodeEnd, now: datetime, shares: Sequence[Execution
         case _:
             found.planned += _named(workflow, change.schedule, end.stored)
             if is_done(move.state, move.outcome) and not change.schedule:
-                _add_done(found, end, move, shares)
+                _add_done(found, end, move, partitions)
 
 
 def _named(
@@ -150,14 +152,20 @@ def _named(
 
 
 def _add_done(
-    found: Summary, end: NodeEnd, move: ExecutionMove, shares: Sequence[ExecutionRecord]
+    found: Summary, end: NodeEnd, move: ExecutionMove, partitions: Sequence[ExecutionRecord]
 ) -> None:
-    if not all(_is_done(found, share) for share in sibling_shares(end.execution, shares)):
+    if not all(
+        _is_done(found, partition) for partition in sibling_partitions(end.execution, partitions)
+    ):
         return
     found.last_step_name = end.execution.step_name
     found.done.append(Done(end.execution, move.outcome, move.state, move.chosen))
 
 
-def _is_done(found: Summary, share: ExecutionRecord) -> bool:
-    moved = found.moves.get(share.id)
-    return is_done(moved.state, moved.outcome) if moved else is_done(share.state, share.outcome)
+def _is_done(found: Summary, partition: ExecutionRecord) -> bool:
+    moved = found.moves.get(partition.id)
+    return (
+        is_done(moved.state, moved.outcome)
+        if moved
+        else is_done(partition.state, partition.outcome)
+    )

@@ -1,1 +1,1 @@
-"""The engine's side of resumable steps: where they stand, where that is saved, and their shares."""
+"""The engine's side of resumable steps: run a loop, save its cursor, skip failed items."""

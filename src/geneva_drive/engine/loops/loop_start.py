@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from geneva_drive.definition.options.iteration import Iteration
-from geneva_drive.engine.transitions.partitions import Share
+from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.errors import GenevaDriveError, InvalidInput
-from geneva_drive.iteration.loop_run import Partition, Place
+from geneva_drive.iteration.loop_run import LoopState, Partitioning
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 
-def partition_of(execution: ExecutionRecord, iteration: Iteration) -> Partition:
+def partition_of(execution: ExecutionRecord, iteration: Iteration) -> Partitioning:
     """Say which share of the items a run goes through; raises if its end cannot be read."""
-    share = Share.load(execution.share)
-    if share is None:
-        return Partition(iteration.partitions)
-    until = read_cursor(execution, share.until)
-    return Partition(iteration.partitions, is_assigned=True, until=until)
+    partition = Partition.load(execution.share)
+    if partition is None:
+        return Partitioning(iteration.partitions)
+    until = read_cursor(execution, partition.until)
+    return Partitioning(iteration.partitions, is_assigned=True, until=until)
 
 
-def place_of(execution: ExecutionRecord, iteration: Iteration) -> Place:
+def state_of(execution: ExecutionRecord, iteration: Iteration) -> LoopState:
     """Say where a loop stands by its row; raises if its cursor cannot be read."""
     has_cursor = execution.cursor is not None
     cursor = read_cursor(execution, execution.cursor) if has_cursor else _start(execution)
     if cursor is None and not has_cursor:
         cursor = iteration.start
-    return Place(
+    return LoopState(
         cursor=cursor,
         has_cursor=has_cursor or cursor is not None,
         completed=execution.completed_iterations,
@@ -47,8 +47,8 @@ def read_cursor(execution: ExecutionRecord, text: str | None) -> Any:
 
 
 def _start(execution: ExecutionRecord) -> Any:
-    share = Share.load(execution.share)
-    return None if share is None else read_cursor(execution, share.after)
+    partition = Partition.load(execution.share)
+    return None if partition is None else read_cursor(execution, partition.after)
 
 
 def _why(error: Exception) -> str:

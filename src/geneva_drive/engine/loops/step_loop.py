@@ -19,22 +19,22 @@ from geneva_drive.engine.commit.events import progressed
 from geneva_drive.engine.commit.rows import skipped_values
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
-from geneva_drive.engine.loops.loop_start import partition_of, place_of, read_cursor
-from geneva_drive.engine.transitions.loop_position import Position, SkippedItem
+from geneva_drive.engine.loops.loop_start import partition_of, read_cursor, state_of
+from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedItem
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
-from geneva_drive.iteration.ended_loop import EndedLedger
+from geneva_drive.iteration.ended_loop import EndedBackend
 from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
-from geneva_drive.iteration.loop_run import Course, Place, Query
+from geneva_drive.iteration.loop_run import LoopRun, LoopState, Query
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.connections import open_writes
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-from geneva_drive.storage.statements.checkpoints import Checkpoint
+from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
 
-class PositionMoved(StorageError):
+class LoopMoved(StorageError):
     """A checkpoint was committed of which nobody had heard: the loop goes on from there."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Breaks:
     are_off: bool = False
 
 
-class Loop:
+class StepLoop:
     """One run's way through the items of a step; saves positions outside any transaction."""
 
     commits_items = False
@@ -83,27 +83,27 @@ class Loop:
         self._max_cursor_size = environment.settings.max_cursor_size
         self._skipped: list[SkippedItem] = []
         self._claim_token = execution.claim_token or ""
-        self._saved: Checkpoint | None = None  # in this run
+        self._saved: CheckpointUpdate | None = None  # in this run
         self._told: int | None = None  # how many iterations those know of who want to
         # Whether a checkpoint has nothing but the position to write; the first one lets earlier
         # failures be forgotten.
         self._is_plain = not (execution.failures or execution.recoveries)
         stopwatch = Stopwatch(typed_json.load(execution.progress))
-        self.course = Course(
+        self.run = LoopRun(
             node.name,
-            place_of(execution, self._iteration),
+            state_of(execution, self._iteration),
             self,
             _pace(self._iteration, breaks, node.options.timeout),
             stopwatch,
             self._iteration.iteration_limit,
             partition_of(execution, self._iteration),
         )
-        self.course.resumed = execution.cursor is not None
+        self.run.resumed = execution.cursor is not None
 
     @property
     def has_moved(self) -> bool:
         """Say whether it came further in this run."""
-        return self.course.place.completed > self._execution.completed_iterations
+        return self.run.state.completed > self._execution.completed_iterations
 
     def execution_now(self) -> ExecutionRecord:
         """Give the execution with the failures that still count, now that it is here."""
@@ -113,48 +113,48 @@ class Loop:
 
     def make_it(self, node: Node) -> IterableStep | AsyncIterableStep:
         """Give what the body is called with, at its start or behind an item that it failed on."""
-        self.course.begin_body()
-        return AsyncIterableStep(self.course) if node.is_async else IterableStep(self.course)
+        self.run.begin_body()
+        return AsyncIterableStep(self.run) if node.is_async else IterableStep(self.run)
 
     def close(self) -> None:
         """Let `it` be of no more use to whoever has kept it."""
-        self.course.ledger = cast("Any", EndedLedger(self.course.name))
+        self.run.backend = cast("Any", EndedBackend(self.run.name))
 
-    def position(self) -> Position:
+    def position(self) -> LoopPosition:
         """Give where the loop stands; raises if its cursor cannot be stored."""
-        place = self.course.place
-        return Position(
-            cursor=self._cursor_text(place.cursor) if place.has_cursor else None,
-            completed_iterations=place.completed,
-            item_errors=place.errors,
+        state = self.run.state
+        return LoopPosition(
+            cursor=self._cursor_text(state.cursor) if state.has_cursor else None,
+            completed_iterations=state.completed,
+            item_errors=state.errors,
             progress=self._progress_text(),
             skipped=tuple(self._skipped),
-            is_told=place.completed == self._told,
+            is_told=state.completed == self._told,
         )
 
-    def last_position(self) -> Position:
+    def last_position(self) -> LoopPosition:
         """Give where the loop stands, or stood last with a cursor that can be stored."""
         try:
             return self.position()
         except InvalidInput:
             return self._saved_position()
 
-    def _saved_position(self) -> Position:
+    def _saved_position(self) -> LoopPosition:
         saved = self._saved
         if saved is None:
-            return Position.of(self._execution)
-        return Position(
+            return LoopPosition.of(self._execution)
+        return LoopPosition(
             cursor=saved.cursor,
             completed_iterations=saved.completed_iterations,
             item_errors=saved.item_errors,
             progress=self._progress_text(),
         )
 
-    def save(self, place: Place) -> Interruption | None:
+    def save(self, state: LoopState) -> Interruption | None:
         if open_writes.are_there():
             self.return_to_saved()
             self._refuse_open_writes()
-        checkpoint = self.checkpoint_at(place)
+        checkpoint = self.checkpoint_at(state)
         busy = 0
         try:
             # The way on which nearly all positions are saved, before any that takes more.
@@ -166,27 +166,27 @@ class Loop:
             stop = self._save(checkpoint, busy)
             if stop is not None:
                 return stop
-        self.note_saved(checkpoint, place)
+        self.note_saved(checkpoint, state)
         return None
 
-    def checkpoint_at(self, place: Place) -> Checkpoint:
+    def checkpoint_at(self, state: LoopState) -> CheckpointUpdate:
         limit = self._max_cursor_size
-        return Checkpoint(
-            typed_json.dump_cursor(place.cursor, limit) if place.has_cursor else None,
-            place.completed,
+        return CheckpointUpdate(
+            typed_json.dump_cursor(state.cursor, limit) if state.has_cursor else None,
+            state.completed,
             self._execution.id,
             self._claim_token,
-            place.errors,
-            self._progress_text() if self.course.stopwatch.is_due() else None,
+            state.errors,
+            self._progress_text() if self.run.stopwatch.is_due() else None,
         )
 
-    def note_saved(self, checkpoint: Checkpoint, place: Place) -> None:
+    def note_saved(self, checkpoint: CheckpointUpdate, state: LoopState) -> None:
         self._saved = checkpoint
         if not self._is_plain:
             self._skipped.clear()
             self._is_plain = True
         if checkpoint.progress is not None:
-            self._tell(place)
+            self._tell(state)
 
     @property
     def skips_item_errors(self) -> bool:
@@ -209,7 +209,7 @@ class Loop:
 
     def _refuse_open_writes(self) -> NoReturn:
         open_writes.roll_back()
-        raise UncommittedWork(self.course.name)
+        raise UncommittedWork(self.run.name)
 
     def open_query(self, query: Any, cursor: Any) -> Query:
         return record_queries.open_query(
@@ -218,11 +218,11 @@ class Loop:
 
     def passes_over(self, error: Exception) -> bool:
         """Leave an item behind on which the body failed, if that is the step's policy."""
-        item = self.course.item_of(error)
+        item = self.run.item_of(error)
         if not self._iteration.skips_item_errors or item is None or self._is_no_fault_of_it(error):
             return False
-        most, place = self._iteration.max_item_errors, self.course.place
-        if most is not None and place.errors >= most:
+        most, state = self._iteration.max_item_errors, self.run.state
+        if most is not None and state.errors >= most:
             error.add_note(f"{most} items were skipped before: max_item_errors is reached.")
             return False
         details = ErrorDetails.of(error)
@@ -230,15 +230,15 @@ class Loop:
         self._skipped.append(
             SkippedItem(
                 cursor=self._cursor_text(item[1]),
-                completed_iterations=place.completed + 1,
+                completed_iterations=state.completed + 1,
                 item=_words(item[0]),
                 error_class=details.error_class,
                 error_message=details.message,
                 at=self._environment.clock.now(),
             )
         )
-        self.course.ledger.item_failed()
-        self.course.pass_over()
+        self.run.backend.item_failed()
+        self.run.pass_over()
         return True
 
     def _is_no_fault_of_it(self, error: Exception) -> bool:
@@ -250,7 +250,7 @@ class Loop:
             database.is_transient(error) or database.is_unreachable(error)
         )
 
-    def _save(self, checkpoint: Checkpoint, busy: int) -> Interruption | None:
+    def _save(self, checkpoint: CheckpointUpdate, busy: int) -> Interruption | None:
         """Save a position, however long the database is away: that is no fault of the step."""
         rest = _FIRST_REST
         while True:
@@ -264,11 +264,11 @@ class Loop:
                 if busy == _MOST_BUSY:
                     self.return_to_saved()  # what it holds the lock for may never be committed
                     raise
-                logger.warning("A checkpoint of step %r waits: %s", self.course.name, error)
+                logger.warning("A checkpoint of step %r waits: %s", self.run.name, error)
             time.sleep(rest)
             rest = min(rest * 2, _LONGEST_REST)
 
-    def _try_to_save(self, checkpoint: Checkpoint) -> Interruption | None:
+    def _try_to_save(self, checkpoint: CheckpointUpdate) -> Interruption | None:
         store = self._environment.store
         while True:
             is_saved = (
@@ -290,7 +290,7 @@ class Loop:
             return self._saved.completed_iterations
         return self._execution.completed_iterations
 
-    def why_not(self, connection: Connection, checkpoint: Checkpoint) -> Interruption | None:
+    def why_not(self, connection: Connection, checkpoint: CheckpointUpdate) -> Interruption | None:
         """Say why a position could not be saved; None if it could be by now."""
         store = self._environment.store
         standing = store.checkpoints.standing(connection, checkpoint.execution_id)
@@ -303,7 +303,7 @@ class Loop:
         store = self._environment.store
         standing = store.checkpoints.standing(connection, self._execution.id)
         if standing.completed_iterations != self.saved_iterations:
-            raise PositionMoved
+            raise LoopMoved
 
     def lock_for_skipped(self, connection: Connection) -> None:
         """Lock the workflow, which the rows of skipped items refer to, before its execution."""
@@ -316,13 +316,13 @@ class Loop:
 
     def return_to_saved(self) -> None:
         """Forget what is not saved: it may not last."""
-        saved, place = self._saved, place_of(self._execution, self._iteration)
+        saved, state = self._saved, state_of(self._execution, self._iteration)
         if saved is not None:
             if saved.cursor is not None:
-                place.cursor = read_cursor(self._execution, saved.cursor)
-                place.has_cursor = True
-            place.completed, place.errors = saved.completed_iterations, saved.item_errors
-        self.course.place = place
+                state.cursor = read_cursor(self._execution, saved.cursor)
+                state.has_cursor = True
+            state.completed, state.errors = saved.completed_iterations, saved.item_errors
+        self.run.state = state
         self._skipped.clear()
 
     def restart_from(self, execution: ExecutionRecord) -> None:
@@ -330,13 +330,13 @@ class Loop:
 
         Raises if its cursor cannot be read.
         """
-        place = place_of(execution, self._iteration)
+        state = state_of(execution, self._iteration)
         self._execution = execution
         self._saved = None
         self._skipped.clear()
-        self.course.place = place
+        self.run.state = state
 
-    def _save_with_the_rest(self, checkpoint: Checkpoint) -> bool:
+    def _save_with_the_rest(self, checkpoint: CheckpointUpdate) -> bool:
         store = self._environment.store
 
         def save(connection: Connection) -> bool:
@@ -349,21 +349,21 @@ class Loop:
         return store.write(save)
 
     def _progress_text(self) -> str:
-        return typed_json.dump(self.course.stopwatch.read(self.course.place.completed))
+        return typed_json.dump(self.run.stopwatch.read(self.run.state.completed))
 
     def _cursor_text(self, cursor: Any) -> str:
         return typed_json.dump_cursor(cursor, self._max_cursor_size)
 
-    def _tell(self, place: Place) -> None:
-        self.course.stopwatch.written()
-        self._told = place.completed
+    def _tell(self, state: LoopState) -> None:
+        self.run.stopwatch.written()
+        self._told = state.completed
         environment = self._environment
         environment.events.emit_progress(
             lambda: progressed(
                 self._workflow,
                 self._execution,
-                place.cursor,
-                self.course.progress(None),
+                state.cursor,
+                self.run.progress(None),
                 environment.clock.now(),
             )
         )

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session, SessionTransaction
 from geneva_drive.engine import transaction_mark
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
-from geneva_drive.engine.loops.step_loop import Loop
+from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.step_session import StepSession
-from geneva_drive.iteration.loop_run import Place, Query
+from geneva_drive.iteration.loop_run import LoopState, Query
 from geneva_drive.states import Interruption
 from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
 
@@ -29,7 +29,7 @@ class LoopTransaction:
 
     commits_items = True
 
-    def __init__(self, environment: Environment, loop: Loop) -> None:
+    def __init__(self, environment: Environment, loop: StepLoop) -> None:
         self._store = environment.store
         self._database = environment.store.database
         self._loop = loop
@@ -45,7 +45,7 @@ class LoopTransaction:
             stack.callback(self._roll_back)
             self._begin()
             self._leaving = stack.pop_all()
-        self._loop.course.ledger = self
+        self._loop.run.backend = self
         return self
 
     def __exit__(
@@ -54,7 +54,7 @@ class LoopTransaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._loop.course.ledger = self._loop
+        self._loop.run.backend = self._loop
         self._leaving.close()
 
     @property
@@ -80,8 +80,8 @@ class LoopTransaction:
         for tell in joined.to_tell:
             tell()
 
-    def save(self, place: Place) -> Interruption | None:
-        checkpoint = self._loop.checkpoint_at(place)
+    def save(self, state: LoopState) -> Interruption | None:
+        checkpoint = self._loop.checkpoint_at(state)
         connection = self.connection
         self._loop.lock_for_skipped(connection)
         after = self._loop.saved_iterations
@@ -93,7 +93,7 @@ class LoopTransaction:
             self._loop.check_position(connection)
         self._store.checkpoints.append(connection, self._loop.skipped_rows())
         self.commit()
-        self._loop.note_saved(checkpoint, place)
+        self._loop.note_saved(checkpoint, state)
         return None
 
     def item_begins(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.engine.transitions.wait import Wait
 from geneva_drive.states import (
@@ -44,7 +44,7 @@ class ExecutionMove:
     stop: Request | None = None
     resets_counts: bool = False  # an operator's command forgives earlier failures
     interrupted_by: Interruption | None = None
-    position: Position | None = None  # where its loop stands now; None leaves it where it was
+    position: LoopPosition | None = None  # where its loop stands now; None leaves it where it was
     chosen: tuple[str, ...] | None = None  # the branches, by a decision
     wait: Wait | None = None  # what it waits for from now on
 
@@ -64,7 +64,7 @@ class NewExecution:
     outcome: Outcome | None = None
     stop: Request | None = None
     is_limited: bool = False  # its step has a limit, whose slot it needs before it runs
-    position: Position | None = None  # where its loop goes on
+    position: LoopPosition | None = None  # where its loop goes on
     share: str | None = None  # of the items of a step that is divided into partitions
     node_id: str | None = None  # the step's name, if it is neither divided nor of a stored graph
     slot: str = CHAIN_SLOT

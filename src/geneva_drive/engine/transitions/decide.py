@@ -10,9 +10,9 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change
 from geneva_drive.engine.transitions.ended_execution import EndedExecution
 from geneva_drive.engine.transitions.holds import stop_executions
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import StepOutcome
-from geneva_drive.engine.transitions.partitions import settle_share
+from geneva_drive.engine.transitions.partitions import settle_partition
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import Outcome, Request, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -24,7 +24,7 @@ def decide_alone(
     execution: ExecutionRecord,
     outcome: StepOutcome,
     now: datetime,
-    position: Position | None = None,
+    position: LoopPosition | None = None,
 ) -> Change:
     """Say what would follow from an end in a graph if no other node were under way.
 
@@ -41,7 +41,7 @@ def decide(
     execution: ExecutionRecord,
     outcome: StepOutcome,
     now: datetime,
-    position: Position | None = None,
+    position: LoopPosition | None = None,
     siblings: Sequence[ExecutionRecord] = (),
 ) -> Change:
     """Say what is to be written when `execution` ended in `outcome`.
@@ -54,7 +54,7 @@ def decide(
     change = case.change_for(outcome)
     if execution.share is None:
         return honour_request(change)
-    change = honour_request(settle_share(change, outcome, siblings))
+    change = honour_request(settle_partition(change, outcome, siblings))
     if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
         own = [move for move in change.executions if move.record.id == execution.id]
         asked = stop_executions(siblings, Outcome.CANCELED_BY_OPERATOR)

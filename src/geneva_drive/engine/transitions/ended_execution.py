@@ -9,7 +9,7 @@ from typing import assert_never
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, WorkflowMove
-from geneva_drive.engine.transitions.loop_position import Position, before_shares
+from geneva_drive.engine.transitions.loop_position import LoopPosition, before_partitions
 from geneva_drive.engine.transitions.outcome import (
     Awaiting,
     Canceled,
@@ -28,7 +28,7 @@ from geneva_drive.engine.transitions.outcome import (
     Suspended,
     ordinal,
 )
-from geneva_drive.engine.transitions.partitions import plan_shares
+from geneva_drive.engine.transitions.partitions import plan_partitions
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
 from geneva_drive.engine.transitions.recorded_outcome import apply_retry_limit, recorded_outcome
 from geneva_drive.serialization import typed_json
@@ -45,7 +45,7 @@ class EndedExecution:
         workflow: WorkflowRecord,
         execution: ExecutionRecord,
         now: datetime,
-        position: Position | None,
+        position: LoopPosition | None,
         *,
         in_graph: bool = False,
     ) -> None:
@@ -281,10 +281,12 @@ class EndedExecution:
         planned = replace(
             plan_next_attempt(self.execution, self.now, rewind=True),
             is_limited=self._is_limited(),
-            position=before_shares(self.execution),
+            position=before_partitions(self.execution),
         )
-        shares = plan_shares(planned, self.execution.id, [division.after, *division.borders, None])
-        return replace(self._stay(end), schedule=tuple(shares))
+        partitions = plan_partitions(
+            planned, self.execution.id, [division.after, *division.borders, None]
+        )
+        return replace(self._stay(end), schedule=tuple(partitions))
 
     def _stay(self, back: ExecutionMove) -> Change:
         """Let the same execution be claimed again."""

@@ -25,7 +25,7 @@ class SkippedItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class LoopPosition:
     """How far a loop has come; its cursor is typed JSON."""
 
     cursor: str | None = None
@@ -36,7 +36,7 @@ class Position:
     is_told: bool = True  # to those who want to know how far it is
 
     @classmethod
-    def of(cls, record: ExecutionRecord) -> Position:
+    def of(cls, record: ExecutionRecord) -> LoopPosition:
         return cls(
             cursor=record.cursor,
             completed_iterations=record.completed_iterations,
@@ -61,22 +61,22 @@ class Position:
         return moved._replace(failures=None, recoveries=0)
 
 
-AT_THE_START = Position()
+AT_THE_START = LoopPosition()
 
 
-def rewound_to(cursor: str) -> Position:
+def rewound_to(cursor: str) -> LoopPosition:
     """Say where a loop goes on that an operator has sent to a cursor; it counts from there."""
-    return Position(cursor=cursor, progress=_REWOUND)
+    return LoopPosition(cursor=cursor, progress=_REWOUND)
 
 
-def before_shares(divided: ExecutionRecord) -> Position:
-    """Say where the shares of a step begin; that it was rewound holds for each of them."""
+def before_partitions(divided: ExecutionRecord) -> LoopPosition:
+    """Say where the partitions of a step begin; that it was rewound holds for each of them."""
     is_rewound = "rewound" in (typed_json.load(divided.progress) or {})
-    return Position(progress=_REWOUND) if is_rewound else AT_THE_START
+    return LoopPosition(progress=_REWOUND) if is_rewound else AT_THE_START
 
 
-def carried_over(latest: ExecutionRecord | None) -> Position | None:
+def carried_over(latest: ExecutionRecord | None) -> LoopPosition | None:
     """Say where a new attempt at a node goes on: from the start, if the latest one was done."""
     if latest is None or is_done(latest.state, latest.outcome):
         return None
-    return Position.of(latest)
+    return LoopPosition.of(latest)

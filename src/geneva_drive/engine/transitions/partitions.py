@@ -27,7 +27,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Partition:
     """The items after one cursor, up to another; None is the end that is open.
 
     The cursors stay typed JSON: a share is looked at where their types are not known, too.
@@ -46,7 +46,7 @@ class Share:
         )
 
     @classmethod
-    def load(cls, text: str | None) -> Share | None:
+    def load(cls, text: str | None) -> Partition | None:
         if text is None:
             return None
         stored = json.loads(text)
@@ -54,7 +54,9 @@ class Share:
         return cls(**{**stored, **cursors})
 
 
-def plan_shares(planned: NewExecution, division: object, ends: Sequence[Any]) -> list[NewExecution]:
+def plan_partitions(
+    planned: NewExecution, division: object, ends: Sequence[Any]
+) -> list[NewExecution]:
     """Plan an execution for each share, from one end to the next."""
     count = len(ends) - 1
     return [
@@ -62,7 +64,7 @@ def plan_shares(planned: NewExecution, division: object, ends: Sequence[Any]) ->
             planned,
             node_id=f"{planned.node}[{number}]",
             slot=f"{planned.node}[{number}]",
-            share=Share(
+            share=Partition(
                 number=number,
                 of=count,
                 after=typed_json.dump(ends[number - 1]),
@@ -74,18 +76,18 @@ def plan_shares(planned: NewExecution, division: object, ends: Sequence[Any]) ->
     ]
 
 
-def sibling_shares(
+def sibling_partitions(
     execution: ExecutionRecord, attempts: Sequence[ExecutionRecord]
 ) -> list[ExecutionRecord]:
-    """Find, among the latest attempts at shares, those that `execution` was divided with."""
-    own = Share.load(execution.share)
+    """Find, among the latest attempts at partitions, those that `execution` was divided with."""
+    own = Partition.load(execution.share)
     return [
         other
         for other in attempts
         if other.node_id != execution.node_id
-        and (share := Share.load(other.share)) is not None
+        and (partition := Partition.load(other.share)) is not None
         and own is not None
-        and share.division == own.division
+        and partition.division == own.division
     ]
 
 
@@ -95,15 +97,15 @@ def latest_attempts(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]
     if not whole:
         return []
     latest = max(whole, key=lambda record: (record.created_at, record.attempt_number))
-    shares = {
+    partitions = {
         record.node_id: record
         for record in sorted(records, key=lambda record: record.attempt_number)
-        if (share := Share.load(record.share)) and share.division == str(latest.id)
+        if (partition := Partition.load(record.share)) and partition.division == str(latest.id)
     }
-    return list(shares.values()) or [latest]
+    return list(partitions.values()) or [latest]
 
 
-def settle_share(
+def settle_partition(
     change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRecord]
 ) -> Change:
     """Say what the end of one share means while others are under way.

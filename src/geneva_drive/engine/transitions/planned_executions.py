@@ -8,7 +8,7 @@ from datetime import datetime
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
-from geneva_drive.engine.transitions.loop_position import Position
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
@@ -45,7 +45,7 @@ def plan_next_attempt(
         queue=record.queue,
         priority=record.priority,
         scheduled_for=at,
-        position=None if rewind else Position.of(record),
+        position=None if rewind else LoopPosition.of(record),
         share=record.share,
         node_id=record.node_id,
         slot=record.slot,

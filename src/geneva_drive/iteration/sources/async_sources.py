@@ -15,7 +15,7 @@ from collections.abc import (
 from typing import Any, TypeVar
 
 from geneva_drive.iteration import maybe_async
-from geneva_drive.iteration.sources import nested as nesting
+from geneva_drive.iteration.sources import nested as nested_source
 from geneva_drive.iteration.sources import pages as plain_pages
 from geneva_drive.iteration.sources import sequences
 
@@ -41,7 +41,7 @@ async def given_pairs(iterable: AsyncIterable[Any]) -> AsyncIterator[tuple[Any, 
 
 async def nested(outer: Any, inner: Callable[[Any], Any], cursor: Any) -> AsyncIterator[Any]:
     """Give each outer item with each of its inner items, awaiting whatever is to be awaited."""
-    place = nesting.Place(cursor)
+    place = nested_source.NestedCursor(cursor)
     outer = await outer if inspect.isawaitable(outer) else outer
     async for outer_item, outer_cursor in _pairs_of(outer):
         if not place.enters(outer_cursor):
@@ -79,7 +79,7 @@ async def pages(
     fetch: Callable[[Any], Any], cursor: Any, pass_by: plain_pages.PassBy
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Give the items of page after page, each with the token of its page and its place in it."""
-    place: plain_pages.Place | None = plain_pages.Place.of(cursor)
+    place: plain_pages.PagePosition | None = plain_pages.PagePosition.of(cursor)
     while place is not None:
         page = plain_pages.Page.of(await maybe_async.awaited(fetch, place.token), place.token)
         for pair in page.pairs(place.done):

@@ -26,11 +26,11 @@ def pairs(
     Cursors ascend, and a cursor names its item. Whatever lies before the saved place is passed
     over, so iterables that begin at the start and ones that begin at the cursor both will do.
     """
-    return _from(Place(cursor), outer, inner)
+    return _from(NestedCursor(cursor), outer, inner)
 
 
 def _from(
-    place: Place,
+    place: NestedCursor,
     outer: Iterable[tuple[Outer, Any]],
     inner: Callable[[Outer], Iterable[tuple[Inner, Any]]],
 ) -> Nested[Outer, Inner]:
@@ -42,7 +42,7 @@ def _from(
                 yield (outer_item, inner_item), (outer_cursor, inner_cursor)
 
 
-class Place:
+class NestedCursor:
     """Where a nested loop stands: says what is still to be done, and that its cursors ascend."""
 
     def __init__(self, cursor: Any) -> None:

@@ -21,11 +21,11 @@ def pairs(fetch: Fetch[T], cursor: Any, pass_by: PassBy) -> Iterator[tuple[T, tu
     `pass_by` is told the place behind a page that has none: an endless run of these is to be
     stopped, and gone on with, like any other.
     """
-    return _from_place(fetch, Place.of(cursor), pass_by)
+    return _from_place(fetch, PagePosition.of(cursor), pass_by)
 
 
 def _from_place(
-    fetch: Fetch[T], place: Place | None, pass_by: PassBy
+    fetch: Fetch[T], place: PagePosition | None, pass_by: PassBy
 ) -> Iterator[tuple[T, tuple[Any, int]]]:
     while place is not None:
         fetched = maybe_async.at_once(fetch(place.token), "fetch of iterate_over_pages()")
@@ -37,14 +37,14 @@ def _from_place(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PagePosition:
     """Where a loop over pages stands: so many items of the page of this token are done."""
 
     token: Any
     done: int
 
     @classmethod
-    def of(cls, cursor: Any) -> Place:
+    def of(cls, cursor: Any) -> PagePosition:
         match cursor:
             case None:
                 return cls(None, 0)
@@ -79,8 +79,8 @@ class Page:
         )
 
     @property
-    def following(self) -> Place | None:
-        return None if self.next_token is None else Place(self.next_token, 0)
+    def following(self) -> PagePosition | None:
+        return None if self.next_token is None else PagePosition(self.next_token, 0)
 
     def is_passed_by(self, done: int) -> bool:
         """Say whether nothing of it is left to do, but another page comes."""

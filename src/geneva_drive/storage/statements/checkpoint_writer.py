@@ -18,7 +18,7 @@ from geneva_drive.storage.dialects.sqlite.values import plain
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.table_builder import MYSQL_NAMES
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.checkpoints import Checkpoint, Checkpoints
+from geneva_drive.storage.statements.checkpoints import Checkpoints, CheckpointUpdate
 
 _SAVE = (
     "UPDATE {executions} SET {cursor} = {p}, completed_iterations = {p}{progress} "
@@ -58,7 +58,7 @@ class Saving:
             for shown in ("", _PROGRESS.format(p=place))
         )
 
-    def save(self, positions: Sequence[Checkpoint]) -> list[bool]:
+    def save(self, positions: Sequence[CheckpointUpdate]) -> list[bool]:
         """Save positions; False for each of which the loop may not simply go on.
 
         For loops that have come further before: what else a first checkpoint changes stays here.
@@ -73,7 +73,7 @@ class Saving:
                 pass
         return [self._save_by_sqlalchemy(one) for one in positions]
 
-    def save_one(self, position: Checkpoint) -> bool:
+    def save_one(self, position: CheckpointUpdate) -> bool:
         """Save a position by itself, which is how nearly all are saved."""
         if self._execute_many is None or position.progress is not None or self._database.is_joined:
             return self.save([position])[0]
@@ -86,11 +86,11 @@ class Saving:
             pass  # as above
         return self._save_by_sqlalchemy(position)
 
-    def _save_by_sqlalchemy(self, one: Checkpoint) -> bool:
+    def _save_by_sqlalchemy(self, one: CheckpointUpdate) -> bool:
         return self._database.write(lambda connection: self._checkpoints.save(connection, one))
 
     def _save_past_sqlalchemy(
-        self, execute_many: _ExecuteMany, positions: Sequence[Checkpoint]
+        self, execute_many: _ExecuteMany, positions: Sequence[CheckpointUpdate]
     ) -> bool:
         statement, rows = self._statement, [self._row(one) for one in positions]
         if any(one.progress is not None for one in positions):
@@ -101,10 +101,10 @@ class Saving:
             return bool(cursor.rowcount == len(rows))
 
 
-_plain_row: Callable[[Checkpoint], Row] = itemgetter(slice(4))
+_plain_row: Callable[[CheckpointUpdate], Row] = itemgetter(slice(4))
 
 
-def _row_of_uuid(one: Checkpoint) -> Row:
+def _row_of_uuid(one: CheckpointUpdate) -> Row:
     return one.cursor, one.completed_iterations, plain(one.execution_id), one.claim_token
 
 

@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.records import CheckpointRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
 
-class Checkpoint(NamedTuple):
+class CheckpointUpdate(NamedTuple):
     """A position to be saved, under the claim that its loop runs by.
 
     A tuple, as millions of them may be made. Its first four stand as a statement takes them.
@@ -67,7 +67,7 @@ class Checkpoints:
         )
 
     def save(
-        self, connection: Connection, position: Checkpoint, *, after: int | None = None
+        self, connection: Connection, position: CheckpointUpdate, *, after: int | None = None
     ) -> bool:
         """Save a position in the caller's transaction; False if its loop may not go on.
 

@@ -116,7 +116,7 @@ class Executions:
         query = select(func.count()).select_from(self._table).where(*wanted)
         return connection.scalar(query) or 0
 
-    def lock_shares(
+    def lock_partitions(
         self, connection: Connection, workflow_ids: Iterable[Key]
     ) -> list[ExecutionRecord]:
         """Lock the latest attempts at partitions of steps, whose workflows are locked."""
