@@ -1,38 +1,41 @@
-"""What follows from an outcome: pure, so that every rule can be tested in milliseconds."""
+"""Decide what follows from the outcome of an execution."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import assert_never
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.transitions.change import Change
+from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.engine.transitions.change import Change, ExecutionMove
 from geneva_drive.engine.transitions.ended_execution import EndedExecution
 from geneva_drive.engine.transitions.holds import stop_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition
-from geneva_drive.engine.transitions.outcome import StepOutcome
+from geneva_drive.engine.transitions.outcome import (
+    Awaiting,
+    Canceled,
+    Divided,
+    ErrorDetails,
+    Finished,
+    HandedOver,
+    Lost,
+    Parked,
+    Paused,
+    Raised,
+    Reattempted,
+    Returned,
+    Skipped,
+    StepOutcome,
+    Suspended,
+    ordinal,
+)
 from geneva_drive.engine.transitions.partitions import settle_partition
+from geneva_drive.engine.transitions.recorded_outcome import apply_retry_limit, recorded_outcome
 from geneva_drive.engine.transitions.requests import honour_request
-from geneva_drive.states import Outcome, Request, WorkflowState
+from geneva_drive.states import DeadLetterReason, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-
-
-def decide_alone(
-    definition: Definition | None,
-    workflow: WorkflowRecord,
-    execution: ExecutionRecord,
-    outcome: StepOutcome,
-    now: datetime,
-    position: LoopPosition | None = None,
-) -> Change:
-    """Say what would follow from an end in a graph if no other node were under way.
-
-    What a node that is done lets run is not part of it: that depends on the others.
-    """
-    return EndedExecution(definition, workflow, execution, now, position, in_graph=True).change_for(
-        outcome
-    )
 
 
 def decide(
@@ -44,19 +47,127 @@ def decide(
     position: LoopPosition | None = None,
     siblings: Sequence[ExecutionRecord] = (),
 ) -> Change:
-    """Say what is to be written when `execution` ended in `outcome`.
+    """Return what to write after `execution` of a chain ended in `outcome`.
 
-    The definition may be missing only for a lost or handed-over execution: whoever takes those
-    back need not have the class. `position` is where the loop of a resumable step stands by now,
-    `siblings` are the latest attempts at the other partitions of its step.
+    `definition` may be None only for a lost or handed-over execution: a worker can recover those
+    without having the class. `position` is where the loop of a resumable step stands, `siblings`
+    are the latest attempts at the other partitions of its step.
     """
-    case = EndedExecution(definition, workflow, execution, now, position)
-    change = case.change_for(outcome)
+    ended = EndedExecution(definition, workflow, execution, now, position)
+    change = _change_for(ended, outcome)
     if execution.share is None:
         return honour_request(change)
     change = honour_request(settle_partition(change, outcome, siblings))
     if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
         own = [move for move in change.executions if move.record.id == execution.id]
-        asked = stop_executions(siblings, Outcome.CANCELED_BY_OPERATOR)
-        return replace(change, executions=(*own, *asked))
+        others = stop_executions(siblings, Outcome.CANCELED_BY_OPERATOR)
+        return replace(change, executions=(*own, *others))
     return change
+
+
+def decide_alone(
+    definition: Definition | None,
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    outcome: StepOutcome,
+    now: datetime,
+    position: LoopPosition | None = None,
+) -> Change:
+    """Return what to write after a graph's node ended, as if no other node were active.
+
+    The successors of a done node are not planned here: they depend on the other nodes, and
+    `engine/graphs` plans them.
+    """
+    ended = EndedExecution(definition, workflow, execution, now, position, in_graph=True)
+    return _change_for(ended, outcome)
+
+
+def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
+    match outcome:
+        case Returned(result):
+            return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS, result=result))
+        case Skipped(cause, error):
+            return ended.advance(ended.end(StepState.SKIPPED, cause, error=error))
+        case Finished(error):
+            end = ended.end(StepState.COMPLETED, Outcome.SUCCESS, error=error)
+            return ended.close(end, WorkflowState.FINISHED, is_passed=True)
+        case Reattempted(wait, error, rewind):
+            end = ended.end(StepState.COMPLETED, Outcome.REATTEMPTED, error=error)
+            return ended.repeat(end, wait, rewind=rewind)
+        case Canceled(cause, error):
+            end = ended.end(StepState.CANCELED, cause, error=error)
+            return ended.close(end, WorkflowState.CANCELED)
+        case Paused(reason, error):
+            end = ended.end(StepState.CANCELED, Outcome.PAUSED_BY_FLOW_CONTROL, error=error)
+            return ended.pause(end, reason or "paused by its step")
+        case Raised():
+            return _fail(ended, outcome)
+        case Lost():
+            return _recover(ended, outcome)
+        case HandedOver() | Parked() | Suspended() | Divided() | Awaiting():
+            return _stay(ended, outcome)
+        case _:
+            assert_never(outcome)
+
+
+def _stay(
+    ended: EndedExecution, outcome: HandedOver | Parked | Suspended | Divided | Awaiting
+) -> Change:
+    """Return the change after an outcome that leaves the workflow at the same step."""
+    match outcome:
+        case HandedOver(until):
+            return ended.put_back(until)
+        case Parked(limit_key):
+            return ended.put_back(None, limit_key)
+        case Suspended(by, wait):
+            return ended.suspend(by, wait)
+        case Divided(after, borders):
+            return ended.divide([after, *borders, None])
+        case Awaiting(wait):
+            return ended.wait_for(wait)
+        case _:
+            assert_never(outcome)
+
+
+def _fail(ended: EndedExecution, raised: Raised) -> Change:
+    action, ran_out = apply_retry_limit(raised, ended.execution)
+    outcome = recorded_outcome(raised, ended.execution)
+    state = StepState.SKIPPED if action is ExceptionAction.SKIP else StepState.FAILED
+    end = ended.end(state, outcome, error=raised.error)
+    change = _after_failure(ended, end, action, raised)
+    if ran_out:
+        return replace(change, dead_letter=DeadLetterReason.MAX_RETRIES_EXCEEDED)
+    return replace(change, dead_letter=raised.dead_letter)
+
+
+def _after_failure(
+    ended: EndedExecution, end: ExecutionMove, action: ExceptionAction, raised: Raised
+) -> Change:
+    match action:
+        case ExceptionAction.SKIP:
+            return ended.advance(end)
+        case ExceptionAction.CANCEL:
+            return ended.close(end, WorkflowState.CANCELED)
+        case ExceptionAction.PAUSE:
+            return ended.pause(end, f"{raised.error.error_class}: {raised.error.message}")
+        case ExceptionAction.REATTEMPT:
+            failures = ended.failures_after(raised.reaction.policy)
+            return ended.repeat(end, raised.reaction.wait, failures=failures)
+        case _:
+            assert_never(action)
+
+
+def _recover(ended: EndedExecution, lost: Lost) -> Change:
+    execution = ended.execution
+    error = ErrorDetails(
+        error_class="geneva_drive.errors.ClaimLost", message=lost.why, backtrace=""
+    )
+    end = ended.end(StepState.FAILED, Outcome.RECOVERED, error=error)
+    if lost.limit is not None and execution.recoveries >= lost.limit:
+        change = ended.pause(end, f"{lost.why} (for the {ordinal(lost.limit + 1)} time)")
+        return replace(change, dead_letter=DeadLetterReason.WORKER_UNAVAILABLE)
+    counted = 0 if lost.limit is None else 1
+    change = ended.repeat(end, timedelta(0), recoveries=execution.recoveries + counted)
+    # The child of this attempt has ended: the next attempt reports it, and starts no other.
+    [following] = change.schedule
+    return replace(change, schedule=(replace(following, child_id=execution.child_id),))
