@@ -17,13 +17,11 @@ from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node
 from geneva_drive.engine.graphs.summary import NodeEnd, Successors, Summary, summarize
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
-from geneva_drive.engine.transitions.planned_executions import plan_node
+from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
 from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
-
-_UNKNOWN_SIGNATURE = ""
 
 
 def is_in_graph(
@@ -142,13 +140,5 @@ def plan_graph_node(
     if node is not None:
         new = plan_node(definition, workflow, node, now + node.options.wait, parents)
         return replace(new, slot=name, ancestry_hash=ancestry_hash(name, parents))
-    # A stored graph names what the class no longer has: whoever claims it says so.
-    return NewExecution(
-        step_name=name,
-        signature=_UNKNOWN_SIGNATURE,
-        queue=workflow.queue or definition.queue,
-        priority=definition.priority if workflow.priority is None else workflow.priority,
-        scheduled_for=now,
-        slot=name,
-        ancestry_hash=ancestry_hash(name, parents),
-    )
+    # A stored graph can name a node that the class no longer has.
+    return replace(plan_unknown_node(definition, workflow, name, now, parents), slot=name)

@@ -25,7 +25,7 @@ from geneva_drive.engine.transitions.change import (
     unchanged,
 )
 from geneva_drive.engine.transitions.loop_position import carried_over
-from geneva_drive.engine.transitions.planned_executions import plan_node
+from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
 from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
@@ -33,7 +33,6 @@ from geneva_drive.storage.store import Store
 
 ACTOR = "housekeeping"
 NOTHING_SCHEDULED = "Nothing was scheduled for it."
-_UNKNOWN_SIGNATURE = ""
 
 
 def adopt(environment: Environment, workflow_ids: Sequence[Key]) -> int:
@@ -160,15 +159,7 @@ def _planned(
     node = definition.get(name)
     if node is not None:
         return plan_node(definition, workflow, node, at)
-    # Whoever claims it finds out whether the step is newer than its code, or gone: then it pauses
-    # the workflow and says what to do.
-    return NewExecution(
-        step_name=name,
-        signature=_UNKNOWN_SIGNATURE,
-        queue=workflow.queue or definition.queue,
-        priority=definition.priority if workflow.priority is None else workflow.priority,
-        scheduled_for=at,
-    )
+    return plan_unknown_node(definition, workflow, name, at)
 
 
 def _due_at(definition: Definition, workflow: WorkflowRecord) -> datetime:

@@ -1,4 +1,4 @@
-"""The hash of a node and of all that was done before it, as a proof of the order."""
+"""Ancestry hashes: each proves which nodes were done before an execution was scheduled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def ancestry_hash(node_id: str, parents: Iterable[str | None]) -> str:
-    """Hash a node with the hashes of its done parents.
+    """Return the hash of a node's id and its parents' hashes.
 
-    A parent without one ended before hashes were kept, and is left out.
+    A parent without a hash ended before hashes were stored, and is left out.
     """
     known = sorted(filter(None, parents))
     text = ":".join([node_id, *known])
@@ -24,23 +24,23 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# In a chain it is the same for all workflows of a class: none of their own values is part of it.
-# Joins, which may have thousands of parents, would fill it.
+# A chain's hashes are equal in all workflows of a class, so they are cached. Joins are not: with
+# thousands of parents each, they would fill the cache.
 _known_hash = lru_cache(maxsize=4096)(_hash)
 
 
 def ancestry_mismatches(
     parents: Mapping[str, Sequence[str]], attempts: Mapping[str, Sequence[ExecutionRecord]]
 ) -> list[ExecutionRecord]:
-    """Find executions whose ancestry hash is not that of what is recorded before them.
+    """Return executions whose ancestry hash does not match what is recorded before them.
 
-    `attempts` are those at each node, by its present id: they may have been made under another.
+    `attempts` are keyed by the node's present id, which a rename may have changed since.
     """
     done = {node_id: _hash_of_done(records) for node_id, records in attempts.items()}
     wrong = []
     for node_id, records in attempts.items():
         if node_id not in parents:
-            continue  # the graph no longer has it
+            continue  # removed from the graph
         above = [done.get(parent) for parent in parents[node_id]]
         for record in records:
             own = record.node_id if record.share is None else record.step_name
@@ -50,7 +50,6 @@ def ancestry_mismatches(
 
 
 def _hash_of_done(records: Sequence[ExecutionRecord]) -> str | None:
-    """Give the hash of the latest attempt at a node that was done."""
     whole = [one for one in records if one.share is None and is_done(one.state, one.outcome)]
     latest = max(whole, key=lambda one: (one.created_at, one.attempt_number), default=None)
     return latest.ancestry_hash if latest else None

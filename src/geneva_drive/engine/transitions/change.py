@@ -1,4 +1,4 @@
-"""What is to be written: the answer of a decision, before anything touches the database."""
+"""What a decision wants written: plain data, which `commit/writer.py` puts into rows."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from geneva_drive.storage.schema.records import (
 )
 from geneva_drive.values import value
 
+# Shared by all executions of a chain, so that a unique index allows one active at a time.
 CHAIN_SLOT = "chain"
 
 
@@ -37,21 +38,21 @@ class ExecutionMove:
     outcome: Outcome | None = None
     error: ErrorDetails | None = None
     result: str | None = None
-    wakes_at: datetime | None = None  # of an execution that goes back to sleep
-    scheduled_for: datetime | None = None  # its new time; None leaves the one that it has
+    wakes_at: datetime | None = None  # when it becomes claimable
+    scheduled_for: datetime | None = None  # None keeps the time that it has
     claimable: bool = False
-    limit_key: str | None = None  # the limit that it waits for
+    limit_key: str | None = None  # the limit whose slot it waits for
     stop: Request | None = None
-    resets_counts: bool = False  # an operator's command forgives earlier failures
+    resets_counts: bool = False  # start to count failures and recoveries anew
     interrupted_by: Interruption | None = None
-    position: LoopPosition | None = None  # where its loop stands now; None leaves it where it was
-    chosen: tuple[str, ...] | None = None  # the branches, by a decision
+    position: LoopPosition | None = None  # None leaves it where it was
+    chosen: tuple[str, ...] | None = None  # the branches that a decision chose
     wait: Wait | None = None  # what it waits for from now on
 
 
 @value
 class NewExecution:
-    """An execution to be inserted; its attempt number is found when it is written."""
+    """An execution to insert."""
 
     step_name: str
     signature: str
@@ -63,15 +64,15 @@ class NewExecution:
     state: StepState = StepState.SCHEDULED
     outcome: Outcome | None = None
     stop: Request | None = None
-    is_limited: bool = False  # its step has a limit, whose slot it needs before it runs
+    is_limited: bool = False  # it needs a slot of its step's limit before it runs
     position: LoopPosition | None = None  # where its loop goes on
-    share: str | None = None  # of the items of a step that is divided into partitions
-    node_id: str | None = None  # the step's name, if it is neither divided nor of a stored graph
+    share: str | None = None  # which partition it is, as JSON; see `partitions.py`
+    node_id: str | None = None  # None if it is the step's name
     slot: str = CHAIN_SLOT
     ancestry_hash: str | None = None
-    attempt: int | None = None  # None if there may have been others
-    child_id: Key | None = None  # the workflow that was started for it, and has ended
-    stored: GraphNodeRecord | None = None  # its node, where that was read along
+    attempt: int | None = None  # None to count earlier attempts when it is written
+    child_id: Key | None = None  # the child of an earlier attempt, which has ended
+    stored: GraphNodeRecord | None = None  # its node, if that was read along
 
     @property
     def node(self) -> str:
@@ -80,7 +81,7 @@ class NewExecution:
 
 @value
 class WorkflowMove:
-    """The workflow's row afterwards; a field of None is written as NULL."""
+    """The workflow's row afterwards; None is written as NULL."""
 
     state: WorkflowState
     next_step_name: str | None
@@ -100,7 +101,7 @@ class AuditEntry:
 
 @value
 class Change:
-    """All that one decision writes about one workflow."""
+    """Everything that one decision writes about one workflow."""
 
     record: WorkflowRecord
     workflow: WorkflowMove
@@ -109,11 +110,11 @@ class Change:
     dead_letter: DeadLetterReason | None = None
     audit: AuditEntry | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
-    freezes_graph: bool = False  # it is its own stored graph that rules from now on
+    freezes_graph: bool = False  # its stored graph replaces its class's from now on
 
 
 def unchanged(record: WorkflowRecord, **values: Any) -> WorkflowMove:
-    """Plan a workflow's row as it is, but for `values`."""
+    """Return a move that leaves the workflow's row as it is, except for `values`."""
     move = WorkflowMove(
         state=record.state,
         next_step_name=record.next_step_name,

@@ -1,11 +1,11 @@
-"""Everything that can come of running a step, as a closed union of types."""
+"""The closed union of everything that can come of running a step."""
 
 from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, assert_never
 
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.wait import Wait
@@ -18,7 +18,7 @@ _MAX_TEXT = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDetails:
-    """What is stored of an exception; the exception itself is for telemetry only."""
+    """The stored text of an exception; the exception itself only goes to telemetry."""
 
     error_class: str
     message: str
@@ -32,7 +32,7 @@ class ErrorDetails:
         return cls(
             error_class=f"{kind.__module__}.{kind.__qualname__}"[:_MAX_CLASS_NAME],
             message=typed_json.words_of(error)[:_MAX_TEXT],
-            # The end of a long traceback says where it happened.
+            # The end of a long traceback names the line that raised.
             backtrace=typed_json.safe_text(lines)[-_MAX_TEXT:],
             exception=error,
         )
@@ -40,21 +40,21 @@ class ErrorDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
-    """What the matching policy says of an error, with its user code already called."""
+    """What the matching exception policy wants; its user code has already been called."""
 
     action: ExceptionAction
     wait: timedelta = timedelta(0)
-    policy: str | None = None  # whose limit counts; None where there is no limit to count
+    policy: str | None = None  # the policy whose failures are counted; None counts none
     limit: int | None = None
     terminal_action: ExceptionAction = ExceptionAction.PAUSE
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The body returned; `result` is typed JSON if the step keeps it."""
+    """The body returned; `result` is typed JSON if the step stores it."""
 
     result: str | None = None
-    chosen: tuple[str, ...] | None = None  # the branches, by a decision
+    chosen: tuple[str, ...] | None = None  # the branches that a decision chose
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The worker died, or gave the execution back; `limit` bounds how often that may happen."""
+    """The worker died or released the claim; `limit` bounds how often that may happen."""
 
     why: str
     limit: int | None
@@ -106,14 +106,14 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """Let another worker take it: one with the code that knows this step, or with a free thread."""
+    """Another worker should run it: one whose code has the step, or one with a free thread."""
 
     until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """A resumable step stopped between two items; the same execution goes on from its cursor."""
+    """A resumable step stopped between two items; the same execution continues at its cursor."""
 
     by: Interruption
     wait: timedelta = timedelta(0)
@@ -121,9 +121,9 @@ class Suspended:
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """A step with partitions has found where one ends and the next begins."""
+    """A step with partitions found the cursors at which one ends and the next begins."""
 
-    after: Any  # the cursor that the first one starts after
+    after: Any  # the cursor after which the first one starts
     borders: tuple[Any, ...]
 
 
@@ -136,7 +136,7 @@ class Awaiting:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A limit has no free slot for it: it waits for one, and nothing of its body has run."""
+    """Its limit has no free slot. It waits for one; its body has not run."""
 
     limit_key: str
 
@@ -168,12 +168,14 @@ def keeps_writes(outcome: StepOutcome) -> bool:
             return True
         case Skipped(error=error) | Finished(error=error) | Reattempted(error=error):
             return error is None
-        case _:
+        case Canceled() | Paused() | Raised() | Lost() | HandedOver() | Awaiting() | Parked():
             return False
+        case _:
+            assert_never(outcome)
 
 
 def ordinal(number: int) -> str:
-    """Write a number as people count with it: 1st, 2nd, 3rd, 4th."""
+    """Return 1st, 2nd, 3rd, 4th, ..."""
     is_teen = number % 100 in (11, 12, 13)
     ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"

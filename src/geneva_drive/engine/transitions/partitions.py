@@ -1,4 +1,4 @@
-"""Partitions of a resumable step: each an execution with its share of the items."""
+"""Partitions of a resumable step: each is an execution with a part of the items."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The items after one cursor, up to another; None is the end that is open.
+    """The items after one cursor, up to and including another; null is an open end.
 
-    The cursors stay typed JSON: a share is looked at where their types are not known, too.
+    The cursors stay typed JSON, because this is also read where their types are not known.
     """
 
     number: int
     of: int
     after: str
     until: str
-    division: str  # the execution that divided the step; after a rewind, another does
+    division: str  # id of the execution that divided the step; a rewind divides it anew
 
     def dump(self) -> str:
         return (
@@ -57,7 +57,7 @@ class Partition:
 def plan_partitions(
     planned: NewExecution, division: object, ends: Sequence[Any]
 ) -> list[NewExecution]:
-    """Plan an execution for each share, from one end to the next."""
+    """Plan one execution for each pair of neighbouring `ends`."""
     count = len(ends) - 1
     return [
         replace(
@@ -79,7 +79,7 @@ def plan_partitions(
 def sibling_partitions(
     execution: ExecutionRecord, attempts: Sequence[ExecutionRecord]
 ) -> list[ExecutionRecord]:
-    """Find, among the latest attempts at partitions, those that `execution` was divided with."""
+    """Return the attempts at the other partitions of the division that `execution` belongs to."""
     own = Partition.load(execution.share)
     return [
         other
@@ -92,7 +92,7 @@ def sibling_partitions(
 
 
 def latest_attempts(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
-    """Give the latest attempts at a step: one, or one at each share of its last division."""
+    """Return the latest attempt at a step, or those at the partitions of its last division."""
     whole = [record for record in records if record.share is None]
     if not whole:
         return []
@@ -108,9 +108,9 @@ def latest_attempts(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]
 def settle_partition(
     change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRecord]
 ) -> Change:
-    """Say what the end of one share means while others are under way.
+    """Return what follows when one partition ends beside its `siblings`.
 
-    `change` is what would follow if it were alone.
+    `change` is what would follow if it were the only one.
     """
     workflow = change.record
     if workflow.state in ENDED_WORKFLOW_STATES:
@@ -135,7 +135,7 @@ def _close(change: Change, siblings: Sequence[ExecutionRecord], outcome: Outcome
 
 
 def _end_after(change: Change) -> Change:
-    """Record the end of a share whose workflow is over; nothing follows it."""
+    """Record the end of a partition whose workflow is over; nothing follows it."""
     return Change(
         record=change.record,
         workflow=unchanged(change.record),
@@ -144,7 +144,7 @@ def _end_after(change: Change) -> Change:
 
 
 def _stay_paused(change: Change) -> Change:
-    """Hold what would go on, if the workflow was paused while this share was running."""
+    """Hold what follows if the workflow was paused while this partition was running."""
     workflow = change.record
     if workflow.state is not WorkflowState.PAUSED:
         return change

@@ -1,4 +1,4 @@
-"""Plan new executions."""
+"""Plan the executions that a change inserts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
+_UNKNOWN_SIGNATURE = ""
+
 
 def plan_node(
     definition: Definition,
@@ -19,9 +21,10 @@ def plan_node(
     at: datetime,
     parents: Iterable[str | None] = (),
 ) -> NewExecution:
-    """Plan an execution of a node, with the job options that rule for it.
+    """Plan a node's execution; `parents` are the ancestry hashes of what it depends on.
 
-    `parents` are the ancestry hashes of what it depends on.
+    For queue and priority, the workflow's own value comes before the step's, and that before the
+    class's.
     """
     return NewExecution(
         step_name=node.name,
@@ -35,10 +38,32 @@ def plan_node(
     )
 
 
+def plan_unknown_node(
+    definition: Definition,
+    record: WorkflowRecord,
+    name: str,
+    at: datetime,
+    parents: Iterable[str | None] = (),
+) -> NewExecution:
+    """Plan a node that this process's code does not have.
+
+    The worker that claims it finds out whether the step is newer than its code or was removed. A
+    removed step pauses the workflow with a reason.
+    """
+    return NewExecution(
+        step_name=name,
+        signature=_UNKNOWN_SIGNATURE,
+        queue=record.queue or definition.queue,
+        priority=definition.priority if record.priority is None else record.priority,
+        scheduled_for=at,
+        ancestry_hash=ancestry_hash(name, parents),
+    )
+
+
 def plan_next_attempt(
     record: ExecutionRecord, at: datetime, *, rewind: bool = False
 ) -> NewExecution:
-    """Plan a further attempt of the node that an execution stood on, from where its loop stood."""
+    """Plan another attempt at an execution's node, from its cursor or, with `rewind`, the start."""
     return NewExecution(
         step_name=record.step_name,
         signature=record.signature,

@@ -33,7 +33,7 @@ _BY_EXCEPTION = {
 
 
 def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | None:
-    """Name how an execution that came to this will be recorded."""
+    """Return the outcome that the row will have, or None while the execution is not over."""
     match outcome:
         case Returned() | Finished():
             return Outcome.SUCCESS
@@ -57,7 +57,7 @@ def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcom
 
 
 def apply_retry_limit(raised: Raised, execution: ExecutionRecord) -> tuple[ExceptionAction, bool]:
-    """Apply the policy's own limit; the second answer says that it ran out."""
+    """Return what the policy does now, and whether its retry limit is used up."""
     reaction = raised.reaction
     if reaction.action is not ExceptionAction.REATTEMPT or reaction.limit is None:
         return reaction.action, False

@@ -1,4 +1,7 @@
-"""What operators asked for while a step ran, and what comes of it when the step ends."""
+"""Carry out, when a step ends, the pause or cancel that was requested while it ran.
+
+The commands `pause` and `cancel` store the request; see `engine/commands`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from geneva_drive.states import Outcome, Request, WorkflowState
 
 
 def honour_request(change: Change) -> Change:
-    """Let a pause or cancel that was asked for while the step ran take effect now."""
+    """Return the change with the workflow's pending pause or cancel carried out."""
     requested = change.record.requested
     moved = change.workflow
     if requested is None or moved.state in (WorkflowState.FINISHED, WorkflowState.CANCELED):
