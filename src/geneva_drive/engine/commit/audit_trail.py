@@ -1,4 +1,4 @@
-"""What changes leave behind beside states: checkpoints, audit entries, dead letters."""
+"""Write what changes record beside states: checkpoints, audit entries, dead letters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from geneva_drive.engine.transitions.change import Change
 from geneva_drive.storage.store import Store
 
 
-def leave(connection: Connection, store: Store, changes: Sequence[Change], now: datetime) -> None:
-    """Write them in the transaction of the changes: an act and its trace cannot part."""
+def append(connection: Connection, store: Store, changes: Sequence[Change], now: datetime) -> None:
+    """Write the records in the transaction of the changes, so that neither exists alone."""
     _append_checkpoints(connection, store, changes, now)
     _append_audit_entries(connection, store, changes, now)
     _add_dead_letters(connection, store, changes, now)

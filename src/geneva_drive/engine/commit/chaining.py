@@ -1,4 +1,4 @@
-"""Insert the next execution already claimed by the worker that ended the one before."""
+"""Chaining: insert the next execution already claimed by the worker that ended the last one."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from geneva_drive.values import value
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Which of the new executions may be inserted already claimed."""
+    """Admits new executions of one transaction to chaining."""
 
     chaining: Chaining
-    places: Counter[Key]  # how many of each workflow may be taken: one for each that ended
-    top_priority: int | None
+    remaining: Counter[Key]  # per workflow: one for each of its executions that ended
+    top_priority: int | None  # of what other workers could claim now
 
     def admits(self, workflow_id: Key, new: NewExecution, now: datetime) -> bool:
         is_admitted = (
-            self.places[workflow_id] > 0
+            self.remaining[workflow_id] > 0
             and self.chaining.admits(new, now)
             and (self.top_priority is None or new.priority >= self.top_priority)
         )
         if is_admitted:
-            self.places[workflow_id] -= 1
+            self.remaining[workflow_id] -= 1
         return is_admitted
 
 
 def open_gate(
-    connection: Connection, store: Store, chaining: Chaining | None, places: Counter[Key]
+    connection: Connection, store: Store, chaining: Chaining | None, remaining: Counter[Key]
 ) -> Gate | None:
-    if chaining is None or not places:
+    if chaining is None or not remaining:
         return None
     top_priority = store.executions.top_priority(connection, chaining.types, chaining.queues)
-    return Gate(chaining, places, top_priority)
+    return Gate(chaining, remaining, top_priority)
 
 
 @value
 class Chaining:
-    """Who may take the next step in the same breath, and under which token."""
+    """The worker that may claim the next execution as it is inserted, and its claim token."""
 
     worker_id: str
     claim_token: str
@@ -55,13 +55,13 @@ class Chaining:
     limited_queues: Collection[str] = ()
 
     def admits(self, new: NewExecution, now: datetime) -> bool:
-        """Say whether a new execution may be taken at all, however urgent others are."""
+        """True if the worker may claim this execution, whatever the priority of others."""
         return (
             new.state is StepState.SCHEDULED
             and new.stop is None
             and new.scheduled_for <= now
             and (self.queues is None or new.queue in self.queues)
-            # Whether there is a slot of its limit is known only when it asks for one.
+            # Only a claim can take a slot of a limit.
             and not new.is_limited
             and new.queue not in self.limited_queues
         )

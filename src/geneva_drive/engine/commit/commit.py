@@ -1,4 +1,4 @@
-"""The one door through which state is written: many changes, one transaction, set by set."""
+"""Commit the endings of executions: lock, decide, write, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -28,29 +28,26 @@ def apply(
     chaining: Chaining | None = None,
     read_back: bool = False,
 ) -> list[Applied | None]:
-    """Decide and write what follows from each ending; None for one whose claim was lost.
+    """Write what follows from each ending; None in place of one whose claim was lost.
 
-    `read_back` fetches the executions that were scheduled, for those who are told of them.
+    `read_back` also reads the scheduled executions, for telemetry.
     """
     results: list[Applied | None] = [None] * len(endings)
     remaining = list(range(len(endings)))
     while remaining:
-        turn = _Turn(connection, store, [endings[place] for place in remaining], clock)
-        written = turn.write(chaining, read_back=read_back)
-        places, remaining = remaining, []
-        for place, is_taken, one in zip(places, turn.taken, written, strict=True):
-            if is_taken:
-                results[place] = one
-            else:
-                remaining.append(place)
+        round_ = _Round(connection, store, [endings[index] for index in remaining], clock)
+        written = round_.write(chaining, read_back=read_back)
+        for index, one in zip(remaining, written, strict=True):
+            results[index] = one
+        remaining = [remaining[index] for index in round_.postponed]
     return results
 
 
-class _Turn:
-    """Endings decided and written together.
+class _Round:
+    """Endings that are decided and written together.
 
-    Of a graph's nodes all that have ended, of any other workflow one: where several of its
-    partitions have ended, each sees what the one before did.
+    All nodes of a graph that ended are decided together. Of any other workflow a round takes one
+    ending: when several of its partitions ended, each must see what the one before it wrote.
     """
 
     def __init__(
@@ -61,14 +58,15 @@ class _Turn:
         self._endings = endings
         self._workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
         self._executions = self._lock_executions()
-        # Under the locks: whoever held them before has ended something earlier than this.
+        # Read under the locks, so that it is later than what their former holder wrote.
         self._now = clock.now()
-        self.taken = [True] * len(endings)
+        self.postponed: list[int] = []
 
     def _lock_executions(self) -> dict[Key, ExecutionRecord]:
-        """Lock what ended; of what its claim has seen, only what others may have changed is read.
+        """Lock the executions, and read what may have changed since their claim.
 
-        That is nearly all there is. Of a loop, its own checkpoints have changed more.
+        Of most rows that is only the claim token and the stop request. A loop's row was also
+        written by its checkpoints, so it is read whole.
         """
         store, connection = self._store, self._connection
         seen = {
@@ -84,36 +82,37 @@ class _Turn:
         return found
 
     def write(self, chaining: Chaining | None, *, read_back: bool) -> list[Applied | None]:
+        """Write the round; None in place of an ending that is lost or postponed."""
         groups = self._groups()
-        divided = {key for key, places in groups.items() if self._is_partition(places[0])}
+        divided = {key for key, indexes in groups.items() if self._is_partition(indexes[0])}
         partitions = group_by_workflow(
             self._store.executions.lock_partitions(self._connection, divided)
         )
         decided = [
-            (self._decide(places, partitions), [self._endings[place] for place in places])
-            for places in groups.values()
+            (self._decide(indexes, partitions), [self._endings[index] for index in indexes])
+            for indexes in groups.values()
         ]
-        shared = write_ended(
+        applied = write_ended(
             self._connection, self._store, decided, self._now, chaining, read_back=read_back
         )
         results: list[Applied | None] = [None] * len(self._endings)
-        for places, parts in zip(groups.values(), shared, strict=True):
-            for place, part in zip(places, parts, strict=True):
-                results[place] = part
+        for indexes, parts in zip(groups.values(), applied, strict=True):
+            for index, part in zip(indexes, parts, strict=True):
+                results[index] = part
         return results
 
     def _groups(self) -> dict[Key, list[int]]:
-        """Group those whose claim holds by workflow, and leave others for the next turn."""
+        """Group the endings whose claim holds by workflow; postpone what the next round takes."""
         groups: dict[Key, list[int]] = {}
-        for place, ending in enumerate(self._endings):
+        for index, ending in enumerate(self._endings):
             if not self._is_held(ending):
                 continue
             if ending.workflow_id not in groups:
-                groups[ending.workflow_id] = [place]
-            elif self._is_in_graph(place) and self._is_in_graph(groups[ending.workflow_id][0]):
-                groups[ending.workflow_id].append(place)
+                groups[ending.workflow_id] = [index]
+            elif self._is_in_graph(index) and self._is_in_graph(groups[ending.workflow_id][0]):
+                groups[ending.workflow_id].append(index)
             else:
-                self.taken[place] = False
+                self.postponed.append(index)
         return groups
 
     def _is_held(self, ending: Ending) -> bool:
@@ -121,29 +120,29 @@ class _Turn:
         execution = self._executions.get(ending.execution_id)
         if workflow is None or execution is None or execution.claim_token != ending.claim_token:
             return False
-        # Otherwise a commit whose answer was lost has done some of it.
+        # A different count means that a commit whose answer was lost has saved some iterations.
         return ending.saved_iterations in (None, execution.completed_iterations)
 
-    def _is_in_graph(self, place: int) -> bool:
-        ending = self._endings[place]
+    def _is_in_graph(self, index: int) -> bool:
+        ending = self._endings[index]
         return successors.is_in_graph(
             self._workflows[ending.workflow_id],
             self._executions[ending.execution_id],
             ending.definition,
         )
 
-    def _is_partition(self, place: int) -> bool:
-        is_partition = self._executions[self._endings[place].execution_id].share is not None
-        return is_partition and not self._is_in_graph(place)
+    def _is_partition(self, index: int) -> bool:
+        has_share = self._executions[self._endings[index].execution_id].share is not None
+        return has_share and not self._is_in_graph(index)
 
     def _decide(
-        self, places: Sequence[int], partitions: Mapping[Key, list[ExecutionRecord]]
+        self, indexes: Sequence[int], partitions: Mapping[Key, list[ExecutionRecord]]
     ) -> Change:
-        ending = self._endings[places[0]]
+        ending = self._endings[indexes[0]]
         workflow = self._workflows[ending.workflow_id]
         execution = self._executions[ending.execution_id]
-        if self._is_in_graph(places[0]):
-            ends = [self._node_end(self._endings[place]) for place in places]
+        if self._is_in_graph(indexes[0]):
+            ends = [self._node_end(self._endings[index]) for index in indexes]
             return successors.settle(self._connection, self._store, workflow, ends, self._now)
         siblings = sibling_partitions(execution, partitions.get(workflow.id, ()))
         return decide(

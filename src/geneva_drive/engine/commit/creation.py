@@ -1,4 +1,4 @@
-"""Starting workflows: one transaction makes the workflow and its first execution."""
+"""Start workflows: one transaction inserts the workflow and its first executions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewWorkflow:
-    """What is asked for, read and checked."""
+    """The checked arguments of `create`."""
 
     definition: Definition
     hero: HeroRef | None
@@ -45,11 +45,11 @@ class NewWorkflow:
     priority: int | None
     wait: timedelta | None
     idempotency_key: str | None
-    graph: StoredGraph | None = None  # of a workflow without a class
+    graph: StoredGraph | None = None  # of a dynamic workflow
     template: str | None = None
     parent_execution_id: Key | None = None
     is_detached: bool = False
-    reads_back: bool = True  # somebody wants to know which executions are scheduled
+    reads_back: bool = True  # telemetry wants the scheduled executions
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The same call was made before: its idempotency key is known."""
+    """The idempotency key belongs to a workflow that exists."""
 
     workflow: WorkflowRecord
 
 
 @dataclass(frozen=True, slots=True)
 class CreationRefused:
-    """The hero has an ongoing workflow of this class."""
+    """The hero already has an ongoing workflow of this class."""
 
     workflow: WorkflowRecord
 
@@ -76,9 +76,9 @@ Answer = Created | Existing | CreationRefused
 
 
 def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
-    """Create a workflow in a transaction of its own, in as few round trips as it takes.
+    """Create a workflow in a transaction of its own, in as few round trips as possible.
 
-    Where that can be, the hint that it is due is sent with it.
+    A database that can sends the hint to workers in the same statement.
     """
     workflow, executions = _planned(new, now)
     if new.graph is not None or len(executions) > 1:
@@ -100,24 +100,24 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
         found = store.read(lambda connection: _find(connection, store, new))
         if found is not None:
             return found
-        # What stood in its way has ended meanwhile.
+        # The workflow that was in the way has ended meanwhile.
     answer = store.write(lambda connection: create(connection, store, new, now))
     hints.send()
     return answer
 
 
 def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Answer:
-    """Create a workflow inside the caller's transaction, which stays usable if it is refused."""
+    """Create a workflow in the caller's transaction, which stays usable after a refusal."""
     for remaining in reversed(range(_MAX_TRIES)):
         found = _find(connection, store, new)
         if found is not None:
             return found
         try:
-            # The index decides, not the look before: two may look at the same moment.
+            # Two callers may both find nothing above; the unique index lets one of them in.
             with connection.begin_nested():
                 return _insert(connection, store, new, now)
         except IntegrityError:
-            # Under REPEATABLE READ the caller's transaction cannot see what stands in its way.
+            # Under REPEATABLE READ the caller's snapshot does not show the conflicting row.
             found = _find(connection, store, new) or _find_apart(store, new)
             if found is not None:
                 return found
@@ -166,7 +166,7 @@ def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetim
 
 
 def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
-    """Put the workflow and its first executions into columns."""
+    """Return the columns of the workflow and of its first executions."""
     is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
     is_chain = new.graph is None and not new.definition.is_graph
     workflow: Columns = {
@@ -191,7 +191,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     executions = []
     for planned in _entries(new, record, now):
         execution = new_execution_values(record, planned, 1, now)
-        del execution["workflow_id"]  # not known yet
+        del execution["workflow_id"]  # known once the workflow is inserted
         executions.append(execution)
         if is_chain:
             workflow["next_step_name"] = planned.step_name
@@ -199,7 +199,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
 
 
 def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterator[NewExecution]:
-    """Plan the executions that wait for no other."""
+    """Yield the executions of the nodes without dependencies."""
     if new.graph is not None:
         for stored in new.graph.nodes.values():
             if not stored.depends_on:

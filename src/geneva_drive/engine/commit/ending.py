@@ -1,4 +1,4 @@
-"""Executions that have ended, and what was written of each."""
+"""`Ending`, which goes into a commit, and `Applied`, which comes out of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from geneva_drive.values import value
 
 @value
 class Ending:
-    """An execution that was run under a claim, and what came of it."""
+    """An execution that was run under a claim, and its outcome."""
 
     workflow_id: Key
     execution_id: Key
@@ -30,14 +30,15 @@ class Ending:
     outcome: StepOutcome
     may_chain: bool = False
     position: LoopPosition | None = None  # where the loop of a resumable step stands
-    saved_iterations: int | None = None  # what has to be saved of it, where items commit with it
-    stored: GraphNodeRecord | None = None  # its node, where the graph is stored
-    # What the claim saw; None for an execution that somebody else had claimed.
+    # The count that the row must still have, if a loop's items commit with its cursor.
+    saved_iterations: int | None = None
+    stored: GraphNodeRecord | None = None  # its node, if the graph is stored
+    # The rows as of the claim; None if another worker claimed it.
     seen: tuple[WorkflowRecord, ExecutionRecord] | None = None
 
     @property
     def may_loop(self) -> bool:
-        """Say whether the row may have been written by a loop's checkpoints since its claim."""
+        """True if a loop's checkpoints may have written the row since its claim."""
         if self.stored is not None and self.stored.job is not None:
             return False
         execution = self.seen[1] if self.seen else None
@@ -48,13 +49,12 @@ class Ending:
 
 @value
 class Applied:
-    """A change that was written, and the next execution if it was claimed with it."""
+    """A change that was written, with the rows that it inserted."""
 
     change: Change
     workflow: WorkflowRecord
-    # The new executions, where somebody wants to know them.
-    scheduled: Sequence[ExecutionRecord] = ()
-    passed_over: Sequence[ExecutionRecord] = ()  # new ones that were over when they were written
+    scheduled: Sequence[ExecutionRecord] = ()  # only the chained ones, unless all are read back
+    passed_over: Sequence[ExecutionRecord] = ()  # inserted as skipped or canceled; read back only
 
     @property
     def has_failure(self) -> bool:
@@ -62,7 +62,7 @@ class Applied:
 
     @property
     def leaves_something_due(self) -> bool:
-        """Say whether there may be something for another worker, or for this one, to claim."""
+        """True if some worker may find something to claim."""
         for move in self.change.executions:
             if move.claimable:
                 return True
@@ -72,9 +72,10 @@ class Applied:
         return unclaimed > 0
 
     def split(self, count: int) -> list[Applied]:
-        """Give so many endings, which were decided together, a share each.
+        """Return one part for each of `count` endings that were decided together.
 
-        The first gets what was changed; of what is claimed already, each gets one to go on with.
+        The first part has the change. Each part has at most one of the chained executions, so
+        that every thread that ended one goes on with another.
         """
         if count == 1:
             return [self]
@@ -89,14 +90,14 @@ class Applied:
 
     @property
     def chained(self) -> ExecutionRecord | None:
-        """The new execution, if it was inserted already claimed."""
+        """The execution that was inserted already claimed."""
         for one in self.scheduled:
             if one.claim_token is not None:
                 return one
         return None
 
     def node_of(self, chained: ExecutionRecord) -> GraphNodeRecord | None:
-        """Give the stored node of a new execution, where it was read along."""
+        """Return the stored node of a chained execution, if it was read along."""
         for new in self.change.schedule:
             if new.node == chained.node_id:
                 return new.stored

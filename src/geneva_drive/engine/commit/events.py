@@ -1,4 +1,4 @@
-"""From what was committed to the events that tell of it."""
+"""The telemetry events of what was committed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowC
 
 
 def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
-    """Tell each state that changed, the executions' before their workflow's."""
+    """Yield an event for each changed state: a workflow's executions first, then the workflow."""
     for one in applied:
         for move in one.change.executions:
             if move.state is not move.record.state:
@@ -69,7 +69,7 @@ def progressed(
 def arrived(
     applied: Iterable[Applied],
 ) -> Iterator[tuple[WorkflowRecord, ExecutionRecord, IterationProgress]]:
-    """Give the loops that came to their end since somebody was told how far they are."""
+    """Yield the loops that ended since their last progress event."""
     for one in applied:
         for move in one.change.executions:
             position = move.position
@@ -87,7 +87,7 @@ def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetim
 
 
 def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
-    # A row that was begun before was left suspended.
+    # A row with an earlier start was suspended.
     was_begun = execution.started_at is not None and execution.started_at < now
     former = StepState.SUSPENDED if was_begun and execution.metadata else StepState.SCHEDULED
     return _step_changed(workflow, execution, former, execution.state, now)
@@ -147,10 +147,10 @@ def _workflow_moved(one: Applied, now: datetime) -> Event:
 
 
 def _cause(one: Applied) -> ExecutionMove | None:
-    """Find the execution by which a workflow's state has changed."""
+    """Return the execution that changed its workflow's state."""
     moves = one.change.executions
     by = one.change.workflow.paused_step_name
     if by is None or one.workflow.state is not WorkflowState.PAUSED:
         return moves[-1] if moves else None
-    # Of a graph, not the one that ended last: it was only waited for.
+    # In a graph, the pause only waited for the execution that ended last.
     return next((move for move in reversed(moves) if move.record.step_name == by), None)

@@ -1,4 +1,4 @@
-"""Plain completions of stored nodes: a workflow's together, not one by one."""
+"""The fast path for plain completions of dynamic nodes: those of a workflow are one change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geneva_drive.storage.store import Store
 
 
 def is_plain(ending: Ending) -> bool:
-    """Say whether all that is to be known of an ending is that its node is done."""
+    """True if the ending is a success of a dynamic workflow's node that stores no result."""
     return (
         ending.stored is not None
         and ending.seen is not None
@@ -41,14 +41,14 @@ def complete(
     clock: Clock,
     chaining: Chaining | None,
 ) -> dict[Key, Applied]:
-    """Write plain endings; give what was written by execution id.
+    """Write plain endings; return what was written, by execution id.
 
-    What is missing from the answer belongs to a workflow that is asked to stop, or has not begun.
-    If one of the claims was lost, nothing may be written: ChangedUnderLock says so. The general
-    path looks at each.
+    An ending that is missing from the answer was not written: its workflow has a request, or has
+    not started. If a claim was lost, `ChangedUnderLock` is raised and the caller must roll back.
+    In both cases the caller gives the endings to the general path.
     """
     workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
-    # Under the locks: whoever held them before has ended something earlier than this.
+    # Read under the locks, so that it is later than what their former holder wrote.
     now = clock.now()
     by_workflow: dict[Key, list[Ending]] = defaultdict(list)
     for one in endings:

@@ -1,4 +1,4 @@
-"""Plain completions the fast way: decided from what the claim saw, written if it still holds."""
+"""The fast path for plain completions of chains: one statement, decided from the claimed rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from geneva_drive.storage.store import Store
 
 
 def is_plain(ending: Ending) -> bool:
-    """Say whether an ending may take the fast path: a success that leaves nothing but its row."""
+    """True if the ending is a success of a chain's step that writes nothing but its row."""
     return (
         ending.seen is not None
         and isinstance(ending.outcome, Returned)
@@ -44,11 +44,11 @@ def is_plain(ending: Ending) -> bool:
 def complete(
     store: Store, endings: Sequence[Ending], now: datetime, chaining: Chaining | None
 ) -> dict[Key, Applied]:
-    """Write plain endings; give what was written by execution id.
+    """Write plain endings; return what was written, by execution id.
 
-    What is missing from the answer was not as it had been seen: lost, or asked to pause or to be
-    canceled. The general path looks at it under the lock. Nothing is thought about in here while
-    the database is kept from others.
+    An ending that is missing from the answer was not written: its claim was lost, or a pause or
+    cancel was requested. The caller gives it to the general path. Everything is decided before
+    the transaction begins, so that the database's locks are held only for the write.
     """
     decided = {ending.execution_id: _decide(ending, now) for ending in endings}
     completions = [
@@ -113,7 +113,7 @@ def _applied(change: Change, completed: Completed, batch: Batch) -> Applied:
 def _written(
     change: Change, new: NewExecution, completed: Completed, batch: Batch
 ) -> ExecutionRecord:
-    """Return the row of what follows, which the database wrote by its own list of columns."""
+    """Return the new row without reading it back."""
     assert completed.attempt_number is not None, "it was written"
     values = new_execution_values(change.record, new, completed.attempt_number, batch.now)
     if completed.is_claimed and batch.claimant is not None:

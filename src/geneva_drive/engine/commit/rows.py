@@ -1,4 +1,4 @@
-"""Changes put into columns."""
+"""The columns that changes write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CAN
 
 
 def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
-    """Put an execution's move into columns, leaving out what stays."""
+    """Return the columns that a move writes; other columns keep their values."""
     values: dict[str, Any] = {
         "state": move.state,
         "outcome": move.outcome,
@@ -81,7 +81,6 @@ def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
 
 
 def position_values(position: LoopPosition) -> dict[str, Any]:
-    """Put where a loop stands into columns."""
     return {
         "cursor": position.cursor,
         "completed_iterations": position.completed_iterations,
@@ -91,7 +90,7 @@ def position_values(position: LoopPosition) -> dict[str, Any]:
 
 
 def checkpoint_values(move: ExecutionMove, now: datetime) -> Iterator[dict[str, Any]]:
-    """Put into columns what is kept of a loop's way: the items that it skipped, where it ended."""
+    """Yield the rows of `checkpoints` for a loop: one per skipped item, one for where it ended."""
     if move.position is None:
         return
     yield from skipped_values(move.record, move.position.skipped)
@@ -121,7 +120,7 @@ def skipped_values(
 
 
 def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
-    """Put the workflow's row as it will be into columns, leaving out what stays."""
+    """Return the columns that a change writes to the workflow; others keep their values."""
     record, moved = change.record, change.workflow
     values: dict[str, Any] = {
         "state": moved.state,
@@ -136,7 +135,7 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
     started = [
         move.record.started_at
         for move in change.executions
-        # What goes back has not begun, although it was claimed.
+        # An execution that is put back was claimed, but has not started.
         if move.record.started_at and move.state is not StepState.SCHEDULED
     ]
     if record.started_at is None and started:
@@ -160,7 +159,11 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
 def new_execution_values(
     workflow: WorkflowRecord, new: NewExecution, attempt: int, now: datetime
 ) -> dict[str, Any]:
-    """Put a planned execution into columns; it is claimable at once if it is due."""
+    """Return the columns of a new row, which is claimable at once if it is due.
+
+    This is the one list of a follow-up execution's columns: `writer` inserts them as they are, the
+    fast paths make records of them.
+    """
     may_run = new.state is StepState.SCHEDULED and new.stop is None
     is_due = new.scheduled_for <= now
     return {
@@ -200,7 +203,6 @@ def execution_record(execution_id: Key, values: Mapping[str, Any]) -> ExecutionR
 
 
 def claim_values(worker_id: str, token: str, now: datetime) -> dict[str, Any]:
-    """Put a claim into columns."""
     return {
         "state": StepState.IN_PROGRESS,
         "claimable": False,

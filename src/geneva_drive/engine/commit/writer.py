@@ -1,4 +1,4 @@
-"""Write changes in one transaction, set by set."""
+"""Write changes of locked workflows: one guarded statement for each set of equal rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_ended(
     *,
     read_back: bool = False,
 ) -> list[list[Applied]]:
-    """Write what follows from endings, which are decided by workflow; give each its share."""
+    """Write decided changes; return, for each, one `Applied` per ending that led to it."""
     changes = [change for change, _ in decided]
     chainable = Counter(one.workflow_id for _, ended in decided for one in ended if one.may_chain)
     is_any_new = any(change.schedule for change in changes)
@@ -62,16 +62,17 @@ def write(
     gate: Gate | None = None,
     read_back: bool = False,
 ) -> list[Applied]:
-    """Write changes of workflows that are locked, set by set.
+    """Write changes of workflows that the caller has locked.
 
-    A row ends before its successor is inserted: the database allows one active at a time.
+    Executions end before their successors are inserted: a unique index allows one active
+    execution per slot.
     """
     _move_executions(
         connection, store, [move for change in changes for move in change.executions], now
     )
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
-    audit_trail.leave(connection, store, changes, now)
+    audit_trail.append(connection, store, changes, now)
     chaining = gate.chaining if gate is not None and any_claimed else None
     scheduled = group_by_workflow(
         _read_scheduled(connection, store, changes, chaining, read_back=read_back)
@@ -105,7 +106,7 @@ def _read_scheduled(
     *,
     read_back: bool,
 ) -> list[ExecutionRecord]:
-    """Read what was inserted: all of it, or what was inserted already claimed."""
+    """Read the inserted executions: all active ones, or only those inserted already claimed."""
     planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
     if read_back:
         active = [
@@ -114,7 +115,7 @@ def _read_scheduled(
             if one.state in ACTIVE_STEP_STATES
         ]
     elif claimed_by is not None:
-        # Under this token another transaction may have claimed before.
+        # An earlier transaction may have claimed other rows under the same token.
         active = store.executions.with_token(
             connection, claimed_by.worker_id, claimed_by.claim_token
         )
@@ -172,7 +173,7 @@ def _insert_executions(
     now: datetime,
     gate: Gate | None,
 ) -> bool:
-    """Insert what is scheduled; True if some of it is claimed already."""
+    """Insert the planned executions; True if one of them is inserted already claimed."""
     planned = [(change.record, new) for change in changes for new in change.schedule]
     if not planned:
         return False
@@ -184,9 +185,9 @@ def _insert_executions(
         attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
         row = new_execution_values(record, new, attempt, now)
         row |= position_values(new.position or AT_THE_START)
-        # Of a step that was divided into shares, whoever is free takes one.
-        is_alone = new.share is None
-        if gate is not None and is_alone and gate.admits(record.id, new, now):
+        # Partitions are never chained: any free worker may take one.
+        is_whole = new.share is None
+        if gate is not None and is_whole and gate.admits(record.id, new, now):
             row |= claim_values(gate.chaining.worker_id, gate.chaining.claim_token, now)
             any_claimed = True
         rows.append(row)
