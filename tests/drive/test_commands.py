@@ -51,7 +51,8 @@ ALLOWED = [
 ]
 
 NOT_TORN = (
-    " A running step is never torn: pause the workflow, and try again once the step has stopped."
+    " A running step is not interrupted: pause the workflow, and try again once the step has "
+    "stopped."
 )
 LATER = " Pause it, and choose the step when the running one has ended."
 

@@ -156,7 +156,10 @@ def test_a_node_that_runs_is_not_skipped(geneva: gd.Drive) -> None:
 
     perform_step_inline(workflow, "pack")
 
-    assert said == ["Cannot skip node 'pack': it is running, and a running node is never torn."]
+    assert said == [
+        "Cannot skip node 'pack': it is running. Pause the workflow, and try again once the node "
+        "has stopped."
+    ]
     assert history(workflow) == [("pack", "completed", "success"), ("other", "scheduled", None)]
     assert workflow.audit_entries == []
 
@@ -169,7 +172,7 @@ def test_skip_without_a_name_is_refused_where_several_could_be_meant(geneva: gd.
     said = _refusal(workflow.skip)
 
     assert said == (
-        "Cannot skip a node without its name: those that could be skipped are 'stock', 'fraud'."
+        "Cannot skip a node without its name. Nodes that can be skipped: 'stock', 'fraud'."
     )
 
 
@@ -287,7 +290,7 @@ def test_a_node_before_one_that_is_done_is_not_reattempted(geneva: gd.Drive) -> 
         def stock(self) -> None: ...
 
     assert _refusal(lambda: workflow.reattempt("fraud")) == (
-        "Cannot reattempt node 'fraud': node 'stock', which waits for it, is done already. "
+        "Cannot reattempt node 'fraud': node 'stock' depends on it and is done already. "
         "Start another workflow to run that part again."
     )
 
@@ -309,8 +312,8 @@ def test_a_graph_is_not_resumed_at_one_of_its_nodes(geneva: gd.Drive) -> None:
     workflow = _order("fraud")
 
     assert _refusal(lambda: workflow.resume_at("charge")) == (
-        "Cannot resume a graph at one of its nodes, as several may be next. To run a node again "
-        "that failed, use reattempt; to pass one over, use skip."
+        "Cannot resume a graph at one node: several may be next. To run a failed node again, use "
+        "reattempt; to pass over a node, use skip."
     )
     assert workflow.audit_entries == []
 
@@ -395,6 +398,6 @@ def test_only_resumable_nodes_are_rewound(geneva: gd.Drive) -> None:
     workflow = _order("fraud")
 
     assert _refusal(lambda: workflow.rewind("fraud")) == (
-        "Cannot rewind step 'fraud': it is no resumable step, and has no cursor. "
+        "Cannot rewind step 'fraud': it is not a resumable step and has no cursor. "
         "To run it again, use reattempt."
     )

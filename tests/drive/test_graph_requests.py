@@ -73,8 +73,8 @@ def test_no_node_is_commanded_once_a_cancel_was_asked_for(geneva: gd.Drive, comm
     workflow = _while_long_runs(_perform("broken"), lambda w: w.cancel(), act)
 
     assert said == [
-        f"Cannot {command} a node of this workflow: it is being canceled, as soon as what runs "
-        f"has ended."
+        f"Cannot {command} a node of this workflow: it will be canceled as soon as the running "
+        f"nodes have ended."
     ]
     assert workflow.state == "canceled"
 

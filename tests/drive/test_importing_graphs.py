@@ -156,8 +156,8 @@ def test_what_is_done_must_stay_under_its_id(geneva: gd.Drive) -> None:
         workflow.import_dag(text)
 
     assert str(refusal.value) == (
-        f"Node 'first' ({first}) is done, and the new graph does not have it. "
-        f"Keep what is done, under its id."
+        f"Node 'first' ({first}) is done, but the new graph does not have it. "
+        f"Keep every done node, under its id."
     )
     assert workflow.dag_definition == dag
     assert workflow.audit_entries == []
@@ -174,8 +174,7 @@ def test_what_was_tried_is_not_made_to_wait_for_what_is_not_done(geneva: gd.Driv
         workflow.import_dag(dag)
 
     assert str(refusal.value) == (
-        f"Node 'second' ({second}) is failed, and cannot be made to wait for 'extra', "
-        f"which is not done."
+        f"Node 'second' ({second}) is failed and cannot depend on 'extra', which is not done."
     )
 
 
@@ -260,8 +259,8 @@ def test_a_class_has_to_be_frozen_before_its_graph_is_exchanged(geneva: gd.Drive
         workflow.import_dag(workflow.export_dag())
 
     assert str(refusal.value) == (
-        "This workflow follows the graph of its class, and has none of its own to be exchanged. "
-        "Store it with freeze_dag() first."
+        "This workflow follows the graph of its class and has no stored graph to replace. "
+        "Store one with freeze_dag() first."
     )
 
 

@@ -168,8 +168,8 @@ def test_a_step_that_does_not_loop_cannot_be_rewound(geneva: gd.Drive) -> None:
         workflow.rewind("report")
 
     assert str(refusal.value) == (
-        "Cannot rewind step 'report': it is no resumable step, and has no cursor. To run it again, "
-        "use reattempt."
+        "Cannot rewind step 'report': it is not a resumable step and has no cursor. To run it "
+        "again, use reattempt."
     )
     assert last(workflow.reload()).state == "scheduled"
     assert workflow.audit_entries == []
@@ -199,8 +199,8 @@ def test_a_loop_that_runs_cannot_be_rewound(geneva: gd.Drive) -> None:
     perform_next_step(workflow)
 
     assert last(workflow).error_message == (
-        "Cannot rewind a step of a performing workflow. A running step is never torn: pause the "
-        "workflow, and try again once the step has stopped."
+        "Cannot rewind a step of a performing workflow. A running step is not interrupted: pause "
+        "the workflow, and try again once the step has stopped."
     )
 
 

@@ -1,4 +1,4 @@
-"""Cancel a workflow."""
+"""Decide a cancel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
 
 
 def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
-    """End the workflow; while a step runs, ask for that, or with `force` fence the step off."""
+    """Cancel the workflow now, or once what runs has ended.
+
+    While a step runs, the cancel is stored as a request, as for `pause`. With `force` the workflow
+    ends at once: the running step loses its claim, and its outcome is dropped.
+    """
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("cancel")
     if subject.running and not force:

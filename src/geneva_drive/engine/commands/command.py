@@ -1,4 +1,4 @@
-"""The execution of a command: lock the workflow, decide, write the change with its audit entry."""
+"""Execute a command: lock the workflow, decide, write the change with its audit entry."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def execute(
     audit: AuditEntry,
     now: datetime,
 ) -> Applied:
-    """Carry a command out: lock, decide, write with its audit entry, all in the transaction."""
+    """Execute a command in the caller's transaction; a refused one raises and writes nothing."""
     workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
     active = tuple(store.executions.lock_active(connection, workflow_id))
-    # Of a dynamic workflow there may be very many, of which only few matter.
+    # A dynamic workflow may have 100,000 attempts; load only the unfinished ones.
     is_dynamic = workflow.type == DYNAMIC_TYPE
     find = store.attempts.undone if is_dynamic else store.attempts.latest_of
     attempts = tuple(find(connection, workflow_id))

@@ -1,17 +1,19 @@
-"""What operators do to a workflow in which several nodes may be under way."""
+"""Decide commands on graphs, in which several nodes may be active."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from geneva_drive.engine.commands.subject import Subject, not_resumable
+from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import (
     cancel_executions,
     hold_planned,
     release_executions,
+    skip_executions,
 )
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.partitions import latest_attempts
@@ -20,18 +22,14 @@ from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
 
-if TYPE_CHECKING:
-    from geneva_drive.engine.commands.subject import Subject
-    from geneva_drive.engine.graphs.nodes import GraphNodes
-
-_ENDED = (StepState.FAILED, StepState.CANCELED)
+_UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 
 
 def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
-    """Let go what is held, and run every node again that failed or was paused."""
+    """Release what is held, and run every node again that failed or was paused."""
     planned = nodes.plan_attempts(_undone(subject, nodes))
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
-    return _going_on(
+    return _continue(
         subject,
         following,
         planned=planned,
@@ -41,7 +39,7 @@ def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
 
 
 def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool) -> Change:
-    """Run a node again that failed or was canceled, if nothing that waits for it is done."""
+    """Run a failed or canceled node again, unless a node that depends on it is done."""
     _refuse_over(subject, "reattempt")
     node_id = nodes.find(step)
     undone = _undone(subject, nodes)
@@ -49,26 +47,26 @@ def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool
     if not own:
         is_reached = nodes.state_of(node_id) is not None
         raise InvalidStateError(
-            f"Cannot reattempt node {nodes.name_of(node_id)!r}: it {_standing(nodes, node_id)}"
+            f"Cannot reattempt node {nodes.name_of(node_id)!r}: it {_state_text(nodes, node_id)}"
             f"{', neither failed nor canceled' if is_reached else ''}."
         )
     later = nodes.done_downstream(node_id)
     if later is not None:
         raise InvalidStateError(
-            f"Cannot reattempt node {nodes.name_of(node_id)!r}: node {later!r}, which waits for "
-            f"it, is done already. Start another workflow to run that part again."
+            f"Cannot reattempt node {nodes.name_of(node_id)!r}: node {later!r} depends on it and "
+            f"is done already. Start another workflow to run that part again."
         )
     planned = nodes.plan_attempts(own, rewind=rewind)
     if _is_asked_to_pause(subject):
-        return _staying_held(subject, Successors(), (), planned)
+        return _stay_held(subject, Successors(), (), planned)
     if len(own) == len(undone):
-        return _going_on(
+        return _continue(
             subject,
             Successors(),
             planned=planned,
             moves=release_executions(subject.active, subject.now),
         )
-    # Others have failed as well: once this one has ended, the workflow is held as before.
+    # Other nodes have failed as well: pause the workflow again once this one has ended.
     workflow = subject.workflow
     held = unchanged(
         subject.workflow,
@@ -82,24 +80,24 @@ def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool
 
 
 def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
-    """Pass over a node that waits to run or has failed, and let run what waits for it."""
+    """Pass over a node that is scheduled or has failed, and schedule what depends on it."""
     _refuse_over(subject, "skip")
     undone = _undone(subject, nodes)
     waiting = [one for one in subject.active if one.state is not StepState.IN_PROGRESS]
     node_id = _chosen(nodes, [*waiting, *undone], step)
     if any(nodes.id_of(one) == node_id for one in _running(subject)):
         raise InvalidStateError(
-            f"Cannot skip node {nodes.name_of(node_id)!r}: it is running, and a running node is "
-            f"never torn."
+            f"Cannot skip node {nodes.name_of(node_id)!r}: it is running. Pause the workflow, and "
+            f"try again once the node has stopped."
         )
     passed = [one for one in waiting if nodes.id_of(one) == node_id]
     failed = [one for one in undone if nodes.id_of(one) == node_id]
     if not passed and not failed:
         raise InvalidStateError(
-            f"Cannot skip node {nodes.name_of(node_id)!r}: it {_standing(nodes, node_id)}."
+            f"Cannot skip node {nodes.name_of(node_id)!r}: it {_state_text(nodes, node_id)}."
         )
     by = Outcome.SKIPPED_BY_OPERATOR
-    skipped = [ExecutionMove(record=one, state=StepState.SKIPPED, outcome=by) for one in passed]
+    skipped = skip_executions(passed, by)
     recorded = [
         replace(
             plan_next_attempt(one, subject.now),
@@ -114,13 +112,13 @@ def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
     is_held = subject.workflow.state is WorkflowState.PAUSED or _is_held_by_failure(subject)
     stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
     if stays_held and not following.is_over:
-        return _staying_held(subject, following, skipped, recorded)
+        return _stay_held(subject, following, skipped, recorded)
     kept = [
         move
         for move in release_executions(subject.active, subject.now)
         if move.record not in passed
     ]
-    return _going_on(subject, following, planned=recorded, moves=(*skipped, *kept))
+    return _continue(subject, following, planned=recorded, moves=(*skipped, *kept))
 
 
 def _refuse_over(subject: Subject, verb: str) -> None:
@@ -128,19 +126,19 @@ def _refuse_over(subject: Subject, verb: str) -> None:
         raise subject.refuse(f"{verb} a node of")
     if subject.workflow.requested is Request.CANCEL:
         raise InvalidStateError(
-            f"Cannot {verb} a node of this workflow: it is being canceled, as soon as what runs "
-            f"has ended."
+            f"Cannot {verb} a node of this workflow: it will be canceled as soon as the running "
+            f"nodes have ended."
         )
 
 
 def _is_held_by_failure(subject: Subject) -> bool:
-    """Say whether it is a node's failure that waits for others to end, to pause the workflow."""
+    """True if a failed node will pause the workflow once the running ones have ended."""
     is_asked = subject.workflow.requested is Request.PAUSE
     return is_asked and subject.workflow.paused_step_name is not None
 
 
 def _is_asked_to_pause(subject: Subject) -> bool:
-    """Say whether an operator has asked for a pause that has not taken effect yet."""
+    """True if an operator's pause waits for running nodes to end."""
     is_asked = subject.workflow.requested is Request.PAUSE
     return is_asked and not _is_held_by_failure(subject)
 
@@ -148,21 +146,18 @@ def _is_asked_to_pause(subject: Subject) -> bool:
 def rewind(
     subject: Subject, nodes: GraphNodes, step: object, position: LoopPosition | None
 ) -> Change:
-    """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
+    """Move a resumable step to `position` or its start; a paused workflow stays paused."""
     _refuse_over(subject, "rewind")
     node_id = nodes.find(step)
     name = nodes.name_of(node_id)
     if not nodes.is_resumable(node_id):
-        raise InvalidStateError(
-            f"Cannot rewind step {name!r}: it is no resumable step, and has no cursor. "
-            f"To run it again, use reattempt."
-        )
+        raise not_resumable(name)
     own = [one for one in subject.active if nodes.id_of(one) == node_id]
     if any(one.state is StepState.IN_PROGRESS for one in own):
         raise subject.refuse_running("rewind")
     tried = own or [one for one in _undone(subject, nodes) if nodes.id_of(one) == node_id]
     if not tried:
-        raise InvalidStateError(f"Cannot rewind step {name!r}: it {_standing(nodes, node_id)}.")
+        raise InvalidStateError(f"Cannot rewind step {name!r}: it {_state_text(nodes, node_id)}.")
     workflow = subject.workflow
     is_held = workflow.state is WorkflowState.PAUSED or workflow.requested is not None
     [fresh] = nodes.plan_attempts(tried[:1], rewind=True)
@@ -182,13 +177,13 @@ def _chosen(nodes: GraphNodes, candidates: Iterable[ExecutionRecord], step: obje
     if len(ids) != 1:
         names = ", ".join(repr(nodes.name_of(node_id)) for node_id in ids[:10]) or "none"
         raise InvalidStateError(
-            f"Cannot skip a node without its name: those that could be skipped are {names}."
+            f"Cannot skip a node without its name. Nodes that can be skipped: {names}."
         )
     return ids[0]
 
 
 def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
-    """List the latest attempts, of divided steps those at shares, that ended without success."""
+    """Return the latest attempts, one per partition of a divided step, that did not succeed."""
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in subject.attempts:
         by_node.setdefault(nodes.id_of(one), []).append(one)
@@ -198,7 +193,7 @@ def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
         for node_id, records in by_node.items()
         if node_id in kept
         for one in latest_attempts(records)
-        if one.state in _ENDED
+        if one.state in _UNDONE_STATES
     ]
 
 
@@ -206,12 +201,12 @@ def _running(subject: Subject) -> list[ExecutionRecord]:
     return [one for one in subject.active if one.state is StepState.IN_PROGRESS]
 
 
-def _standing(nodes: GraphNodes, node_id: str) -> str:
+def _state_text(nodes: GraphNodes, node_id: str) -> str:
     state = nodes.state_of(node_id)
     return "has not been reached" if state is None else f"is {state}"
 
 
-def _going_on(
+def _continue(
     subject: Subject,
     following: Successors,
     *,
@@ -219,10 +214,10 @@ def _going_on(
     moves: tuple[ExecutionMove, ...],
     context: str | None = None,
 ) -> Change:
-    """Make the workflow ready, or finish it if all of it is done."""
+    """Make the workflow ready, or finish it if every node is done."""
     state = WorkflowState.READY
     if following.is_over:
-        # Whatever else there is stands at the places of nodes that the code no longer has.
+        # Whatever is still active belongs to nodes that the graph no longer has.
         state = WorkflowState.FINISHED
         planned = [new for new in planned if new.state is not StepState.SCHEDULED]
         moves = tuple(_removed(move) for move in moves)
@@ -245,11 +240,11 @@ def _going_on(
 def _removed(move: ExecutionMove) -> ExecutionMove:
     if move.state is StepState.SKIPPED or move.state is StepState.IN_PROGRESS:
         return move
-    by = Outcome.SKIPPED_BY_REMOVAL
-    return ExecutionMove(record=move.record, state=StepState.SKIPPED, outcome=by)
+    [skipped] = skip_executions([move.record], Outcome.SKIPPED_BY_REMOVAL)
+    return skipped
 
 
-def _staying_held(
+def _stay_held(
     subject: Subject,
     following: Successors,
     moves: Iterable[ExecutionMove],

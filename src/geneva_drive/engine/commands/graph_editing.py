@@ -1,4 +1,4 @@
-"""Storing the graph of a class, and exchanging a stored one: each under the workflow's lock."""
+"""Decide how a workflow's graph is stored, and how a stored one is replaced."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from geneva_drive.storage.store import Store
 def freeze(
     connection: Connection, store: Store, subject: Subject, definition: Definition
 ) -> Change:
-    """Store a class's graph for one workflow, which follows it from then on."""
+    """Store the class's graph for one workflow, which follows the stored one from then on."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("freeze the graph of")
@@ -64,15 +64,15 @@ def replace_graph(
     document: str | Mapping[str, Any],
     limit: int,
 ) -> Change:
-    """Put an edited graph in the place of a workflow's stored one.
+    """Replace the workflow's stored graph with an edited one.
 
-    `limit` is the length that the arguments of a node may have.
+    `limit` is the greatest length of a node's arguments.
     """
     workflow = subject.workflow
     if not workflow.has_graph:
         raise InvalidStateError(
-            "This workflow follows the graph of its class, and has none of its own to be "
-            "exchanged. Store it with freeze_dag() first."
+            "This workflow follows the graph of its class and has no stored graph to replace. "
+            "Store one with freeze_dag() first."
         )
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("import a graph into")
@@ -87,16 +87,16 @@ def replace_graph(
     done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
     _check(graph, latest, done)
     row = graph_rows.graph_row(workflow.id, graph, former.template, done=len(done))
-    # Whoever repairs a graph need not have its jobs.
+    # The process that repairs a graph need not have its jobs.
     stored = store.graphs.scheduling_of_jobs(connection, workflow.id)
     scheduling = graph_rows.scheduling_of(graph, stored)
     nodes = graph_rows.node_rows(workflow.id, graph, scheduling)
     store.graphs.replace(connection, row, nodes, graph_rows.join_rows(workflow.id, graph, done))
-    return _going_on(subject, graph, latest, done, scheduling)
+    return _continue(subject, graph, latest, done, scheduling)
 
 
 def _latest(subject: Subject, attempts: Iterable[ExecutionRecord]) -> dict[str, ExecutionRecord]:
-    """Give the latest attempt at each node; of a divided step, one that is not done if there is."""
+    """Return the latest attempt at each node; for a divided step, an unfinished one if any."""
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in attempts:
         by_node.setdefault(_id_of(subject, one), []).append(one)
@@ -115,20 +115,20 @@ def _id_of(subject: Subject, record: ExecutionRecord) -> str:
 def _check(graph: StoredGraph, latest: Mapping[str, ExecutionRecord], done: set[str]) -> None:
     for node_id in sorted(done - set(graph.nodes)):
         raise InvalidInput(
-            f"Node {latest[node_id].step_name!r} ({node_id}) is done, and the new graph does not "
-            f"have it. Keep what is done, under its id."
+            f"Node {latest[node_id].step_name!r} ({node_id}) is done, but the new graph does not "
+            f"have it. Keep every done node, under its id."
         )
     for node_id, one in latest.items():
         node = graph.nodes.get(node_id)
         unmet = [p for p in node.depends_on if p not in done] if node else []
         if unmet:
             raise InvalidInput(
-                f"Node {one.step_name!r} ({node_id}) is {one.state}, and cannot be made to wait "
-                f"for {graph.nodes[unmet[0]].name!r}, which is not done."
+                f"Node {one.step_name!r} ({node_id}) is {one.state} and cannot depend on "
+                f"{graph.nodes[unmet[0]].name!r}, which is not done."
             )
 
 
-def _going_on(
+def _continue(
     subject: Subject,
     graph: StoredGraph,
     latest: Mapping[str, ExecutionRecord],
@@ -165,7 +165,7 @@ def _going_on(
 def _paused_step_name(
     subject: Subject, graph: StoredGraph, latest: Mapping[str, ExecutionRecord]
 ) -> str | None:
-    """Name the node that the workflow is paused at, be it that it was renamed just now."""
+    """Return the name of the node that the workflow is paused at, which may be a new one."""
     former = subject.workflow.paused_step_name
     if subject.workflow.type != DYNAMIC_TYPE:
         return former  # the nodes of a class are known by their ids

@@ -1,4 +1,4 @@
-"""Pause a workflow."""
+"""Decide a pause."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from geneva_drive.states import Request, WorkflowState
 
 
 def pause(subject: Subject, reason: str | None) -> Change:
-    """Hold the workflow; while a step runs, ask for it to be held when that ends."""
+    """Pause the workflow now, or once what runs has ended.
+
+    While a step runs, the pause is stored as a request, and `transitions/requests.py` carries it
+    out when the step ends. A loop sees the request at its next checkpoint.
+    """
     if subject.workflow.state is not WorkflowState.READY:
         raise subject.refuse("pause")
     if subject.running:
@@ -21,7 +25,7 @@ def pause(subject: Subject, reason: str | None) -> Change:
         workflow=unchanged(
             subject.workflow,
             state=WorkflowState.PAUSED,
-            # A reattempt beside another failed node has asked for a pause once its node ends.
+            # A reattempt beside another failed node requests a pause for when its node ends.
             requested=None,
             requested_reason=None,
             paused_reason=reason,

@@ -1,4 +1,4 @@
-"""Skip, reattempt or rewind a step of a chain."""
+"""Decide the repair of a step: reattempt, rewind or skip it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.commands import graph_commands
 from geneva_drive.engine.commands.resume import resume_at
-from geneva_drive.engine.commands.subject import Subject
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
-from geneva_drive.engine.transitions.holds import cancel_executions
+from geneva_drive.engine.commands.subject import Subject, not_resumable
+from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
+from geneva_drive.engine.transitions.holds import cancel_executions, skip_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.errors import InvalidStateError, StepVanished
 from geneva_drive.states import (
@@ -26,7 +26,7 @@ _RESUME_AT = "use `resume_at` in code or `geneva resume ID --at STEP` in the she
 
 
 def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
-    """Run a step again that has not been done, from its cursor or from the start."""
+    """Run a failed or canceled step again, from its cursor or, with `rewind`, from the start."""
     if subject.nodes is not None:
         return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
@@ -58,28 +58,25 @@ def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -
         if later is not None and is_done(later.state, later.outcome):
             raise InvalidStateError(
                 f"Cannot reattempt step {node.name!r}: step {following.name!r} after it is "
-                f"{later.state} already. To go back nevertheless, {_RESUME_AT}."
+                f"{later.state} already. To go back anyway, {_RESUME_AT}."
             )
         following = definition.after(following.name)
 
 
 def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Change:
-    """Let a resumable step start over, or go on from a cursor; a paused workflow stays paused."""
+    """Move a resumable step to `position` or its start; a paused workflow stays paused."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("rewind a step of")
     if subject.nodes is not None:
         return graph_commands.rewind(subject, subject.nodes, step, position)
     definition = registry.require_definition(workflow.type)
-    standing = _standing(subject, definition, step, "rewind")
-    if not standing.is_resumable:
-        raise InvalidStateError(
-            f"Cannot rewind step {standing.name!r}: it is no resumable step, and has no cursor. "
-            f"To run it again, use reattempt."
-        )
+    present = _present_step(subject, definition, step, "rewind")
+    if not present.is_resumable:
+        raise not_resumable(present.name)
     is_held = workflow.state is WorkflowState.PAUSED
     planned = replace(
-        subject.plan(definition, standing, subject.now),
+        subject.plan(definition, present, subject.now),
         position=position,
         stop=Request.PAUSE if is_held else None,
     )
@@ -92,54 +89,49 @@ def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Cha
 
 
 def skip(subject: Subject, step: object | None) -> Change:
-    """Pass over the step that is next, or that failed, and go on with the one after it."""
+    """Pass over the step that is next or has failed, and continue with the one after it."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("skip a step of")
     if subject.nodes is not None:
         return graph_commands.skip(subject, subject.nodes, step)
     definition = registry.require_definition(workflow.type)
-    standing = _standing(subject, definition, step, "skip")
-    following = definition.after(standing.name)
+    present = _present_step(subject, definition, step, "skip")
+    following = definition.after(present.name)
     return Change(
         record=workflow,
         workflow=unchanged(
             subject.workflow,
             state=WorkflowState.READY if following else WorkflowState.FINISHED,
             next_step_name=following.name if following else None,
-            previous_step_name=standing.name,
+            previous_step_name=present.name,
             paused_reason=None,
             paused_step_name=None,
         ),
-        executions=tuple(
-            ExecutionMove(
-                record=record, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR
-            )
-            for record in subject.active
-        ),
-        schedule=_skipped(subject, definition, standing)
-        + _next(subject, definition, following, standing),
+        executions=skip_executions(subject.active, Outcome.SKIPPED_BY_OPERATOR),
+        schedule=_skipped(subject, definition, present)
+        + _next(subject, definition, following, present),
     )
 
 
-def _standing(subject: Subject, definition: Definition, step: object | None, verb: str) -> Node:
-    """Find the step that the workflow stands at, which is the one that may be skipped."""
+def _present_step(subject: Subject, definition: Definition, step: object | None, verb: str) -> Node:
+    """Return the step that the workflow stands at; refuse any other, and a running one."""
     wanted = None if step is None else definition.require(step)
     if subject.running:
         raise subject.refuse_running(verb)
     name = subject.workflow.next_step_name or ""
-    standing = definition.get(name)
-    if standing is None:
+    present = definition.get(name)
+    if present is None:
         raise StepVanished(definition.type, name, definition.step_names)
-    if wanted is not None and wanted is not standing:
+    if wanted is not None and wanted is not present:
         raise InvalidStateError(
             f"Cannot {verb} step {definition.name_of(step)!r}: the workflow stands at {name!r}."
         )
-    return standing
+    return present
 
 
 def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
-    """Record that a failed step was passed over; a scheduled one is itself marked skipped."""
+    """Plan a skipped attempt at a failed step; a scheduled one becomes skipped itself."""
     if subject.active and not subject.unfinished_partitions(node):
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""Resume a workflow, where it stands or at another step."""
+"""Decide how a workflow is resumed: where it stands, or at another step."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from geneva_drive.storage.schema.records import WorkflowRecord
 
 
 def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None) -> Change:
-    """Let a paused workflow go on where it stands; a failed step is run again."""
+    """Continue a paused workflow; a failed step runs again."""
     workflow = subject.workflow
     if subject.running and workflow.requested is Request.PAUSE:
-        # The pause has not taken effect yet, so that nothing but the wish is to be undone.
+        # The pause has not taken effect yet: withdraw the request.
         if subject.nodes is not None:
             return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
         return Change(
@@ -58,13 +58,13 @@ def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None)
 
 
 def resume_at(subject: Subject, step: object) -> Change:
-    """Go on at a step of the caller's choice, forwards or backwards."""
+    """Continue at a given step, before or after the present one."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("resume")
     if subject.nodes is not None:
         raise InvalidStateError(
-            "Cannot resume a graph at one of its nodes, as several may be next. To run a node "
-            "again that failed, use reattempt; to pass one over, use skip."
+            "Cannot resume a graph at one node: several may be next. To run a failed node again, "
+            "use reattempt; to pass over a node, use skip."
         )
     if subject.running:
         raise subject.refuse(

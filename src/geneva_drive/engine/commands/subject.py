@@ -1,4 +1,4 @@
-"""A workflow as a command finds it."""
+"""The workflow that a command is about."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A locked workflow with what is active of it, as a command finds it."""
+    """A locked workflow, as read in the command's transaction."""
 
     workflow: WorkflowRecord
     active: tuple[ExecutionRecord, ...]
     now: datetime
-    attempts: tuple[ExecutionRecord, ...] = ()  # the latest at each step
-    nodes: GraphNodes | None = None  # where several may be under way
+    attempts: tuple[ExecutionRecord, ...] = ()  # the latest at each node and partition
+    nodes: GraphNodes | None = None  # None for a chain
 
     @property
     def next_step_name(self) -> str | None:
-        """Give the step that is next; of a graph, the oldest that is under way."""
+        """The step that is next; in a graph, the oldest active one."""
         if self.workflow.next_step_name is None and self.active:
             return self.active[0].step_name
         return self.workflow.next_step_name
 
     @property
     def is_unknown_graph(self) -> bool:
-        """Say whether it is a graph of which only its class, which is not here, knows the nodes."""
+        """True for a graph of a class that this process does not have."""
         return self.nodes is None and any(
             one.slot != CHAIN_SLOT and one.share is None for one in self.attempts
         )
 
     def latest(self, node: Node) -> ExecutionRecord | None:
-        """Give the latest attempt at a step, be it under the name that it had before."""
+        """Return the latest attempt at a step, under its name or the one it was renamed from."""
         names = (node.name, node.options.renamed_from)
         tried = [one for one in self.attempts if one.node_id in names and one.share is None]
         return max(tried, key=lambda one: one.created_at, default=None)
@@ -61,9 +61,9 @@ class Subject:
     def plan_attempts(
         self, definition: Definition, node: Node, *, for_active: bool = False
     ) -> tuple[NewExecution, ...]:
-        """Plan further attempts at a step, from where its loop stood, or those of its shares.
+        """Plan another attempt at a step, or at each unfinished partition of it.
 
-        `for_active` also for shares that are active, as they are canceled.
+        `for_active` includes active partitions, for a caller that cancels them.
         """
         planned = self.plan(definition, node, self.now)
         unfinished = self.unfinished_partitions(node)
@@ -84,9 +84,9 @@ class Subject:
     def plan(
         self, definition: Definition, node: Node, at: datetime, *, passed: Node | None = None
     ) -> NewExecution:
-        """Plan an execution of a step of a chain, with the proof of what was done before it.
+        """Plan an execution of a chain's step, with its ancestry hash.
 
-        `passed` is a step that is being passed over just now.
+        `passed` is a step that the same command skips, so it counts as done.
         """
         hashes = []
         for name in definition.graph.parents[node.name]:
@@ -97,7 +97,7 @@ class Subject:
         return plan_node(definition, self.workflow, node, at, hashes)
 
     def unfinished_partitions(self, node: Node) -> list[ExecutionRecord]:
-        """List the latest attempts at shares of a step that are not done, of its last division."""
+        """Return the latest attempts at the unfinished partitions of the last division."""
         divider = self.latest(node)
         return [
             one
@@ -123,12 +123,20 @@ class Subject:
     def refuse_running(self, verb: str) -> InvalidStateError:
         return self.refuse(
             f"{verb} a step of",
-            " A running step is never torn: pause the workflow, and try again once the step has "
-            "stopped.",
+            " A running step is not interrupted: pause the workflow, and try again once the step "
+            "has stopped.",
         )
 
 
+def not_resumable(step_name: str) -> InvalidStateError:
+    return InvalidStateError(
+        f"Cannot rewind step {step_name!r}: it is not a resumable step and has no cursor. "
+        f"To run it again, use reattempt."
+    )
+
+
 def request_stop(subject: Subject, request: Request, reason: str | None) -> Change:
+    """Store a request, and show it to active executions, so that a loop stops at a checkpoint."""
     return Change(
         record=subject.workflow,
         workflow=unchanged(subject.workflow, requested=request, requested_reason=reason),

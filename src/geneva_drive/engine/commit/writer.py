@@ -30,8 +30,8 @@ from geneva_drive.storage.store import Store
 class ChangedUnderLock(StorageError):
     def __init__(self, what: str, expected: int, found: int) -> None:
         super().__init__(
-            f"{found} of {expected} {what} were still as they had been read under their lock. "
-            f"Nothing was written. Does something else write to these tables?"
+            f"Only {found} of {expected} {what} were unchanged since they were locked. "
+            f"Nothing was written. Does another program write to these tables?"
         )
 
 

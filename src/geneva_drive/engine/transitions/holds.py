@@ -1,4 +1,4 @@
-"""Hold, release or cancel the executions of a workflow."""
+"""Hold, release, skip or cancel the executions of a workflow."""
 
 from __future__ import annotations
 
@@ -64,6 +64,14 @@ def cancel_executions(
     return tuple(
         ExecutionMove(record=record, state=StepState.CANCELED, outcome=outcome)
         for record in records
+    )
+
+
+def skip_executions(
+    records: Iterable[ExecutionRecord], outcome: Outcome
+) -> tuple[ExecutionMove, ...]:
+    return tuple(
+        ExecutionMove(record=record, state=StepState.SKIPPED, outcome=outcome) for record in records
     )
 
 
