@@ -1,1 +1,7 @@
-"""The engine's side of graphs: from nodes that are done to those that may run; commands on them."""
+"""Graphs: which nodes may run once others are done.
+
+Start with `successors.settle`, which `commit` calls under the workflow's lock. `summary` adds up
+what each ended node means alone, `successors` (class graphs: look at every node) or
+`dependency_counts` (dynamic graphs: decrement counters) finds what they unlock, and `conclusion`
+makes one change of it. `nodes` is the view that commands have of a graph.
+"""

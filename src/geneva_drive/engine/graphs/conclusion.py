@@ -1,11 +1,11 @@
-"""The change that follows from the ends of a graph's nodes."""
+"""Make one change of a summary of ended nodes and their successors: pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from geneva_drive.engine.graphs.summary import Closing, Hold, Successors, Summary
+from geneva_drive.engine.graphs.summary import Closing, Successors, Summary
 from geneva_drive.engine.transitions.change import (
     Change,
     ExecutionMove,
@@ -20,6 +20,7 @@ from geneva_drive.engine.transitions.holds import (
     hold_executions,
     hold_moves,
     hold_planned,
+    skip_executions,
     stop_executions,
 )
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
@@ -27,7 +28,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def conclude(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
-    """Say what is to be written; `beside` is what else is active, where that matters."""
+    """Return the change; `beside` are the other active executions, if they matter."""
     workflow = found.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         return _change(found, unchanged(workflow))
@@ -41,23 +42,20 @@ def conclude(found: Summary, following: Successors, beside: Sequence[ExecutionRe
             _moved(found, WorkflowState.READY),
             schedule=(*found.planned, *following.schedule),
         )
-    return _stop(found, following, beside, found.hold)
+    return _stop(found, following, beside)
 
 
 def _finish(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
-    """Finish the workflow: what is still scheduled stands at the places of removed nodes."""
-    removed = tuple(
-        ExecutionMove(record=one, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_REMOVAL)
-        for one in beside
-        if one.state in IDLE_STATES
-    )
+    """Finish the workflow; what is still scheduled belongs to removed nodes, and is skipped."""
+    idle = [one for one in beside if one.state in IDLE_STATES]
+    removed = skip_executions(idle, Outcome.SKIPPED_BY_REMOVAL)
     moves = (*found.moves.values(), *removed)
     finished = _moved(found, WorkflowState.FINISHED)
     return _change(found, finished, moves=moves, schedule=following.schedule)
 
 
 def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) -> Change:
-    """Cancel what waits beside it, and let what runs end."""
+    """Finish or cancel the workflow: cancel idle executions, and let running ones end."""
     is_finish = closing.outcome is Outcome.SUCCESS
     by = Outcome.CANCELED_BY_FLOW_CONTROL if is_finish else closing.outcome
     own = cancel_moves(found.moves.values(), by)
@@ -66,21 +64,20 @@ def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) 
     return _change(found, moved, moves=(*own, *stop_executions(beside, by)))
 
 
-def _stop(
-    found: Summary, following: Successors, beside: Sequence[ExecutionRecord], hold_by: Hold | None
-) -> Change:
-    """Hold or cancel the workflow once what runs has ended; nothing new starts until then."""
+def _stop(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
+    """Pause or cancel the workflow once what runs has ended; nothing new starts until then."""
     workflow = found.workflow
     request = workflow.requested or Request.PAUSE
     reason = workflow.requested_reason if workflow.requested else None
     step_name = workflow.paused_step_name
-    if hold_by is not None and reason is None:
-        reason, step_name = hold_by.reason, step_name or hold_by.step_name
+    if found.hold is not None and reason is None:
+        reason, step_name = found.hold.reason, step_name or found.hold.step_name
     runs = any(record.state is StepState.IN_PROGRESS for record in beside)
     schedule = (*found.planned, *following.schedule)
     if request is Request.CANCEL and not runs:
         return _cancel(found, schedule, beside)
-    moves = hold_moves(found.moves.values(), request)
+    others = [one for one in beside if one.stop is not request]
+    moves = (*hold_moves(found.moves.values(), request), *hold_executions(others, request))
     moved = _moved(found, WorkflowState.READY if runs else WorkflowState.PAUSED)
     if workflow.state is WorkflowState.PAUSED:
         moved = unchanged(workflow, previous_step_name=moved.previous_step_name)
@@ -94,10 +91,7 @@ def _stop(
     return _change(
         found,
         moved,
-        moves=(
-            *moves,
-            *hold_executions([one for one in beside if one.stop is not request], request),
-        ),
+        moves=moves,
         schedule=hold_planned(schedule, request),
     )
 
@@ -120,7 +114,7 @@ def _first_name(schedule: Sequence[NewExecution], beside: Sequence[ExecutionReco
 
 
 def _moved(found: Summary, state: WorkflowState) -> WorkflowMove:
-    """Plan the workflow's row; of a graph it does not say which node is next: several may be."""
+    """Return the workflow's move; in a graph no single node is next."""
     previous = found.last_step_name or found.workflow.previous_step_name
     return WorkflowMove(state=state, next_step_name=None, previous_step_name=previous)
 

@@ -24,13 +24,13 @@ from geneva_drive.storage.schema.records import (
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
 
-StoredNode = GraphNodeRecord | NodeOutline
+NodeRow = GraphNodeRecord | NodeOutline
 _DEFAULT_QUEUE = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class DoneNode:
-    """A node of a dynamic workflow that is done; its row, where it is at hand."""
+    """A done node of a dynamic workflow, with its row if that was read already."""
 
     ancestry_hash: str | None
     stored: GraphNodeRecord | None = None
@@ -38,58 +38,63 @@ class DoneNode:
 
 @dataclass(frozen=True, slots=True)
 class DoneNodes:
-    """Nodes of a dynamic workflow that are done, by id."""
+    """The done nodes of one dynamic workflow, by id."""
 
     workflow: WorkflowRecord
     nodes: Mapping[str, DoneNode]
 
 
 def count_down(
-    connection: Connection, store: Store, passed: Sequence[DoneNodes], now: datetime
+    connection: Connection, store: Store, done: Sequence[DoneNodes], now: datetime
 ) -> list[Successors]:
-    """Count down what the dependants of done nodes wait for: never more than is touched."""
+    """Decrement the dependants' counts of unmet dependencies, and plan those that reach zero.
+
+    The cost grows with the dependants of the done nodes, not with the size of the graph.
+    """
     hashes = {
         (one.workflow.id, node_id): node.ancestry_hash
-        for one in passed
+        for one in done
         for node_id, node in one.nodes.items()
     }
-    met, parents = _met(connection, store, passed)
-    store.graphs.pass_nodes(connection, {one.workflow.id: len(one.nodes) for one in passed})
+    met, parents = _met(connection, store, done)
+    store.graphs.pass_nodes(connection, {one.workflow.id: len(one.nodes) for one in done})
     ready = _ready(connection, store, met)
-    above = _hashes_above(connection, store, ready, parents, hashes)
-    growing = {key for key, _ in met}
-    ended = [one.workflow.id for one in passed if one.workflow.id not in growing]
-    over = store.graphs.finished(connection, ended) if ended else set()
+    parent_hashes = _parent_hashes(connection, store, ready, parents, hashes)
+    has_dependants = {key for key, _ in met}
+    last = [one.workflow.id for one in done if one.workflow.id not in has_dependants]
+    over = store.graphs.finished(connection, last) if last else set()
     return [
         Successors(
             schedule=tuple(
-                plan_stored_node(one.workflow, node, now, above[one.workflow.id, node.node_id])
+                plan_stored_node(
+                    one.workflow, node, now, parent_hashes[one.workflow.id, node.node_id]
+                )
                 for node in ready.get(one.workflow.id, ())
             ),
             is_over=one.workflow.id in over,
         )
-        for one in passed
+        for one in done
     ]
 
 
 def _met(
-    connection: Connection, store: Store, passed: Sequence[DoneNodes]
+    connection: Connection, store: Store, done: Sequence[DoneNodes]
 ) -> tuple[Counter[NodeKey], dict[NodeKey, str]]:
-    """Count for each dependant how many of its dependencies these are, and name one of them."""
+    """Return how many dependencies of each dependant were met just now, and one of them."""
     unknown = [
         (one.workflow.id, node_id)
-        for one in passed
+        for one in done
         for node_id, node in one.nodes.items()
         if node.stored is None
     ]
     read = store.graphs.nodes(connection, unknown) if unknown else {}
-    known = (node.stored for one in passed for node in one.nodes.values())
-    done = [*filter(None, known), *read.values()]
-    # Those of a fan all say the same.
-    below = {text: load_ids(text) for text in {node.dependants for node in done}}
+    known = (node.stored for one in done for node in one.nodes.values())
+    rows = [*filter(None, known), *read.values()]
+    # The nodes of a fan share one text, so each text is parsed once.
+    below = {text: load_ids(text) for text in {node.dependants for node in rows}}
     met: Counter[NodeKey] = Counter()
     parents = {}
-    for node in done:
+    for node in rows:
         for each in below[node.dependants]:
             met[node.workflow_id, each] += 1
             parents[node.workflow_id, each] = node.node_id
@@ -98,9 +103,9 @@ def _met(
 
 def _ready(
     connection: Connection, store: Store, met: Mapping[NodeKey, int]
-) -> dict[Key, list[StoredNode]]:
-    """Write how many dependencies are met, and give the nodes that wait for no more."""
-    ready: dict[Key, list[StoredNode]] = defaultdict(list)
+) -> dict[Key, list[NodeRow]]:
+    """Decrement the counts of joins; return the nodes without unmet dependencies."""
+    ready: dict[Key, list[NodeRow]] = defaultdict(list)
     if not met:
         return ready
     joins: dict[NodeKey, int] = {}
@@ -114,43 +119,46 @@ def _ready(
     return ready
 
 
-def _hashes_above(
+def _parent_hashes(
     connection: Connection,
     store: Store,
-    ready: Mapping[Key, Sequence[StoredNode]],
+    ready: Mapping[Key, Sequence[NodeRow]],
     parents: Mapping[NodeKey, str],
     known: Mapping[NodeKey, str | None],
 ) -> dict[NodeKey, list[str | None]]:
-    """Give the ancestry hashes of what each node depends on."""
-    above: dict[NodeKey, list[str]] = {}
-    joins = []  # of which it has still to be read what they depend on
+    """Return the ancestry hashes of each ready node's parents."""
+    parent_ids: dict[NodeKey, list[str]] = {}
+    joins = []  # whose parents are not known yet
     for key, nodes in ready.items():
         for node in nodes:
             if node.dependency_count <= 1:
-                above[key, node.node_id] = [parents[key, node.node_id]]
+                parent_ids[key, node.node_id] = [parents[key, node.node_id]]
             elif isinstance(node, GraphNodeRecord):
-                above[key, node.node_id] = load_ids(node.depends_on)
+                parent_ids[key, node.node_id] = load_ids(node.depends_on)
             else:
                 joins.append((key, node.node_id))
     if joins:
         found = store.graphs.nodes(connection, joins)
-        above |= {join: load_ids(node.depends_on) for join, node in found.items()}
-    wanted = {(key, parent) for (key, _), parent_ids in above.items() for parent in parent_ids}
+        parent_ids |= {join: load_ids(node.depends_on) for join, node in found.items()}
+    wanted = {(key, parent) for (key, _), ids in parent_ids.items() for parent in ids}
     unknown = wanted - known.keys()
     hashes = {**known, **store.attempts.ancestry_hashes(connection, unknown)}
     return {
-        (key, node_id): [hashes.get((key, parent)) for parent in parent_ids]
-        for (key, node_id), parent_ids in above.items()
+        (key, node_id): [hashes.get((key, parent)) for parent in ids]
+        for (key, node_id), ids in parent_ids.items()
     }
 
 
 def plan_stored_node(
     workflow: WorkflowRecord,
-    node: StoredNode,
+    node: NodeRow,
     now: datetime,
     parents: Iterable[str | None] = (),
 ) -> NewExecution:
-    """Plan the first execution of a stored node, by its job or by what is stored of that."""
+    """Plan a stored node's first execution.
+
+    Its job says how to schedule it. In a process without the job, what was stored of it does.
+    """
     job = jobs.get(node.job or "")
     kept = job_scheduling.load(node.scheduling) if node.scheduling else job_scheduling.UNKNOWN
     rules = job.scheduling if job else kept

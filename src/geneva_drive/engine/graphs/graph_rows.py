@@ -1,4 +1,4 @@
-"""Graphs put into rows, and read back."""
+"""Graphs as rows: written, and read back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def graph_row(
 def join_rows(
     workflow_id: Key, graph: StoredGraph, done: Collection[str] = ()
 ) -> Iterator[JoinRecord]:
-    """Count what nodes with several dependencies wait for; those in `done` are met already."""
+    """Yield a counter row for each node with several dependencies; `done` ones are met."""
     for node in graph.nodes.values():
         if len(node.depends_on) > 1:
             unmet = sum(parent not in done for parent in node.depends_on)
@@ -44,7 +44,7 @@ def join_rows(
 def node_rows(
     workflow_id: Key, graph: StoredGraph, scheduling: Mapping[str | None, str | None]
 ) -> Iterator[GraphNodeRecord]:
-    """Put the nodes into rows, each with its edges in both directions."""
+    """Yield a row for each node, with its edges in both directions."""
     dependants = dependants_of(graph.nodes)
     for position, node in enumerate(graph.nodes.values()):
         yield GraphNodeRecord(
@@ -64,7 +64,7 @@ def node_rows(
 def scheduling_of(
     graph: StoredGraph, stored: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str | None, str | None]:
-    """Write what the jobs of a graph say of its nodes; of unknown ones, what is stored."""
+    """Return, by job name, the scheduling options to store; unknown jobs keep the stored ones."""
     named = {node.job for node in graph.nodes.values() if node.job is not None}
     known = {name: job for name in named if (job := jobs.get(name)) is not None}
     return {
@@ -81,7 +81,6 @@ def dependants_of(nodes: Mapping[str, StoredNode]) -> Mapping[str, Sequence[str]
 
 
 def stored_graph(connection: Connection, store: Store, workflow_id: Key) -> StoredGraph | None:
-    """Read the graph that is stored for a workflow."""
     record = store.graphs.get(connection, workflow_id)
     if record is None:
         return None
@@ -104,7 +103,7 @@ def _node(row: GraphNodeRecord) -> StoredNode:
 
 
 def of_class(definition: Definition, now: datetime) -> StoredGraph:
-    """Give the graph of a class in the form in which graphs are stored."""
+    """Return a class's graph in the form that is stored."""
     nodes = {}
     for name in definition.graph.order:
         node = definition.require(name)

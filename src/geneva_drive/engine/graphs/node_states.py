@@ -1,4 +1,4 @@
-"""Where the nodes of a graph stand, and which of them may run now: pure."""
+"""The status of each node of a graph, and which of them may run now: pure."""
 
 from __future__ import annotations
 
@@ -16,33 +16,29 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """What is known of a node by the latest attempt at it."""
+    """The latest attempt at a node; of a divided step, the partition furthest from done."""
 
     state: StepState
     outcome: Outcome | None
     ancestry_hash: str | None
-    chosen: tuple[str, ...] | None = None  # the branches, of a decision that was made
+    chosen: tuple[str, ...] | None = None  # the branches that a decision chose
 
     @property
     def is_done(self) -> bool:
         return is_done(self.state, self.outcome)
 
-    @property
-    def is_active(self) -> bool:
-        return self.state in ACTIVE_STEP_STATES
-
 
 @dataclass(frozen=True, slots=True)
 class Unlocked:
-    """What follows from where a graph's nodes stand."""
+    """The nodes that a graph's statuses unlock."""
 
-    ready: tuple[str, ...]  # every dependency is met, and no attempt was made
+    ready: tuple[str, ...]  # every dependency is done, and no attempt was made
     passed_over: tuple[str, ...]  # on branches that were not chosen
     is_over: bool
 
 
 def id_in_graph(definition: Definition | None, graph: Graph, step_name: str) -> str:
-    """Give the id that a step has in a graph, be it that it was renamed since, or before."""
+    """Return the step's node id, following renames in either direction."""
     if step_name in graph.parents:
         return step_name
     node = definition.get(step_name) if definition else None
@@ -56,7 +52,7 @@ def id_in_graph(definition: Definition | None, graph: Graph, step_name: str) -> 
 def node_statuses(
     definition: Definition | None, graph: Graph, attempts: Iterable[ExecutionRecord]
 ) -> dict[str, NodeStatus]:
-    """Say where each node stands that has been tried, by the id that it has in the graph."""
+    """Return the status of each node with an attempt, by its id in the graph."""
     by_node: dict[str, list[ExecutionRecord]] = defaultdict(list)
     for attempt in attempts:
         by_node[id_in_graph(definition, graph, attempt.step_name)].append(attempt)
@@ -80,7 +76,6 @@ def _status_of(records: list[ExecutionRecord]) -> NodeStatus | None:
     latest = latest_attempts(records)
     if not latest:
         return None
-    # Of a step that was divided, the partition that is furthest from being done stands for it.
     last = min(latest, key=lambda one: (is_done(one.state, one.outcome), _is_over(one)))
     return NodeStatus(
         state=last.state,
@@ -100,14 +95,14 @@ def _chosen(record: ExecutionRecord) -> tuple[str, ...] | None:
 
 
 def _is_passed_over(node: str, parents: Sequence[NodeStatus]) -> bool:
-    """Say whether a node whose parents are all done is on no branch that was chosen."""
+    """True if a node, whose parents are all done, is on no chosen branch."""
     if any(one.chosen is not None and node not in one.chosen for one in parents):
         return True
     return bool(parents) and all(one.outcome is Outcome.SKIPPED_BY_BRANCH for one in parents)
 
 
 def unlock(graph: Graph, statuses: Mapping[str, NodeStatus]) -> Unlocked:
-    """Find the nodes that may run now, and those that were not chosen."""
+    """Return the nodes that may run now, and those that branches skip."""
     known = dict(statuses)
     ready: list[str] = []
     passed_over: list[str] = []
@@ -115,7 +110,7 @@ def unlock(graph: Graph, statuses: Mapping[str, NodeStatus]) -> Unlocked:
         if node in known:
             continue
         parents = [known[parent] for parent in graph.parents[node] if parent in known]
-        # Also for a branch that was not chosen: what waits for it waits for all before it.
+        # A skipped branch also waits for all its parents, so that its dependants do.
         if len(parents) < len(graph.parents[node]) or not all(one.is_done for one in parents):
             continue
         if _is_passed_over(node, parents):

@@ -1,4 +1,4 @@
-"""The nodes of one workflow's graph as a command looks at them, wherever the graph is kept."""
+"""The nodes of one workflow's graph, as commands see them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from geneva_drive.storage.store import Store
 
 
 class GraphNodes:
-    """The nodes of a class's graph, of which there are not many."""
+    """The nodes of a class's graph; it is small, so all of it is read."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class GraphNodes:
         return node_statuses(self._definition, self._graph, attempts)
 
     def find(self, reference: object) -> str:
-        """Give the id of a node that is named by itself, by its method or by its id."""
+        """Return the id of the node that a method, a name or an id refers to."""
         name = self._definition.name_of(reference)
         found = id_in_graph(self._definition, self._graph, name)
         if found not in self._graph.parents:
@@ -77,11 +77,11 @@ class GraphNodes:
         return node_id
 
     def step_name_of(self, record: ExecutionRecord) -> str:
-        """Give the name that a further attempt has."""
+        """Return the name for a further attempt."""
         return record.step_name
 
     def present(self, node_ids: Collection[str]) -> Collection[str]:
-        """Give those that the graph has; what a class has lost is for it to say."""
+        """Return the ids that a stored graph has; a class itself refuses nodes that it lost."""
         if not self._workflow.has_graph:
             return node_ids
         return [each for each in node_ids if each in self._graph.parents]
@@ -93,7 +93,7 @@ class GraphNodes:
     def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
-        """Plan further attempts at nodes; a divided step that starts over gets one for all."""
+        """Plan further attempts at nodes; a divided step that is rewound gets a single one."""
         planned = []
         for record in records:
             node = self._definition.get(record.step_name)
@@ -108,7 +108,7 @@ class GraphNodes:
         return planned
 
     def after(self, passed: dict[str, str | None]) -> Successors:
-        """Plan what may run, these nodes (with their ancestry hashes) being passed over."""
+        """Plan the successors of nodes that are passed over, given with their ancestry hashes."""
         statuses = dict(self._statuses)
         for node_id, ancestry_hash in passed.items():
             statuses[node_id] = NodeStatus(
@@ -121,11 +121,11 @@ class GraphNodes:
         )
 
     def stranded(self) -> Successors:
-        """Plan what may run of a workflow of which nothing is under way."""
+        """Plan what may run in a workflow without active executions."""
         return self.after({})
 
     def done_downstream(self, node_id: str) -> str | None:
-        """Name a node that is done and waits, at whatever remove, for this one."""
+        """Return the name of a done node that depends on this one, directly or not."""
         behind = self._graph.downstream(node_id)
         return next((n for n in self._graph.order if n in behind and self.is_done(n)), None)
 
@@ -137,7 +137,7 @@ class GraphNodes:
 
 
 class StoredNodes(GraphNodes):
-    """The nodes of a dynamic workflow, of which there may be very many."""
+    """The nodes of a dynamic workflow; there may be 100,000, so each method reads what it needs."""
 
     @property
     def _id(self) -> Key:
@@ -162,7 +162,7 @@ class StoredNodes(GraphNodes):
         return node.name
 
     def step_name_of(self, record: ExecutionRecord) -> str:
-        return self.name_of(record.node_id)  # which an import may have changed
+        return self.name_of(record.node_id)  # an import may have changed it
 
     def present(self, node_ids: Collection[str]) -> Collection[str]:
         wanted = [(self._id, node_id) for node_id in node_ids]
@@ -231,7 +231,7 @@ def nodes_of(
     attempts: Iterable[ExecutionRecord],
     now: datetime,
 ) -> GraphNodes | None:
-    """Give the nodes of a workflow in which several may be under way; None for a chain."""
+    """Return the nodes of a graph workflow; None for a chain."""
     definition = registry.definition_for(workflow.type)
     if workflow.type == DYNAMIC_TYPE:
         return StoredNodes(connection, store, workflow, now, definition)

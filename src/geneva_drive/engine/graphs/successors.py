@@ -1,4 +1,4 @@
-"""From nodes that are done to those that may run: what the database knows of a graph."""
+"""Decide what follows when nodes of a graph end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from geneva_drive.storage.store import Store
 def is_in_graph(
     workflow: WorkflowRecord, execution: ExecutionRecord, definition: Definition | None
 ) -> bool:
-    """Say whether an execution is of a workflow in which several nodes may be under way."""
+    """True if the execution's workflow may have several active nodes."""
     if workflow.has_graph or (definition is not None and definition.is_graph):
         return True
     return execution.slot != CHAIN_SLOT and execution.share is None
@@ -40,7 +40,7 @@ def settle(
     ends: Sequence[NodeEnd],
     now: datetime,
 ) -> Change:
-    """Decide what follows from ends of nodes of a workflow that is locked."""
+    """Return the change that follows from the ends of nodes; the caller holds the lock."""
     has_partitions = any(end.execution.share for end in ends)
     partitions = (
         store.executions.lock_partitions(connection, [workflow.id]) if has_partitions else []
@@ -53,9 +53,9 @@ def settle(
             [following] = count_down(connection, store, passed, now)
         else:
             definition = next(end.definition for end in ends if end.definition is not None)
-            following = _look_around(connection, store, found, definition, now)
+            following = _class_successors(connection, store, found, definition, now)
     elif workflow.type == DYNAMIC_TYPE and found.done_count:
-        # They end a workflow, or it has ended already: nothing follows, but done they are.
+        # The workflow ends or has ended, so nothing follows; the nodes still count as done.
         store.graphs.pass_nodes(connection, {workflow.id: found.done_count})
     if found.is_plain and not following.is_over:
         return conclude(found, following, ())
@@ -71,14 +71,14 @@ def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
     }
 
 
-def _look_around(
+def _class_successors(
     connection: Connection,
     store: Store,
     found: Summary,
     definition: Definition,
     now: datetime,
 ) -> Successors:
-    """Look at where every node of a class's graph stands, of which there are not many."""
+    """Look at the status of every node; class graphs are small."""
     attempts = store.attempts.latest_of(connection, found.workflow.id)
     graph = graph_of(connection, store, found.workflow, definition)
     statuses = node_statuses(definition, graph, attempts)
@@ -90,7 +90,7 @@ def _look_around(
             chosen=done.chosen,
         )
     following = plan_successors(definition, graph, found.workflow, statuses, now)
-    # All attempts are at hand, under the workflow's lock: nobody has to count them once more.
+    # All attempts were just read under the lock, so the writer need not count them again.
     numbers = {one.node_id: one.attempt_number for one in attempts}
     numbered = (replace(new, attempt=numbers.get(new.node, 0) + 1) for new in following.schedule)
     return replace(following, schedule=tuple(numbered))
@@ -99,7 +99,7 @@ def _look_around(
 def graph_of(
     connection: Connection, store: Store, workflow: WorkflowRecord, definition: Definition
 ) -> Graph:
-    """Give the graph that rules a workflow of a class: the stored one, if there is one."""
+    """Return the graph that a class's workflow follows: its stored one, else the class's."""
     if not workflow.has_graph:
         return definition.graph
     nodes = store.graphs.nodes_of(connection, workflow.id)
@@ -113,7 +113,7 @@ def plan_successors(
     statuses: Mapping[str, NodeStatus],
     now: datetime,
 ) -> Successors:
-    """Plan what may run by where the nodes stand."""
+    """Plan the nodes whose dependencies are met, and those on branches that were not chosen."""
     unlocked = unlock(graph, statuses)
     hashes = {name: one.ancestry_hash for name, one in statuses.items() if one.is_done}
     planned = []

@@ -1,10 +1,11 @@
-"""What several ends of one graph's nodes come to, taken together: pure."""
+"""Add up what the ends of several nodes mean for their workflow: pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import assert_never
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
@@ -38,12 +39,12 @@ class NodeEnd:
     execution: ExecutionRecord
     outcome: StepOutcome
     position: LoopPosition | None = None
-    stored: GraphNodeRecord | None = None  # its node, where the graph is stored
+    stored: GraphNodeRecord | None = None  # its node, if the graph is stored
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A node of which no further attempt is needed."""
+class EndedNode:
+    """A node that is done."""
 
     execution: ExecutionRecord
     outcome: Outcome | None
@@ -53,7 +54,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why a workflow is to be held, and the node that wants it."""
+    """The reason for a pause, and the node that caused it."""
 
     reason: str | None
     step_name: str | None
@@ -61,7 +62,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How a node ended its whole workflow."""
+    """The end of the whole workflow, which a node caused."""
 
     state: WorkflowState
     outcome: Outcome | None
@@ -70,12 +71,12 @@ class Closing:
 
 @dataclass(slots=True)
 class Summary:
-    """What the ends of nodes come to before it is known what they let run."""
+    """What ended nodes mean, before their successors are known."""
 
     workflow: WorkflowRecord
     moves: dict[Key, ExecutionMove] = field(default_factory=dict)
-    planned: list[NewExecution] = field(default_factory=list)  # further attempts, and shares
-    done: list[Done] = field(default_factory=list)
+    planned: list[NewExecution] = field(default_factory=list)  # further attempts and partitions
+    done: list[EndedNode] = field(default_factory=list)
     closing: Closing | None = None
     hold: Hold | None = None
     dead_letter: DeadLetterReason | None = None
@@ -83,12 +84,11 @@ class Summary:
 
     @property
     def done_count(self) -> int:
-        """Count the executions that ended with their nodes done."""
         return sum(is_done(move.state, move.outcome) for move in self.moves.values())
 
     @property
     def is_plain(self) -> bool:
-        """Say whether nothing is to be known of the nodes beside it."""
+        """True if the change does not depend on the other active nodes."""
         workflow = self.workflow
         is_free = workflow.state is WorkflowState.READY and workflow.requested is None
         return is_free and self.closing is None and self.hold is None
@@ -96,7 +96,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Successors:
-    """What nodes that are done let run, or pass over."""
+    """The executions that done nodes unlock, and those that branches skip."""
 
     schedule: tuple[NewExecution, ...] = ()
     is_over: bool = False  # every node is done
@@ -108,7 +108,7 @@ def summarize(
     now: datetime,
     partitions: Sequence[ExecutionRecord] = (),
 ) -> Summary:
-    """Add up what each end says for itself, in turn; `shares` are those of divided steps."""
+    """Decide each end alone, in turn; `partitions` are the latest attempts at divided steps."""
     found = Summary(workflow)
     for end in ends:
         _add(found, end, now, partitions)
@@ -125,7 +125,7 @@ def _add(
         move = replace(move, chosen=end.outcome.chosen)
     is_over = workflow.state in ENDED_WORKFLOW_STATES or found.closing is not None
     if is_over:
-        # It is let end, and recorded; nothing follows.
+        # The end is recorded, but nothing follows it.
         [move] = cancel_moves([move], Outcome.CANCELED_BY_FLOW_CONTROL)
     found.moves[execution.id] = move
     if is_over:
@@ -136,16 +136,18 @@ def _add(
             found.closing = Closing(state, move.outcome, execution.step_name)
         case WorkflowState.PAUSED:
             found.hold = found.hold or Hold(change.workflow.paused_reason, execution.step_name)
-        case _:
+        case WorkflowState.READY | WorkflowState.PERFORMING:
             found.planned += _named(workflow, change.schedule, end.stored)
             if is_done(move.state, move.outcome) and not change.schedule:
                 _add_done(found, end, move, partitions)
+        case other:
+            assert_never(other)
 
 
 def _named(
     workflow: WorkflowRecord, planned: Sequence[NewExecution], stored: GraphNodeRecord | None
 ) -> Sequence[NewExecution]:
-    """Give further attempts the name that their node has; an import may have changed it."""
+    """Return further attempts under their node's present name, which an import may change."""
     if stored is None or workflow.type != DYNAMIC_TYPE:
         return planned
     return [replace(new, step_name=stored.name) for new in planned]
@@ -154,18 +156,8 @@ def _named(
 def _add_done(
     found: Summary, end: NodeEnd, move: ExecutionMove, partitions: Sequence[ExecutionRecord]
 ) -> None:
-    if not all(
-        _is_done(found, partition) for partition in sibling_partitions(end.execution, partitions)
-    ):
-        return
-    found.last_step_name = end.execution.step_name
-    found.done.append(Done(end.execution, move.outcome, move.state, move.chosen))
-
-
-def _is_done(found: Summary, partition: ExecutionRecord) -> bool:
-    moved = found.moves.get(partition.id)
-    return (
-        is_done(moved.state, moved.outcome)
-        if moved
-        else is_done(partition.state, partition.outcome)
-    )
+    siblings = sibling_partitions(end.execution, partitions)
+    latest = [found.moves.get(one.id, one) for one in siblings]
+    if all(is_done(one.state, one.outcome) for one in latest):
+        found.last_step_name = end.execution.step_name
+        found.done.append(EndedNode(end.execution, move.outcome, move.state, move.chosen))
