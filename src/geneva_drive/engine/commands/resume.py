@@ -21,26 +21,25 @@ from geneva_drive.storage.schema.records import WorkflowRecord
 def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None) -> Change:
     """Continue a paused workflow; a failed step runs again."""
     workflow = subject.workflow
-    if subject.running and workflow.requested is Request.PAUSE:
-        # The pause has not taken effect yet: withdraw the request.
-        if subject.nodes is not None:
-            return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
+    # A requested pause has not taken effect yet, and is only withdrawn.
+    is_requested = subject.running is not None and workflow.requested is Request.PAUSE
+    if not is_requested and workflow.state is not WorkflowState.PAUSED:
+        raise subject.refuse("resume")
+    context = _merged(workflow, data, settings)
+    if subject.nodes is not None:
+        return graph_commands.resume(subject, subject.nodes, context)
+    if is_requested:
         return Change(
             record=workflow,
-            workflow=unchanged(subject.workflow, requested=None, requested_reason=None),
+            workflow=unchanged(workflow, requested=None, requested_reason=None),
             executions=release_executions(subject.active, subject.now),
-            context=_merged(workflow, data, settings),
+            context=context,
         )
-    if workflow.state is not WorkflowState.PAUSED:
-        raise subject.refuse("resume")
-    if subject.nodes is not None:
-        return graph_commands.resume(subject, subject.nodes, _merged(workflow, data, settings))
     if subject.is_unknown_graph:
         raise UnknownWorkflowClass(workflow.type)
     ready = unchanged(
-        subject.workflow, state=WorkflowState.READY, paused_reason=None, paused_step_name=None
+        workflow, state=WorkflowState.READY, paused_reason=None, paused_step_name=None
     )
-    context = _merged(workflow, data, settings)
     released = release_executions(subject.active, subject.now)
     if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)

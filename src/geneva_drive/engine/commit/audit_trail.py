@@ -14,28 +14,10 @@ from geneva_drive.storage.store import Store
 
 def append(connection: Connection, store: Store, changes: Sequence[Change], now: datetime) -> None:
     """Write the records in the transaction of the changes, so that neither exists alone."""
-    _append_checkpoints(connection, store, changes, now)
-    _append_audit_entries(connection, store, changes, now)
-    _add_dead_letters(connection, store, changes, now)
-
-
-def _append_checkpoints(
-    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
-) -> None:
+    moves = [move for change in changes for move in change.executions]
     store.checkpoints.append(
-        connection,
-        [
-            row
-            for change in changes
-            for move in change.executions
-            for row in checkpoint_values(move, now)
-        ],
+        connection, [row for move in moves for row in checkpoint_values(move, now)]
     )
-
-
-def _append_audit_entries(
-    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
-) -> None:
     store.audit_entries.append(
         connection,
         [
@@ -50,11 +32,6 @@ def _append_audit_entries(
             if change.audit
         ],
     )
-
-
-def _add_dead_letters(
-    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
-) -> None:
     store.dead_letters.add(
         connection,
         [

@@ -31,13 +31,7 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
 
 def created(workflow: WorkflowRecord, firsts: Iterable[ExecutionRecord]) -> Iterator[Event]:
     yield WorkflowChanged(
-        workflow_id=workflow.id,
-        type=workflow.type,
-        hero_type=workflow.hero_type,
-        hero_id=workflow.hero_id,
-        from_state=None,
-        to_state=workflow.state,
-        at=workflow.created_at,
+        **_about(workflow, workflow.created_at), from_state=None, to_state=workflow.state
     )
     for first in firsts:
         yield scheduled(workflow, first, workflow.created_at)
@@ -51,10 +45,7 @@ def progressed(
     now: datetime,
 ) -> StepProgressed:
     return StepProgressed(
-        workflow_id=workflow.id,
-        type=workflow.type,
-        hero_type=workflow.hero_type,
-        hero_id=workflow.hero_id,
+        **_about(workflow, now),
         execution_id=execution.id,
         step_name=execution.step_name,
         cursor=cursor,
@@ -62,7 +53,6 @@ def progressed(
         total=progress.total,
         rate=progress.rate,
         remaining=progress.remaining,
-        at=now,
     )
 
 
@@ -83,49 +73,40 @@ def arrived(
 
 
 def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
-    return _step_changed(workflow, execution, None, execution.state, now)
+    return _step_changed(workflow, execution, None, now)
 
 
 def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
     # A row with an earlier start was suspended.
     was_begun = execution.started_at is not None and execution.started_at < now
     former = StepState.SUSPENDED if was_begun and execution.metadata else StepState.SCHEDULED
-    return _step_changed(workflow, execution, former, execution.state, now)
+    return _step_changed(workflow, execution, former, now)
 
 
 def _step_changed(
     workflow: WorkflowRecord,
     execution: ExecutionRecord,
     from_state: StepState | None,
-    to_state: StepState,
     now: datetime,
 ) -> Event:
     return StepChanged(
-        workflow_id=workflow.id,
-        type=workflow.type,
-        hero_type=workflow.hero_type,
-        hero_id=workflow.hero_id,
+        **_about(workflow, now),
         execution_id=execution.id,
         step_name=execution.step_name,
         from_state=from_state,
-        to_state=to_state,
+        to_state=execution.state,
         outcome=execution.outcome,
-        at=now,
     )
 
 
 def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Event:
     return StepChanged(
-        workflow_id=workflow.id,
-        type=workflow.type,
-        hero_type=workflow.hero_type,
-        hero_id=workflow.hero_id,
+        **_about(workflow, now),
         execution_id=move.record.id,
         step_name=move.record.step_name,
         from_state=move.record.state,
         to_state=move.state,
         outcome=move.outcome,
-        at=now,
         error=move.error.exception if move.error else None,
     )
 
@@ -133,17 +114,23 @@ def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Even
 def _workflow_moved(one: Applied, now: datetime) -> Event:
     last = _cause(one)
     return WorkflowChanged(
-        workflow_id=one.workflow.id,
-        type=one.workflow.type,
-        hero_type=one.workflow.hero_type,
-        hero_id=one.workflow.hero_id,
+        **_about(one.workflow, now),
         from_state=one.change.record.state,
         to_state=one.workflow.state,
-        at=now,
         execution_id=last.record.id if last else None,
         step_name=last.record.step_name if last else one.change.workflow.paused_step_name,
         outcome=last.outcome if last else None,
     )
+
+
+def _about(workflow: WorkflowRecord, at: datetime) -> dict[str, Any]:
+    return {
+        "workflow_id": workflow.id,
+        "type": workflow.type,
+        "hero_type": workflow.hero_type,
+        "hero_id": workflow.hero_id,
+        "at": at,
+    }
 
 
 def _cause(one: Applied) -> ExecutionMove | None:

@@ -66,8 +66,8 @@ def settle(
 def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
     stored = {end.execution.id: end.stored for end in ends}
     return {
-        done.execution.node_id: DoneNode(done.execution.ancestry_hash, stored[done.execution.id])
-        for done in found.done
+        move.record.node_id: DoneNode(move.record.ancestry_hash, stored[move.record.id])
+        for move in found.done
     }
 
 
@@ -82,12 +82,12 @@ def _class_successors(
     attempts = store.attempts.latest_of(connection, found.workflow.id)
     graph = graph_of(connection, store, found.workflow, definition)
     statuses = node_statuses(definition, graph, attempts)
-    for done in found.done:
-        statuses[id_in_graph(definition, graph, done.execution.step_name)] = NodeStatus(
-            state=done.state,
-            outcome=done.outcome,
-            ancestry_hash=done.execution.ancestry_hash,
-            chosen=done.chosen,
+    for move in found.done:
+        statuses[id_in_graph(definition, graph, move.record.step_name)] = NodeStatus(
+            state=move.state,
+            outcome=move.outcome,
+            ancestry_hash=move.record.ancestry_hash,
+            chosen=move.chosen,
         )
     following = plan_successors(definition, graph, found.workflow, statuses, now)
     # All attempts were just read under the lock, so the writer need not count them again.

@@ -19,7 +19,6 @@ from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     DeadLetterReason,
     Outcome,
-    StepState,
     WorkflowState,
     is_done,
 )
@@ -40,16 +39,6 @@ class NodeEnd:
     outcome: StepOutcome
     position: LoopPosition | None = None
     stored: GraphNodeRecord | None = None  # its node, if the graph is stored
-
-
-@dataclass(frozen=True, slots=True)
-class EndedNode:
-    """A node that is done."""
-
-    execution: ExecutionRecord
-    outcome: Outcome | None
-    state: StepState
-    chosen: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +65,7 @@ class Summary:
     workflow: WorkflowRecord
     moves: dict[Key, ExecutionMove] = field(default_factory=dict)
     planned: list[NewExecution] = field(default_factory=list)  # further attempts and partitions
-    done: list[EndedNode] = field(default_factory=list)
+    done: list[ExecutionMove] = field(default_factory=list)  # the moves that end their nodes
     closing: Closing | None = None
     hold: Hold | None = None
     dead_letter: DeadLetterReason | None = None
@@ -160,4 +149,4 @@ def _add_done(
     latest = [found.moves.get(one.id, one) for one in siblings]
     if all(is_done(one.state, one.outcome) for one in latest):
         found.last_step_name = end.execution.step_name
-        found.done.append(EndedNode(end.execution, move.outcome, move.state, move.chosen))
+        found.done.append(move)
