@@ -231,3 +231,29 @@ def test_a_step_of_an_ended_workflow_is_not_reattempted(geneva: gd.Drive, state:
         ended.reattempt("pack")
 
     assert str(refusal.value) == f"Cannot reattempt a step of a {state} workflow."
+
+
+def test_a_step_before_one_that_is_done_is_not_reattempted(geneva: gd.Drive) -> None:
+    class Order(gd.Workflow):
+        @gd.step
+        def charge(self) -> None:
+            raise ValueError("declined")
+
+        @gd.step
+        def pack(self) -> None: ...
+
+        @gd.step
+        def ship(self) -> None: ...
+
+    workflow = Order.create()
+    perform_next_step(workflow)
+    workflow.resume_at("pack")
+    perform_next_step(workflow)
+
+    with pytest.raises(gd.errors.InvalidStateError) as refusal:
+        workflow.reload().reattempt("charge")
+
+    assert str(refusal.value) == (
+        "Cannot reattempt step 'charge': step 'pack' after it is completed already. To go back "
+        "anyway, use `resume_at` in code or `geneva resume ID --at STEP` in the shell."
+    )

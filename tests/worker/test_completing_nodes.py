@@ -173,11 +173,15 @@ def test_a_lost_claim_leaves_nothing_written_and_the_general_way_finds_out_which
     claimed = claim(geneva)
     take_away(geneva, claimed[1])
 
-    with pytest.raises(ChangedUnderLock):
+    with pytest.raises(ChangedUnderLock) as changed:
         together(geneva, ended(claimed), None)
     untouched = states(workflow)
     applied = commit_endings(geneva.environment, ended(claimed))
 
+    assert str(changed.value) == (
+        "Only 3 of 4 executions were unchanged since they were locked. Nothing was written. "
+        "Does another program write to these tables?"
+    )
     assert untouched["leaf_0"] == "in_progress"
     assert [one is None for one in applied] == [False, True, False, False]
     assert states(workflow)["leaf_1"] == "in_progress"

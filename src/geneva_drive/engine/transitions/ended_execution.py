@@ -142,7 +142,7 @@ class EndedExecution:
         return self.stay(ExecutionMove(record=self.execution, state=StepState.WAITING, wait=wait))
 
     def suspend(self, by: Interruption, wait: timedelta) -> Change:
-        """Let the same execution go on later, from its cursor."""
+        """Suspend the execution; it continues at its cursor after `wait`."""
         until = self._now + wait
         is_due = until <= self._now
         return self.stay(
