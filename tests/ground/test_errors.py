@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import importlib
 import inspect
+import pickle
+import pkgutil
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -226,6 +229,29 @@ def test_an_error_hangs_on_the_branch_of_what_one_can_do(
     error: type[Exception], kinds: tuple[type[Exception], ...]
 ) -> None:
     assert all(issubclass(error, kind) for kind in kinds)
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_an_error_is_stored_under_the_name_by_which_users_import_it(name: str) -> None:
+    kind = getattr(errors, name)
+
+    assert (kind.__module__, kind.__qualname__) == ("geneva_drive.errors", name)
+    assert pickle.loads(pickle.dumps(kind)) is kind
+
+
+def test_every_error_is_imported_from_the_package() -> None:
+    modules = [
+        importlib.import_module(f"geneva_drive.errors.{module.name}")
+        for module in pkgutil.iter_modules(errors.__path__)
+    ]
+    defined = {
+        name
+        for module in modules
+        for name, kind in vars(module).items()
+        if inspect.isclass(kind) and kind.__module__.startswith("geneva_drive.errors")
+    }
+
+    assert defined == set(errors.__all__)
 
 
 def test_already_running_leads_to_the_workflow_there_is() -> None:

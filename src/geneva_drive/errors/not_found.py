@@ -1,0 +1,105 @@
+"""Errors about things that this database or process does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from geneva_drive.errors.base import GenevaDriveError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class NotFound(GenevaDriveError, LookupError):
+    """There is no such thing."""
+
+
+class WorkflowNotFound(NotFound):
+    def __init__(self, workflow_id: object, wanted: str | None = None) -> None:
+        self.workflow_id = workflow_id
+        kind = f"{wanted} workflow" if wanted else "workflow"
+        super().__init__(
+            f"There is no {kind} with id {workflow_id!r}. `geneva list` shows those there are."
+        )
+
+
+class HeroGone(NotFound):
+    def __init__(self, hero_type: str, hero_id: str) -> None:
+        self.hero_type = hero_type
+        self.hero_id = hero_id
+        super().__init__(
+            f"The hero {hero_type} {hero_id!r} is not there: deleted, or not yet committed when "
+            f"the step ran. Without it the workflow is canceled, unless its class says "
+            f"may_proceed_without_hero = True."
+        )
+
+
+class StepNotDefined(NotFound):
+    def __init__(self, workflow: str, step: str, steps: Sequence[str]) -> None:
+        self.workflow = workflow
+        self.step = step
+        super().__init__(
+            f"Workflow {workflow!r} has no step {step!r}. "
+            f"Its steps are: {', '.join(steps) if steps else '(none)'}."
+        )
+
+
+class NodeNotFound(StepNotDefined):
+    """A dynamic workflow has no node of this name or id."""
+
+    def __init__(self, workflow_id: object, node: str) -> None:
+        super().__init__("", node, ())
+        self.args = (
+            f"Workflow {workflow_id} has no node of the name or id {node!r}. "
+            f"`geneva show {workflow_id}` lists its nodes.",
+        )
+
+
+class StepVanished(StepNotDefined):
+    """An execution stands on a step that the class no longer has."""
+
+    def __init__(self, workflow: str, step: str, steps: Sequence[str]) -> None:
+        super().__init__(workflow, step, steps)
+        self.args = (
+            f"{self.args[0]} An execution stands on it. Put `{step} = gd.removed_step()` where it "
+            f'was, or `renamed_from="{step}"` on its successor, and resume; or choose where to '
+            f"go on: `resume_at` in code, `geneva resume ID --at STEP` in the shell.",
+        )
+
+
+class UnknownWorkflowClass(NotFound):
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+        super().__init__(
+            f"No workflow class of type {type_name!r} is imported in this process. Import its "
+            f"module first, or name it with --app or GENEVA_APP."
+        )
+
+
+class UnknownStoredType(NotFound):
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+        super().__init__(
+            f"The database holds a value of type {type_name!r}, which nobody registered in this "
+            f"process. Register it with gd.register_serializer in a module that the app imports."
+        )
+
+
+class UnknownEnum(NotFound):
+    def __init__(self, enum_name: str) -> None:
+        self.enum_name = enum_name
+        super().__init__(
+            f"The database holds a member of the Enum {enum_name!r}, and no module imported in "
+            f"this process defines it. Import {enum_name.partition(':')[0]!r} in the app; of an "
+            f"Enum that was moved or renamed, keep the old name beside the new one."
+        )
+
+
+class UnknownEnumMember(NotFound):
+    def __init__(self, enum_name: str, value: object) -> None:
+        self.enum_name = enum_name
+        self.value = value
+        super().__init__(
+            f"The database holds {value!r} of the Enum {enum_name!r}, which has no such member. "
+            f"Put the member back, or let the Enum's _missing_ name its successor."
+        )
