@@ -12,7 +12,8 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.nodes.step import RemovedStep, Step
 from geneva_drive.definition.options.options import Options
 from geneva_drive.engine.commands.command import Decision
 from geneva_drive.engine.commands.subject import Subject
@@ -65,8 +66,10 @@ class Shape:
 
     def _node(self, name: str, graph: Graph, removed: frozenset[str]) -> Node:
         kind = NodeKind.DECISION if name in self.decisions else NodeKind.TASK
-        declared = Declared(
-            NodeKind.REMOVED if name in removed else kind, name, Options(), "a ledger"
+        declared: RemovedStep | Step[..., None] = (
+            RemovedStep("a ledger", Options(), is_in_chain=False)
+            if name in removed
+            else Step(kind, lambda _: None, Options(), "a ledger")
         )
         return Node(name=name, where="a ledger", declared=declared, depends_on=graph.parents[name])
 

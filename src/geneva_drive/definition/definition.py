@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
-from geneva_drive.definition.nodes.step import Child, ChildStep, Step
-from geneva_drive.definition.nodes.task import JobTask
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.conditions import Condition
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import Policy
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from geneva_drive.definition.dynamic.jobs import Job
+    from geneva_drive.definition.nodes.declaration import Declaration
+    from geneva_drive.definition.nodes.step import Child
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
@@ -35,7 +35,7 @@ class Node:
 
     name: str
     where: str
-    declared: Declared
+    declared: Declaration
     options: Options = field(default_factory=Options)
     depends_on: tuple[str, ...] = ()  # resolved, and never a removed one
 
@@ -53,14 +53,14 @@ class Node:
 
     @property
     def has_method(self) -> bool:
-        """Say whether its body is a method of the class."""
-        return isinstance(self.declared, Step)
+        """True if its body is a method of the class."""
+        return self.declared.function is not None
 
     @property
     def function(self) -> Callable[..., Any]:
-        declared = self.declared
-        assert isinstance(declared, Step), f"{self.name} has no method as its body"
-        return declared.function
+        function = self.declared.function
+        assert function is not None, f"{self.name} has no method as its body"
+        return function
 
     @property
     def is_async(self) -> bool:
@@ -70,15 +70,15 @@ class Node:
 
     @property
     def job(self) -> Job[..., Any] | None:
-        return self.declared.job if isinstance(self.declared, JobTask) else None
+        return self.declared.job
 
     @property
     def job_args(self) -> Mapping[str, Any]:
-        return self.declared.args if isinstance(self.declared, JobTask) else {}
+        return self.declared.args
 
     @property
     def child(self) -> Child | None:
-        return self.declared.child if isinstance(self.declared, ChildStep) else None
+        return self.declared.child
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,7 +226,7 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
 
 
 def _node(name: str, item: Declared) -> Node:
-    return Node(name=name, where=item.where, declared=item, options=item.options)
+    return Node(name=name, where=item.where, declared=item, options=item.options)  # type: ignore[arg-type]  # every Declared is one of the union's classes
 
 
 def _is_in_chain(node: Node) -> bool:

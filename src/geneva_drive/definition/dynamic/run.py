@@ -12,7 +12,7 @@ from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import Junction
 from geneva_drive.definition.nodes.step import Child, ChildStep
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.options.options import Options
@@ -45,8 +45,7 @@ def signature_of(definition: Definition) -> str:
 def stored_node(name: str, job_name: str | None, args: str | None) -> Node | None:
     """Make a node of what a stored graph says of it; None if its job is not in this process."""
     if job_name is None:
-        declared = Declared(NodeKind.TASK, name, Options(), _WHERE)
-        return Node(name=name, where=_WHERE, declared=declared)
+        return Node(name=name, where=_WHERE, declared=Junction(name, Options(), _WHERE))
     if job_name == CHILD_JOB:
         return _child(name, args or "{}")
     job = jobs.get(job_name)

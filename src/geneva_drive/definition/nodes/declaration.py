@@ -1,11 +1,16 @@
-"""What all kinds of nodes have in common where they are written."""
+"""What a class body holds for a node, whatever its kind."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from geneva_drive.definition.dynamic.jobs import Job
+    from geneva_drive.definition.nodes.step import Child, ChildStep, RemovedStep, Step
+    from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.definition.options.options import Options
 
 
@@ -41,7 +46,15 @@ _NOUNS = {
 
 
 class Declared:
-    """What a decorator, or a call such as `gd.task(job=...)`, leaves in a class body."""
+    """What a decorator, or a call such as `gd.task(job=...)`, leaves in a class body.
+
+    Each kind runs one of a method, a job or a child workflow, or nothing.
+    """
+
+    function: Callable[..., Any] | None = None
+    job: Job[..., Any] | None = None
+    args: Mapping[str, Any] = MappingProxyType({})  # of the job
+    child: Child | None = None
 
     def __init__(self, kind: NodeKind, name: str, options: Options, where: str) -> None:
         self.kind = kind
@@ -51,3 +64,14 @@ class Declared:
 
     def __repr__(self) -> str:
         return f"<{self.kind.noun} {self._name!r} at {self.where}>"
+
+
+class Junction(Declared):
+    """A node of a stored graph that runs nothing: branches meet there."""
+
+    def __init__(self, name: str, options: Options, where: str) -> None:
+        super().__init__(NodeKind.TASK, name, options, where)
+
+
+if TYPE_CHECKING:
+    Declaration: TypeAlias = Step[..., Any] | JobTask[Any] | ChildStep | RemovedStep | Junction

@@ -40,6 +40,8 @@ class Step(Declared, Generic[P, R]):
     wherever one is named: `after_step=`, `depends_on=`, `result_of`, `resume_at`.
     """
 
+    function: Callable[Concatenate[Any, P], R]
+
     def __init__(
         self, kind: NodeKind, function: Callable[Concatenate[Any, P], R], opts: Options, where: str
     ) -> None:
@@ -95,6 +97,8 @@ class Child:
 
 class ChildStep(Declared):
     """What `gd.child` leaves in the class body."""
+
+    child: Child
 
     def __init__(self, child: Child, opts: Options, where: str) -> None:
         super().__init__(NodeKind.CHILD, child.name, opts, where)

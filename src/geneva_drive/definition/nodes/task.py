@@ -27,6 +27,8 @@ _POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry
 class JobTask(Declared, Generic[R]):
     """A task that calls a job instead of a method."""
 
+    job: Job[..., R]
+
     def __init__(
         self, job: Job[..., R], args: Mapping[str, Any], opts: Options, where: str
     ) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.jobs import JobNode
-from geneva_drive.definition.nodes.step import Child, ChildStep, Step
+from geneva_drive.definition.nodes.declaration import Junction
+from geneva_drive.definition.nodes.step import Child, ChildStep, RemovedStep, Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.commit import creation, events
@@ -44,8 +45,10 @@ def call(
             return job.call(args, instance, called, *arguments)
         case ChildStep(child=child):
             return _run_child(environment, execution, child, instance)
-        case _:  # a node of a stored graph where branches meet, and nothing more
+        case Junction() | RemovedStep():
             return None
+        case _:
+            assert_never(node.declared)
 
 
 class ChildPlanned(BaseException):
