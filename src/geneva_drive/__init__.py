@@ -22,8 +22,11 @@ from geneva_drive.definition.dynamic.jobs import JobNode, job
 from geneva_drive.definition.dynamic.templates import template
 from geneva_drive.definition.heroes import HeroRef, register_hero
 from geneva_drive.definition.nodes.child import child
-from geneva_drive.definition.nodes.step import removed_step, resumable_step, step
-from geneva_drive.definition.nodes.task import decision, task
+from geneva_drive.definition.nodes.decision import decision
+from geneva_drive.definition.nodes.removed_step import removed_step
+from geneva_drive.definition.nodes.resumable_step import resumable_step
+from geneva_drive.definition.nodes.step import step
+from geneva_drive.definition.nodes.task import task
 from geneva_drive.definition.options.backoff import exponential, linear
 from geneva_drive.definition.options.conditions import cancel_if
 from geneva_drive.definition.options.policies import ExceptionPolicy, Retry

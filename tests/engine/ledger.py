@@ -13,7 +13,8 @@ import geneva_drive as gd
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.nodes.step import RemovedStep, Step
+from geneva_drive.definition.nodes.removed_step import RemovedStep
+from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.options.options import Options
 from geneva_drive.engine.commands.command import Decision
 from geneva_drive.engine.commands.subject import Subject

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from geneva_drive.definition.dynamic.jobs import Job
+    from geneva_drive.definition.nodes.child import Child
     from geneva_drive.definition.nodes.declaration import Declaration
-    from geneva_drive.definition.nodes.step import Child
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)

@@ -10,7 +10,8 @@ from typing import Any
 from geneva_drive.definition.compiler import code_location, dependencies, names, overrides
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.declaration import Declared
-from geneva_drive.definition.nodes.step import Decorator, RemovedStep
+from geneva_drive.definition.nodes.removed_step import RemovedStep
+from geneva_drive.definition.nodes.step import Decorator
 from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import StepConfigurationError
 

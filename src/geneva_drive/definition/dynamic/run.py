@@ -12,8 +12,8 @@ from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
-from geneva_drive.definition.nodes.step import Child, ChildStep
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.workflow import Workflow, definition_of

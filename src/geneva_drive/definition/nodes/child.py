@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 from geneva_drive.definition.compiler import call_signatures, code_location
-from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.nodes.step import Child, ChildStep
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import ChildOptions
+from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.workflow import Workflow, WorkflowMeta
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """What `gd.child` starts, and whether the parent's end is its end."""
+
+    workflow_class: type[Workflow[Any]] | str  # or the name of its type, for the engine to find
+    hero: object = None  # or a callable of the parent
+    context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None
+    detached: bool = False
+
+    @property
+    def name(self) -> str:
+        return (
+            self.workflow_class
+            if isinstance(self.workflow_class, str)
+            else self.workflow_class.__name__
+        )
+
+
+class ChildStep(Declared):
+    """What `gd.child` leaves in the class body."""
+
+    child: Child
+
+    def __init__(self, child: Child, opts: Options, where: str) -> None:
+        super().__init__(NodeKind.CHILD, child.name, opts, where)
+        self.child = child
 
 
 def child(

@@ -1,10 +1,13 @@
-"""What a decision returned, and the branches that it means."""
+"""Decisions: methods that choose which of the nodes behind them run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.nodes.step import Step, making
+from geneva_drive.definition.options.keywords import DecisionOptions
 from geneva_drive.errors import NoSuchBranch, StepNotDefined
 
 if TYPE_CHECKING:
@@ -13,6 +16,34 @@ if TYPE_CHECKING:
 Branch = str | Callable[..., Any]
 Chosen = Branch | Sequence[Branch] | None
 Branches = Chosen | Coroutine[Any, Any, Chosen]
+
+P = ParamSpec("P")
+B = TypeVar("B", bound=Branches, covariant=True)
+
+
+@overload
+def decision(
+    function: Callable[Concatenate[Any, P], B], /, **given: Unpack[DecisionOptions]
+) -> Step[P, B]: ...
+@overload
+def decision(
+    **given: Unpack[DecisionOptions],
+) -> Callable[[Callable[Concatenate[Any, P], B]], Step[P, B]]: ...
+def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
+    """Make a method choose which of the nodes that depend on it run; the others are skipped.
+
+    It returns a name, a decorated method, a list of these, or None for no branch at all.
+
+    >>> import geneva_drive as gd
+    >>> class Order(gd.Workflow):
+    ...     @gd.decision
+    ...     def route(self): return "express" if self.context["urgent"] else self.post
+    ...     @gd.task(depends_on=route)
+    ...     def express(self): ...
+    ...     @gd.task(depends_on=route)
+    ...     def post(self): ...
+    """
+    return making(NodeKind.DECISION, function, given)
 
 
 def chosen_branches(definition: Definition, node: Node, returned: object) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from geneva_drive.definition.dynamic.jobs import Job
-    from geneva_drive.definition.nodes.step import Child, ChildStep, RemovedStep, Step
+    from geneva_drive.definition.nodes.child import Child, ChildStep
+    from geneva_drive.definition.nodes.removed_step import RemovedStep
+    from geneva_drive.definition.nodes.step import Step
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.definition.options.options import Options
 

@@ -1,12 +1,10 @@
-"""Steps as they are written in a class body."""
+"""Steps: methods that run one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MethodType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Concatenate,
     Generic,
@@ -16,18 +14,14 @@ from typing import (
     overload,
 )
 
-from geneva_drive.definition.compiler import call_signatures, code_location, dependencies
-from geneva_drive.definition.compiler.dependencies import TaskDependencies
+from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.conditions import CancelCondition
-from geneva_drive.definition.options.keywords import ResumableStepOptions, StepOptions
+from geneva_drive.definition.options.keywords import StepOptions
 from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import StepConfigurationError
-
-if TYPE_CHECKING:
-    from geneva_drive.definition.workflow import Workflow
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -66,66 +60,6 @@ def is_method(value: object) -> bool:
     return callable(value) and not isinstance(value, wrong)
 
 
-class RemovedStep(Declared):
-    """The place of a node that is gone, kept for the workflows that stand there."""
-
-    def __init__(self, where: str, opts: Options, *, is_in_chain: bool) -> None:
-        super().__init__(NodeKind.REMOVED, "", opts, where)
-        self.is_in_chain = is_in_chain
-
-    def __repr__(self) -> str:
-        return f"<removed step at {self.where}>"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
-    """What `gd.child` starts, and whether the parent's end is its end."""
-
-    workflow_class: type[Workflow[Any]] | str  # or the name of its type, for the engine to find
-    hero: object = None  # or a callable of the parent
-    context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None
-    detached: bool = False
-
-    @property
-    def name(self) -> str:
-        return (
-            self.workflow_class
-            if isinstance(self.workflow_class, str)
-            else self.workflow_class.__name__
-        )
-
-
-class ChildStep(Declared):
-    """What `gd.child` leaves in the class body."""
-
-    child: Child
-
-    def __init__(self, child: Child, opts: Options, where: str) -> None:
-        super().__init__(NodeKind.CHILD, child.name, opts, where)
-        self.child = child
-
-
-def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
-    """Keep the place of a deleted step, so that workflows standing there move on.
-
-    For a deleted task, say what it depended on: what waited for it then waits for that.
-
-    >>> import geneva_drive as gd
-    >>> class Checkout(gd.Workflow):
-    ...     @gd.step
-    ...     def reserve(self): ...
-    ...     call_courier = gd.removed_step()
-    ...     @gd.step
-    ...     def ship(self): ...
-    """
-    where = code_location.of_caller()
-    if depends_on is None:
-        return RemovedStep(where, Options(), is_in_chain=True)
-    with code_location.naming("A removed task", where):
-        parents = dependencies.parse({"depends_on": depends_on}, NodeKind.TASK)
-    return RemovedStep(where, Options(depends_on=parents), is_in_chain=False)
-
-
 @overload
 def step(
     function: Callable[Concatenate[Any, P], R], /, **given: Unpack[StepOptions]
@@ -149,30 +83,6 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     ...     def ask_to_buy(self): ...
     """
     return making(NodeKind.STEP, function, given)
-
-
-@overload
-def resumable_step(
-    function: Callable[Concatenate[Any, P], R], /, **given: Unpack[ResumableStepOptions]
-) -> Step[P, R]: ...
-@overload
-def resumable_step(
-    **given: Unpack[ResumableStepOptions],
-) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
-def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step that goes through many items, and goes on where it stood.
-
-    Its second argument is a `gd.IterableStep`, or a `gd.AsyncIterableStep` for an `async def`:
-    the loops that it gives save their cursor as they go.
-
-    >>> import geneva_drive as gd
-    >>> from datetime import timedelta
-    >>> class Campaign(gd.Workflow):
-    ...     @gd.resumable_step(max_runtime=timedelta(minutes=5))
-    ...     def send(self, it):
-    ...         for address in it.iterate_over(self.context["addresses"]): ...
-    """
-    return making(NodeKind.RESUMABLE, function, given)
 
 
 def making(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:

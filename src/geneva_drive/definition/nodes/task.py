@@ -1,4 +1,4 @@
-"""Nodes outside the chain, as they are written in a class body."""
+"""Tasks: nodes that call a method or a job, outside the chain of steps."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.definition.nodes.decision import Branches
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.nodes.step import Step, making
 from geneva_drive.definition.options import options
-from geneva_drive.definition.options.keywords import DecisionOptions, TaskOptions
+from geneva_drive.definition.options.keywords import TaskOptions
 from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
-B = TypeVar("B", bound=Branches, covariant=True)
 
 # A node that says one of these has a policy of its own, and nothing of its job's.
 _POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry"})
@@ -110,28 +108,3 @@ def _inherited(job: Job[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value for name, value in job.given.items() if not (own_policy and name in _POLICY)
     }
-
-
-@overload
-def decision(
-    function: Callable[Concatenate[Any, P], B], /, **given: Unpack[DecisionOptions]
-) -> Step[P, B]: ...
-@overload
-def decision(
-    **given: Unpack[DecisionOptions],
-) -> Callable[[Callable[Concatenate[Any, P], B]], Step[P, B]]: ...
-def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method choose which of the nodes that depend on it run; the others are skipped.
-
-    It returns a name, a decorated method, a list of these, or None for no branch at all.
-
-    >>> import geneva_drive as gd
-    >>> class Order(gd.Workflow):
-    ...     @gd.decision
-    ...     def route(self): return "express" if self.context["urgent"] else self.post
-    ...     @gd.task(depends_on=route)
-    ...     def express(self): ...
-    ...     @gd.task(depends_on=route)
-    ...     def post(self): ...
-    """
-    return making(NodeKind.DECISION, function, given)

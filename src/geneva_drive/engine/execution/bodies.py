@@ -10,8 +10,10 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.jobs import JobNode
+from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
-from geneva_drive.definition.nodes.step import Child, ChildStep, RemovedStep, Step
+from geneva_drive.definition.nodes.removed_step import RemovedStep
+from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.commit import creation, events
