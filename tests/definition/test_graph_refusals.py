@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from geneva_drive.definition.workflow import RESERVED_NAMES
+import geneva_drive as gd
+from geneva_drive.definition.metaclass import reserved_names
 from tests.definition.writing import refusal
 
 TASK_OPTIONS = (
@@ -325,7 +326,7 @@ def test_a_faulty_graph_is_refused_with_what_and_where(text: str, expected: str)
     assert refusal(text) == expected
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED_NAMES))
+@pytest.mark.parametrize("name", sorted(reserved_names(gd.Workflow)))
 def test_a_task_named_like_a_public_member_is_refused(name: str) -> None:
     message = refusal(f"""
         class Order(gd.Workflow):

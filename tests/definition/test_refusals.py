@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from geneva_drive.definition.workflow import RESERVED_NAMES
+import geneva_drive as gd
+from geneva_drive.definition.metaclass import reserved_names
 from geneva_drive.errors import GenevaDriveError, StepConfigurationError
 from tests.definition.writing import refusal, run_file
 
@@ -239,7 +240,7 @@ def test_what_is_no_method_cannot_be_a_step(kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED_NAMES))
+@pytest.mark.parametrize("name", sorted(reserved_names(gd.Workflow)))
 def test_a_step_named_like_a_public_member_is_refused(name: str) -> None:
     message = refusal(f"""
         class Signup(gd.Workflow):
@@ -254,7 +255,7 @@ def test_a_step_named_like_a_public_member_is_refused(name: str) -> None:
 
 
 def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
-    assert sorted(RESERVED_NAMES) == [
+    assert sorted(reserved_names(gd.Workflow)) == [
         "after_step_ends",
         "around_step",
         "attempt",

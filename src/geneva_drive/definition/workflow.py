@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
@@ -12,15 +11,15 @@ from typing import (
     ClassVar,
     Generic,
     NoReturn,
-    Protocol,
     Self,
     TypeVar,
     overload,
 )
 
-from geneva_drive.definition import drive_lookup, flow_control, registry
-from geneva_drive.definition.compiler import code_location, compiler
+from geneva_drive.definition import drive_lookup, flow_control
+from geneva_drive.definition.current_execution import CurrentExecution
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.policies import OnException
 from geneva_drive.durations import Duration, parse_duration
@@ -51,59 +50,6 @@ W = TypeVar("W", bound="Workflow[Any]")
 _NOTHING_AROUND = nullcontext()
 
 
-class Execution(Protocol):
-    """What a running instance knows of its own execution; the engine fills it in."""
-
-    @property
-    def workflow_id(self) -> Any: ...
-    @property
-    def hero_id(self) -> str | None: ...
-    @property
-    def context(self) -> Mapping[str, Any]: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def is_resumable(self) -> bool: ...
-    @property
-    def logger(self) -> StepLogger: ...
-    @property
-    def handle(self) -> WorkflowHandle[Any]: ...
-    def load_hero(self) -> Any: ...
-    def result_of(self, step_name: str) -> Any: ...
-
-
-class WorkflowMeta(type):
-    """Compiles a class body when the class is created, so that faults show at once."""
-
-    @classmethod
-    def __prepare__(  # type: ignore[override]  # a dict that refuses duplicates
-        cls, name: str, bases: tuple[type, ...], **kwargs: Any
-    ) -> compiler.Body:
-        return compiler.Body(name)
-
-    def __new__(
-        metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
-    ) -> WorkflowMeta:
-        # For a class made by a call of type(), Python would take this module for its home.
-        home = sys._getframe(1).f_globals.get("__name__", "__main__")
-        return super().__new__(metacls, name, bases, {"__module__": home, **body}, **kwargs)
-
-    def __init__(
-        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
-    ) -> None:
-        super().__init__(name, bases, body, **kwargs)
-        if any(isinstance(base, WorkflowMeta) for base in bases):
-            where = code_location.of_caller()
-            definition = compiler.compile_class(cls, RESERVED_NAMES, where)  # type: ignore[arg-type]  # only Workflow has this metaclass
-            cls._geneva_definition = definition
-            for node in definition.nodes:
-                # A plain method that overrides a step is a step on the class as well, or it could
-                # not be named by itself.
-                if node.has_method and vars(cls).get(node.name) is node.function:
-                    setattr(cls, node.name, node.declared)
-            registry.add(definition, where)
-
-
 class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     """Derive from it, and write the steps of a long process as methods.
 
@@ -123,7 +69,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     type_name: ClassVar[str | None] = None
 
     _geneva_definition: ClassVar[Definition]
-    _geneva_execution: Execution | None = None
+    _geneva_execution: CurrentExecution | None = None
 
     @property
     def id(self) -> Any:
@@ -313,7 +259,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         return _query(cls).for_hero(hero)
 
 
-def _running(instance: Workflow[Any]) -> Execution:
+def _running(instance: Workflow[Any]) -> CurrentExecution:
     if instance._geneva_execution is None:
         raise InvalidStateError(
             f"This {type(instance).__name__} instance is not executing a step. "
@@ -354,15 +300,12 @@ def _query(workflow_class: type[W]) -> WorkflowQuery[W]:
     return drive_lookup.default_drive().workflows(workflow_class).query()
 
 
-RESERVED_NAMES = frozenset(name for name in dir(Workflow) if not name.startswith("_"))
-
-
 def definition_of(workflow_class: type[Workflow[Any]]) -> Definition:
     """Give the compiled form of a workflow class."""
     return workflow_class._geneva_definition
 
 
-def start_executing(workflow_class: type[W], execution: Execution) -> W:
+def start_executing(workflow_class: type[W], execution: CurrentExecution) -> W:
     """Make the fresh instance that one execution's user code runs on."""
     instance = workflow_class()
     instance._geneva_execution = execution

@@ -12,7 +12,8 @@ from geneva_drive.definition.dynamic.graph_document import is_text
 from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
-from geneva_drive.definition.workflow import Workflow, WorkflowMeta, definition_of
+from geneva_drive.definition.metaclass import WorkflowMeta
+from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from geneva_drive.definition.compiler import call_signatures, code_location
+from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import ChildOptions
 from geneva_drive.definition.options.options import Options
-from geneva_drive.definition.workflow import Workflow, WorkflowMeta
+from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 

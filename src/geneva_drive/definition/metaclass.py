@@ -1,0 +1,49 @@
+"""The metaclass that compiles and registers each workflow class."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler import code_location, compiler
+
+
+class WorkflowMeta(type):
+    """Compiles a class body when the class is created, so that faults show at once."""
+
+    @classmethod
+    def __prepare__(  # type: ignore[override]  # a dict that refuses duplicates
+        cls, name: str, bases: tuple[type, ...], **kwargs: Any
+    ) -> compiler.Body:
+        return compiler.Body(name)
+
+    def __new__(
+        metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
+    ) -> WorkflowMeta:
+        # For a class made by a call of type(), Python would take this module for its home.
+        home = sys._getframe(1).f_globals.get("__name__", "__main__")
+        return super().__new__(metacls, name, bases, {"__module__": home, **body}, **kwargs)
+
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
+    ) -> None:
+        super().__init__(name, bases, body, **kwargs)
+        if any(isinstance(base, WorkflowMeta) for base in bases):
+            where = code_location.of_caller()
+            root = next(base for base in reversed(cls.__mro__) if isinstance(base, WorkflowMeta))
+            definition = compiler.compile_class(cls, reserved_names(root), where)  # type: ignore[arg-type]  # only Workflow has this metaclass
+            cls._geneva_definition = definition
+            for node in definition.nodes:
+                # A plain method that overrides a step is a step on the class as well, or it could
+                # not be named by itself.
+                if node.has_method and vars(cls).get(node.name) is node.function:
+                    setattr(cls, node.name, node.declared)
+            registry.add(definition, where)
+
+
+@functools.cache
+def reserved_names(workflow_class: type) -> frozenset[str]:
+    """Return the names of `gd.Workflow` that no step may take."""
+    return frozenset(name for name in dir(workflow_class) if not name.startswith("_"))
