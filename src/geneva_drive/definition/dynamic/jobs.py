@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.dynamic.job_scheduling import Scheduling
+from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import JobOptions
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH, Options
@@ -21,9 +20,6 @@ R = TypeVar("R", covariant=True)
 
 # What a job is given beside its arguments, each only if a parameter has its name.
 _OFFERED = ("workflow", "node", "session")
-
-_jobs: dict[str, Job[..., Any]] = {}
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,24 +117,19 @@ def job(
     return _make(function, name, given, None)
 
 
-def get(name: str) -> Job[..., Any] | None:
-    return _jobs.get(name)
+def _identity(known: Job[..., Any]) -> tuple[object, object]:
+    function: Any = known.function
+    # A callable without a name, such as a partial, is only the same if it is the very object.
+    return function.__module__, getattr(function, "__qualname__", function)
 
 
-def names() -> list[str]:
-    with _lock:
-        return sorted(_jobs)
+_jobs: NameRegistry[Job[..., Any]] = NameRegistry(
+    noun="job name", remedy='@gd.job(name="...")', identity=_identity
+)
 
-
-@contextmanager
-def isolated() -> Iterator[None]:
-    """Forget, at the end, the jobs defined inside."""
-    before = dict(_jobs)
-    try:
-        yield
-    finally:
-        _jobs.clear()
-        _jobs.update(before)
+get = _jobs.get
+names = _jobs.names
+isolated = _jobs.isolated
 
 
 def _make(
@@ -156,7 +147,7 @@ def _make(
         parsed = options.parse_of_job(given)
         _check_body(function, parsed)
     made: Job[..., Any] = Job(full_name, function, parsed, where, given)
-    _add(made)
+    _jobs.add(made.name, made, made.where)
     return made
 
 
@@ -184,24 +175,6 @@ def _check_body(function: Any, parsed: Options) -> None:
         raise StepConfigurationError(
             "transaction=True passes a session, and the function has no parameter 'session'."
         )
-
-
-def _add(made: Job[..., Any]) -> None:
-    with _lock:
-        known = _jobs.get(made.name)
-        if known is not None and _identity(known) != _identity(made):
-            raise StepConfigurationError(
-                f"The job name {made.name!r} is taken by {known!r}. "
-                f'Give one of them another name: @gd.job(name="...").',
-                made.where,
-            )
-        _jobs[made.name] = made
-
-
-def _identity(known: Job[..., Any]) -> tuple[object, object]:
-    function: Any = known.function
-    # A callable without a name, such as a partial, is only the same if it is the very object.
-    return function.__module__, getattr(function, "__qualname__", function)
 
 
 def _asked_by(function: Callable[..., Any]) -> tuple[str, ...]:

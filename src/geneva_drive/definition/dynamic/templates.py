@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 
 from geneva_drive.definition import drive_lookup
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.graph_document import is_name
+from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 _START_KEYWORDS = ("hero", "context", "queue", "priority", "idempotency_key", "session")
-
-_templates: dict[str, Template[...]] = {}
-_lock = threading.Lock()
 
 
 class Template(Generic[P]):
@@ -133,19 +129,17 @@ def template(function: Callable[..., object] | None = None, /, *, name: str | No
     return _make(function, name, None)
 
 
-def get(name: str) -> Template[...] | None:
-    return _templates.get(name)
+def _identity(known: Template[...]) -> tuple[str, str]:
+    function: Any = known.function
+    return function.__module__, function.__qualname__
 
 
-@contextmanager
-def isolated() -> Iterator[None]:
-    """Forget, at the end, the templates defined inside."""
-    before = dict(_templates)
-    try:
-        yield
-    finally:
-        _templates.clear()
-        _templates.update(before)
+_templates: NameRegistry[Template[...]] = NameRegistry(
+    noun="template name", remedy='@gd.template(name="...")', identity=_identity
+)
+
+get = _templates.get
+isolated = _templates.isolated
 
 
 def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
@@ -165,7 +159,7 @@ def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
             )
         _check_function(function)
     made: Template[...] = Template(full_name, function, where)
-    _add(made)
+    _templates.add(made.name, made, made.where)
     return made
 
 
@@ -194,20 +188,3 @@ def _check_parameter(parameter: inspect.Parameter) -> None:
             f"the parameter {parameter.name!r} has the name of a keyword of start(). Choose "
             f"another name; w.hero, w.context and the like are what start() was given."
         )
-
-
-def _add(made: Template[...]) -> None:
-    with _lock:
-        known = _templates.get(made.name)
-        if known is not None and _identity(known) != _identity(made):
-            raise StepConfigurationError(
-                f"The template name {made.name!r} is taken by {known!r}. "
-                f'Give one of them another name: @gd.template(name="...").',
-                made.where,
-            )
-        _templates[made.name] = made
-
-
-def _identity(known: Template[...]) -> tuple[str, str]:
-    function: Any = known.function
-    return function.__module__, function.__qualname__
