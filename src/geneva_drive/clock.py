@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from geneva_drive.durations import Duration, parse_duration
-from geneva_drive.errors import InvalidInput
+from geneva_drive import checks
+from geneva_drive.durations import Duration
 
 
 class Clock(Protocol):
@@ -39,9 +39,5 @@ class ShiftedClock:
 
 def shift_of(caller: str, span: Duration | str) -> timedelta:
     """Read how far a clock is to be moved."""
-    if isinstance(span, timedelta):  # tests may go back in time as well
-        return span
-    try:
-        return parse_duration(span)
-    except ValueError as error:
-        raise InvalidInput(f"{caller}(): {error}.") from None
+    # A timedelta may be negative: tests may go back in time.
+    return span if isinstance(span, timedelta) else checks.duration(f"{caller}()", span)

@@ -9,8 +9,10 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
+from geneva_drive import checks
+from geneva_drive.checks import MakeError
 from geneva_drive.durations import parse_duration
-from geneva_drive.serialization.typed_json import safe_text
+from geneva_drive.errors import InvalidInput
 
 MAX_KEY_LENGTH = 191
 # What the keys of queues begin with, so that no step's key can be taken for one.
@@ -69,33 +71,34 @@ def parse_rate(text: str) -> Rate:
     match = _RATE.match(text)
     if match is None or not 0 < int(match[1]) <= _MOST or int(match[2] or 1) < 1:
         raise ValueError(
-            f"rate is a number of starts per time such as '10/s', '100/m' or '5/2s', not {text!r}"
+            f"rate must be starts per time, such as '10/s', '100/m' or '5/2s', got {text!r}"
         )
     count, length, unit = int(match[1]), int(match[2] or 1), match[3]
     period = parse_duration(f"{length}{unit}")
     return Rate(count, period, f"{count}/{'' if length == 1 else length}{unit}")
 
 
-def check(limit: Limit) -> None:
-    """Refuse a limit that cannot be kept: a ValueError says why."""
+def check(name: str, limit: Limit, *, error: MakeError = InvalidInput) -> None:
+    """Raise an error about `name` if the engine cannot hold this limit."""
     if limit.concurrency is None and limit.rate is None:
-        raise ValueError("a gd.Limit needs concurrency, rate or both")
-    number: object = limit.concurrency
+        raise error(f"{name} needs concurrency, rate or both.")
+    if limit.concurrency is not None:
+        checks.whole_number(
+            f"{name}: concurrency", limit.concurrency, at_least=1, at_most=_MOST, error=error
+        )
     rate: object = limit.rate
-    if number is not None and (
-        not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= _MOST
-    ):
-        raise ValueError(f"concurrency is a whole number from 1 up, not {number!r}")
     if rate is not None:
-        parse_rate(rate if isinstance(rate, str) else repr(rate))
+        try:
+            parse_rate(rate if isinstance(rate, str) else repr(rate))
+        except ValueError as fault:
+            raise error(f"{name}: {fault}.") from None
     if limit.key is not None and (not callable(limit.key) or isinstance(limit.key, type)):
-        check_key(limit.key)
+        check_key(f"{name}: key", limit.key, error=error)
 
 
-def check_key(key: object) -> str:
-    """Refuse what cannot be the key of a limit, as it was written or as a callable gave it."""
-    if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_LENGTH or safe_text(key) != key:
-        raise ValueError(f"a key is text of 1 to {MAX_KEY_LENGTH} characters, not {key!r}")
-    if key.startswith(QUEUE_PREFIX):
-        raise ValueError(f"a key does not begin with {QUEUE_PREFIX!r} as {key!r} does")
-    return key
+def check_key(name: str, key: object, *, error: MakeError = InvalidInput) -> str:
+    """Return the key of a limit, as it was written or as a callable returned it."""
+    found = checks.text(name, key, longest=MAX_KEY_LENGTH, error=error)
+    if found.startswith(QUEUE_PREFIX):
+        raise error(f"{name} must not begin with {QUEUE_PREFIX!r}, got {found!r}.")
+    return found

@@ -129,7 +129,7 @@ REFUSED = {
     ),
     "detached of text": (
         "gd.child('Ship', detached='yes')",
-        "Child workflow 'Ship': detached is True or False, not 'yes'. (signup.py:1)",
+        "Child workflow 'Ship': detached must be True or False, got 'yes'. (signup.py:1)",
     ),
     "a hero of text": (
         "gd.child('Ship', hero='parcel')",

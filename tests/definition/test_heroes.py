@@ -23,14 +23,13 @@ def test_a_hero_reference_is_a_value() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("", "7"), "The type of a HeroRef is text that is not empty, not ''."),
-        (("Invoice", ""), "The id of a HeroRef is text that is not empty, not ''."),
-        (("Invoice", 7), "The id of a HeroRef is text that is not empty, not 7."),
-        ((None, "7"), "The type of a HeroRef is text that is not empty, not None."),
+        (("", "7"), "The type of a HeroRef must not be empty."),
+        (("Invoice", ""), "The id of a HeroRef must not be empty."),
+        (("Invoice", 7), "The id of a HeroRef must be text, got 7."),
+        ((None, "7"), "The type of a HeroRef must be text, got None."),
         (
             ("Invoice", "7\x00"),
-            "The id of a HeroRef holds characters that databases refuse (NUL or lone surrogates): "
-            "'7\\x00'.",
+            "The id of a HeroRef must not contain NUL or lone surrogates, got '7\\x00'.",
         ),
     ],
     ids=["empty type", "empty id", "id of a number", "no type", "NUL"],
@@ -80,6 +79,4 @@ def test_a_loader_is_registered_by_name() -> None:
     with pytest.raises(InvalidInput) as caught:
         gd.register_hero(name, str)
 
-    assert str(caught.value) == (
-        "A hero type is registered by its name, text that is not empty, not <class 'int'>."
-    )
+    assert str(caught.value) == "The name of a hero type must be text, got <class 'int'>."

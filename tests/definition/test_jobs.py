@@ -257,14 +257,14 @@ REFUSED = {
         @gd.job(name="")
         def send(): ...
         """,
-        "Job 'send': a job's name is text of 1 to 191 characters, not ''. (signup.py:1)",
+        "Job 'send': the name must not be empty. (signup.py:1)",
     ),
     "a name of a number": (
         """
         @gd.job(name=7)
         def send(): ...
         """,
-        "Job 7: a job's name is text of 1 to 191 characters, not 7. (signup.py:1)",
+        "Job 7: the name must be text, got 7. (signup.py:1)",
     ),
     "an option of nodes": (
         """

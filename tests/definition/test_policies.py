@@ -226,15 +226,15 @@ def test_an_action_is_the_enum_of_actions() -> None:
     assert gd.ExceptionPolicy("skip").action is ExceptionAction.SKIP
 
 
-ACTIONS = "'pause', 'cancel', 'skip', 'reattempt'"
+ACTIONS = "'pause', 'cancel', 'skip' or 'reattempt'"
 REFUSED = {
     "an unknown action": (
         "on_exception='retry'",
-        f"on_exception is one of {ACTIONS}; not 'retry'.",
+        f"on_exception must be {ACTIONS}, got 'retry'.",
     ),
     "an unknown action in a list": (
         "on_exception=['skip', 'ignore']",
-        f"on_exception is one of {ACTIONS}; not 'ignore'.",
+        f"on_exception must be {ACTIONS}, got 'ignore'.",
     ),
     "a number": (
         "on_exception=3",
@@ -256,22 +256,22 @@ REFUSED = {
     ),
     "no reattempt": (
         "on_exception='reattempt', max_reattempts=0",
-        "max_reattempts is a whole number from 1 up, or None for no limit; not 0. "
-        "For no reattempt at all, use another action.",
+        "max_reattempts must be at least 1, got 0. "
+        "Pass None for no limit; for no reattempt at all, use another action.",
     ),
     "half a reattempt": (
         "on_exception='reattempt', max_reattempts=1.5",
-        "max_reattempts is a whole number from 1 up, or None for no limit; not 1.5. "
-        "For no reattempt at all, use another action.",
+        "max_reattempts must be a whole number, got 1.5. "
+        "Pass None for no limit; for no reattempt at all, use another action.",
     ),
     "reattempts of a boolean": (
         "on_exception='reattempt', max_reattempts=True",
-        "max_reattempts is a whole number from 1 up, or None for no limit; not True. "
-        "For no reattempt at all, use another action.",
+        "max_reattempts must be a whole number, got True. "
+        "Pass None for no limit; for no reattempt at all, use another action.",
     ),
     "an endless terminal action": (
         "on_exception='reattempt', terminal_action='reattempt'",
-        "terminal_action is one of 'pause', 'cancel', 'skip'; not 'reattempt'.",
+        "terminal_action must be 'pause', 'cancel' or 'skip', got 'reattempt'.",
     ),
     "a limit without a policy": (
         "max_reattempts=3",
@@ -332,13 +332,13 @@ def test_a_bad_policy_of_a_class_is_refused_with_the_class() -> None:
             on_exception = "retry"
     """)
 
-    assert message == f"Signup: on_exception is one of {ACTIONS}; not 'retry'. (signup.py:1)"
+    assert message == f"Signup: on_exception must be {ACTIONS}, got 'retry'. (signup.py:1)"
 
 
 EXPRESSIONS = {
     "an unknown action": (
         "gd.ExceptionPolicy('stop')",
-        f"on_exception is one of {ACTIONS}; not 'stop'.",
+        f"on_exception must be {ACTIONS}, got 'stop'.",
     ),
     "a wait of a policy that does not reattempt": (
         "gd.ExceptionPolicy('skip', wait=3)",
@@ -385,8 +385,8 @@ EXPRESSIONS = {
     ),
     "no reattempt": (
         "gd.ExceptionPolicy('reattempt', max_reattempts=0)",
-        "max_reattempts is a whole number from 1 up, or None for no limit; not 0. "
-        "For no reattempt at all, use another action.",
+        "max_reattempts must be at least 1, got 0. "
+        "Pass None for no limit; for no reattempt at all, use another action.",
     ),
     "an unknown backoff": (
         "gd.Retry(backoff='quadratic')",
@@ -395,12 +395,12 @@ EXPRESSIONS = {
     ),
     "a retry without reattempts": (
         "gd.Retry(max=0)",
-        "max_reattempts is a whole number from 1 up, or None for no limit; not 0. "
-        "For no reattempt at all, use another action.",
+        "max_reattempts must be at least 1, got 0. "
+        "Pass None for no limit; for no reattempt at all, use another action.",
     ),
     "a shrinking backoff": (
         "gd.exponential(factor=0.5)",
-        "exponential() takes a factor from 1 up, not 0.5.",
+        "The factor of a back-off must be at least 1, got 0.5.",
     ),
     "a negative base": (
         "gd.exponential(base=-1)",
@@ -417,7 +417,7 @@ EXPRESSIONS = {
     ),
     "too much jitter": (
         "gd.linear(jitter=1.5)",
-        "The jitter of a back-off is from 0 to 1, not 1.5.",
+        "The jitter of a back-off must be at most 1, got 1.5.",
     ),
 }
 

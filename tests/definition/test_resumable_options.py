@@ -74,41 +74,53 @@ def test_a_plain_step_has_no_loop() -> None:
     assert (node.options.iteration, node.is_resumable) == (None, False)
 
 
-@pytest.mark.parametrize("value", [0, -1, True, 1.5, "3"], ids=repr)
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "must be at least 1, got 0"),
+        (-1, "must be at least 1, got -1"),
+        (True, "must be a whole number, got True"),
+        (1.5, "must be a whole number, got 1.5"),
+        ("3", "must be a whole number, got '3'"),
+    ],
+)
 @pytest.mark.parametrize("option", ["max_iterations", "iteration_limit"])
-def test_a_number_of_items_is_a_whole_number_from_one_up(option: str, value: object) -> None:
-    assert fault_of(lambda: iteration_of(**{option: value})) == (
-        f"Step 'walk': {option} is a whole number from 1 up, not {value!r}."
-    )
+def test_a_number_of_items_is_a_whole_number_from_one_up(
+    option: str, value: object, words: str
+) -> None:
+    fault = fault_of(lambda: iteration_of(**{option: value}))
+
+    assert fault == f"Step 'walk': {option} {words}."
 
 
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"max_runtime": 0}, "max_runtime: 0 is not longer than zero."),
+        ({"max_runtime": 0}, "max_runtime must be longer than zero, got 0."),
         ({"max_runtime": -1}, "max_runtime: -1 is negative."),
         (
             {"checkpoint_every": 0},
-            "checkpoint_every is a number of items from 1 up, or a timedelta, not 0.",
+            "checkpoint_every must be at least 1, got 0. Pass a number of items or a timedelta.",
         ),
         (
             {"checkpoint_every": 1.5},
-            "checkpoint_every is a number of items from 1 up, or a timedelta, not 1.5.",
+            "checkpoint_every must be a whole number, got 1.5. Pass a number of items or a "
+            "timedelta.",
         ),
         (
             {"checkpoint_every": True},
-            "checkpoint_every is a number of items from 1 up, or a timedelta, not True.",
+            "checkpoint_every must be a whole number, got True. Pass a number of items or a "
+            "timedelta.",
         ),
         (
             {"checkpoint_every": timedelta(0)},
-            "checkpoint_every is a number of items from 1 up, or a timedelta, not "
-            "datetime.timedelta(0).",
+            "checkpoint_every must be longer than zero, got datetime.timedelta(0).",
         ),
-        ({"on_item_error": "pause"}, 'on_item_error is "stop" or "skip", not \'pause\'.'),
+        ({"on_item_error": "pause"}, "on_item_error must be 'stop' or 'skip', got 'pause'."),
         ({"max_item_errors": 3}, 'max_item_errors goes with on_item_error="skip".'),
         (
             {"on_item_error": "skip", "max_item_errors": 0},
-            "max_item_errors is a whole number from 1 up, not 0.",
+            "max_item_errors must be at least 1, got 0.",
         ),
         (
             {"start": {1}},

@@ -260,7 +260,7 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
     ),
     "an empty id": (
         document(**{"": node("a")}),
-        [("$.nodes['']", "A node's id is text of 1 to 191 characters, not ''.")],
+        [("$.nodes['']", "A node's id must not be empty.")],
     ),
     "a node of text": (
         document(n_1="a"),  # type: ignore[arg-type]  # that is the fault
@@ -269,7 +269,7 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
     "a node without anything": (
         document(n_1={}),
         [
-            ("$.nodes.n_1.name", "A node's name is text of 1 to 191 characters, not None."),
+            ("$.nodes.n_1.name", "A node's name must be text, got None."),
             (
                 "$.nodes.n_1.depends_on",
                 "depends_on is a list of ids, [] for an entry point, not null.",
@@ -298,8 +298,7 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
         [
             (
                 "$.nodes.n_1.job",
-                "A job is named by text that is not empty, not None. Leave it out of a node "
-                "without one.",
+                "A job's name must be text, got None. Leave job out of a node without one.",
             )
         ],
     ),

@@ -264,10 +264,7 @@ def test_a_template_is_not_decorated_twice() -> None:
 def test_the_name_of_a_template_is_text_that_can_be_stored() -> None:
     words = refusal('@gd.template(name="")\ndef nightly(w): ...')
 
-    assert words == (
-        "Template 'nightly': a template's name is text of 1 to 191 characters, not ''. "
-        "(signup.py:1)"
-    )
+    assert words == "Template 'nightly': the name must not be empty. (signup.py:1)"
 
 
 def test_a_template_is_made_of_a_function() -> None:

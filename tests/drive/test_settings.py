@@ -68,16 +68,16 @@ def test_a_keyword_stands_before_the_environment(monkeypatch: pytest.MonkeyPatch
             "'30s').",
         ),
         ({"lease": -1}, "Setting lease: -1 is negative."),
-        ({"lease": 0}, "Setting lease: 0 must be longer than zero."),
-        ({"max_recoveries": -1}, "Setting max_recoveries: -1 is not a whole number from 0 up."),
+        ({"lease": 0}, "Setting lease must be longer than zero, got 0."),
+        ({"max_recoveries": -1}, "Setting max_recoveries must be at least 0, got -1."),
         (
             {"table_prefix": "drop table;"},
-            "Setting table_prefix: 'drop table;' is not a table prefix: letters, digits, _, at "
-            "most 30 long.",
+            "Setting table_prefix must be at most 30 letters, digits and underscores, got "
+            "'drop table;'.",
         ),
         (
             {"sqlite_durability": "some"},
-            "Setting sqlite_durability: 'some' is neither 'normal' nor 'full'.",
+            "Setting sqlite_durability must be 'normal' or 'full', got 'some'.",
         ),
         (
             {"heartbeat_interval": 40},

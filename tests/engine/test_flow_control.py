@@ -72,7 +72,7 @@ def test_a_reason_that_is_no_text_is_an_error_of_the_step(geneva: gd.Drive) -> N
 
     assert error_of(workflow.step_executions[0]) == (
         "geneva_drive.errors.InvalidInput",
-        "pause(reason=...) takes text, not 5.",
+        "pause(reason=...) must be text, got 5.",
     )
 
 

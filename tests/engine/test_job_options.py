@@ -97,10 +97,10 @@ def test_a_higher_priority_runs_first_and_among_equals_the_older(geneva: gd.Driv
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"queue": ""}, "A queue is named by text of 1 to 191 characters, not ''."),
-        ({"queue": 3}, "A queue is named by text of 1 to 191 characters, not 3."),
-        ({"priority": "high"}, "A priority is a whole number of 32 bits, not 'high'."),
-        ({"priority": 2**31}, "A priority is a whole number of 32 bits, not 2147483648."),
+        ({"queue": ""}, "queue must not be empty."),
+        ({"queue": 3}, "queue must be text, got 3."),
+        ({"priority": "high"}, "priority must be a whole number, got 'high'."),
+        ({"priority": 2**31}, "priority must be at most 2147483647, got 2147483648."),
     ],
     ids=str,
 )

@@ -203,15 +203,14 @@ def test_keys_of_a_callable_are_independent(geneva: gd.Drive) -> None:
             lambda self: 7,
             (
                 "geneva_drive.errors.InvalidInput",
-                "The limit of step 'load': a key is text of 1 to 191 characters, not 7.",
+                "The limit of step 'load': key must be text, got 7.",
             ),
         ),
         (
             lambda self: "queue:default",
             (
                 "geneva_drive.errors.InvalidInput",
-                "The limit of step 'load': a key does not begin with 'queue:' as 'queue:default' "
-                "does.",
+                "The limit of step 'load': key must not begin with 'queue:', got 'queue:default'.",
             ),
         ),
     ],

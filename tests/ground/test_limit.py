@@ -35,7 +35,7 @@ def test_what_is_no_rate_is_refused(written: str) -> None:
         parse_rate(written)
 
     assert str(caught.value) == (
-        f"rate is a number of starts per time such as '10/s', '100/m' or '5/2s', not {written!r}"
+        f"rate must be starts per time, such as '10/s', '100/m' or '5/2s', got {written!r}"
     )
 
 

@@ -226,8 +226,8 @@ def test_the_name_of_another_registered_type_is_taken() -> None:
         ({"kind": "Money"}, "A serializer is registered for a class, not for 'Money'."),
         ({"encode": 7}, "encode of the serializer of {place} is not callable: 7."),
         ({"decode": None}, "decode of the serializer of {place} is not callable: None."),
-        ({"name": ""}, "The name of the serializer of {place} is text that is not empty, not ''."),
-        ({"name": 7}, "The name of the serializer of {place} is text that is not empty, not 7."),
+        ({"name": ""}, "The name of the serializer of {place} must not be empty."),
+        ({"name": 7}, "The name of the serializer of {place} must be text, got 7."),
     ],
     ids=["kind", "encode", "decode", "empty name", "name"],
 )

@@ -111,49 +111,57 @@ def test_other_variables_of_the_environment_are_left_alone() -> None:
 
 
 BAD: list[tuple[str, object, str]] = [
-    ("lease", 0, "0 must be longer than zero"),
-    ("lease", -5, "-5 is negative"),
-    ("lease", "soon", "'soon' is not a duration (a timedelta, seconds, or text such as '30s')"),
-    ("poll_interval", "0s", "'0s' must be longer than zero"),
-    ("drain_timeout", -1, "-1 is negative"),
-    ("retention", "ever", "'ever' is not a duration (a timedelta, seconds, or text such as '30s')"),
-    ("max_recoveries", -1, "-1 is not a whole number from 0 up"),
-    ("max_recoveries", "three", "'three' is not a whole number from 0 up"),
-    ("max_recoveries", "-3", "'-3' is not a whole number from 0 up"),
-    ("max_recoveries", True, "True is not a whole number from 0 up"),
-    ("max_cursor_size", -1, "-1 is not a whole number from 0 up"),
-    ("max_result_size", 1.5, "1.5 is not a whole number from 0 up"),
-    ("table_prefix", "", "'' is not a table prefix: letters, digits, _, at most 30 long"),
+    ("lease", 0, " must be longer than zero, got 0."),
+    ("lease", -5, ": -5 is negative."),
+    ("lease", "soon", ": 'soon' is not a duration (a timedelta, seconds, or text such as '30s')."),
+    ("poll_interval", "0s", " must be longer than zero, got '0s'."),
+    ("drain_timeout", -1, ": -1 is negative."),
+    (
+        "retention",
+        "ever",
+        ": 'ever' is not a duration (a timedelta, seconds, or text such as '30s').",
+    ),
+    ("max_recoveries", -1, " must be at least 0, got -1."),
+    ("max_recoveries", "three", " must be a whole number, got 'three'."),
+    ("max_recoveries", "-3", " must be a whole number, got '-3'."),
+    ("max_recoveries", True, " must be a whole number, got True."),
+    ("max_cursor_size", -1, " must be at least 0, got -1."),
+    ("max_result_size", 1.5, " must be a whole number, got 1.5."),
+    ("table_prefix", "", " must be at most 30 letters, digits and underscores, got ''."),
     (
         "table_prefix",
         "drop table",
-        "'drop table' is not a table prefix: letters, digits, _, at most 30 long",
+        " must be at most 30 letters, digits and underscores, got 'drop table'.",
     ),
     (
         "table_prefix",
         "x" * 31,
-        f"{'x' * 31!r} is not a table prefix: letters, digits, _, at most 30 long",
+        f" must be at most 30 letters, digits and underscores, got {'x' * 31!r}.",
     ),
-    ("queue_limits", 5, "5 is no dictionary of queues and their gd.Limit"),
-    ("queue_limits", {"mail": 5}, "mail: 5 is no gd.Limit"),
-    ("queue_limits", {"": Limit(concurrency=5)}, "'' is not the name of a queue"),
-    ("queue_limits", {7: Limit(concurrency=5)}, "7 is not the name of a queue"),
-    ("queue_limits", {"mail": Limit()}, "mail: a gd.Limit needs concurrency, rate or both"),
+    ("queue_limits", 5, " must be a dictionary of queues and gd.Limit, got 5."),
+    ("queue_limits", {"mail": 5}, ": the limit of queue 'mail' must be a gd.Limit, got 5."),
+    ("queue_limits", {"": Limit(concurrency=5)}, ": the name of a queue must not be empty."),
+    ("queue_limits", {7: Limit(concurrency=5)}, ": the name of a queue must be text, got 7."),
+    (
+        "queue_limits",
+        {"mail": Limit()},
+        ": the limit of queue 'mail' needs concurrency, rate or both.",
+    ),
     (
         "queue_limits",
         {"mail": Limit(key="crm", concurrency=5)},
-        "mail: the limit of a queue has no key, as the queue is its key",
+        ": the limit of queue 'mail' must not have a key: the queue is its key.",
     ),
     (
         "queue_limits",
         "mail=0",
-        "mail: concurrency is a whole number from 1 up, not 0",
+        ": the limit of queue 'mail': concurrency must be at least 1, got 0.",
     ),
-    ("queue_limits", "mail=many", "'mail=many' is not written as queue=5 or queue=100/m"),
-    ("queue_limits", "5", "'5' is not written as queue=5 or queue=100/m"),
-    ("queue_limits", "=5", "'' is not the name of a queue"),
-    ("sqlite_durability", "off", "'off' is neither 'normal' nor 'full'"),
-    ("notify", "maybe", "'maybe' is neither 'on' nor 'off'"),
+    ("queue_limits", "mail=many", " must be written queue=5 or queue=100/m, got 'mail=many'."),
+    ("queue_limits", "5", " must be written queue=5 or queue=100/m, got '5'."),
+    ("queue_limits", "=5", ": the name of a queue must not be empty."),
+    ("sqlite_durability", "off", " must be 'normal' or 'full', got 'off'."),
+    ("notify", "maybe", " must be 'on' or 'off', got 'maybe'."),
 ]
 
 
@@ -166,7 +174,7 @@ def test_a_bad_setting_is_refused_by_the_name_it_was_written_with(
     with pytest.raises(InvalidInput) as by_keyword:
         Settings.read({name: value}, {})
 
-    assert str(by_keyword.value) == f"Setting {name}: {words}."
+    assert str(by_keyword.value) == f"Setting {name}{words}"
 
 
 def test_a_bad_variable_is_refused_by_its_name() -> None:
@@ -174,7 +182,7 @@ def test_a_bad_variable_is_refused_by_its_name() -> None:
         Settings.read({}, {"GENEVA_MAX_RECOVERIES": "many"})
 
     assert str(caught.value) == (
-        "Setting GENEVA_MAX_RECOVERIES: 'many' is not a whole number from 0 up."
+        "Setting GENEVA_MAX_RECOVERIES must be a whole number, got 'many'."
     )
 
 

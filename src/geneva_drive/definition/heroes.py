@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from geneva_drive import checks
 from geneva_drive.errors import InvalidInput
-from geneva_drive.serialization.typed_json import safe_text
 
 HeroLoader = Callable[[str], Any]
 
@@ -26,17 +26,8 @@ class HeroRef:
     id: str
 
     def __post_init__(self) -> None:
-        given: tuple[tuple[str, object], ...] = (("type", self.type), ("id", self.id))
-        for name, value in given:
-            if not isinstance(value, str) or not value:
-                raise InvalidInput(
-                    f"The {name} of a HeroRef is text that is not empty, not {value!r}."
-                )
-            if safe_text(value) != value:
-                raise InvalidInput(
-                    f"The {name} of a HeroRef holds characters that databases refuse (NUL or lone "
-                    f"surrogates): {value!r}."
-                )
+        checks.text("The type of a HeroRef", self.type)
+        checks.text("The id of a HeroRef", self.id)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
@@ -51,11 +42,7 @@ def register_hero(type_name: str, load: HeroLoader) -> None:
 
     Registering a type again replaces its loader.
     """
-    given: object = type_name
-    if not isinstance(given, str) or not given:
-        raise InvalidInput(
-            f"A hero type is registered by its name, text that is not empty, not {given!r}."
-        )
+    checks.text("The name of a hero type", type_name)
     if not callable(load):
         raise InvalidInput(f"The loader of hero type {type_name!r} is not callable: {load!r}.")
     _loaders[type_name] = load

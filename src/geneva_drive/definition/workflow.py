@@ -16,13 +16,14 @@ from typing import (
     overload,
 )
 
+from geneva_drive import checks
 from geneva_drive.definition import drive_lookup, flow_control
 from geneva_drive.definition.current_execution import CurrentExecution
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.policies import OnException
-from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.durations import Duration
 from geneva_drive.errors import InvalidInput, InvalidStateError, StepNotDefined
 from geneva_drive.states import Outcome
 
@@ -275,16 +276,13 @@ def _way_to_a_result(node: Node) -> str:
 
 
 def _delay(verb: str, wait: Duration | None) -> timedelta | None:
-    try:
-        return None if wait is None else parse_duration(wait)
-    except ValueError as error:
-        raise InvalidInput(f"{verb}(wait=...): {error}.") from None
+    return None if wait is None else checks.duration(f"{verb}(wait=...)", wait)
 
 
 def _text(verb: str, reason: Any) -> str | None:
     if reason is None or isinstance(reason, str):
         return reason
-    raise InvalidInput(f"{verb}(reason=...) takes text, not {reason!r}.")
+    raise InvalidInput(f"{verb}(reason=...) must be text, got {reason!r}.")
 
 
 def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from geneva_drive import checks
 from geneva_drive.errors import InvalidInput, UnknownStoredType
 from geneva_drive.serialization.stored_types import OWN, STORED_ANYWAY, STRUCTURES, Serializer
 
@@ -89,11 +90,8 @@ def _check(kind: object, encode: object, decode: object, name: object) -> None:
             raise InvalidInput(
                 f"{given} of the serializer of {_place_of(kind)} is not callable: {function!r}."
             )
-    if name is not None and (not isinstance(name, str) or not name):
-        raise InvalidInput(
-            f"The name of the serializer of {_place_of(kind)} is text that is not empty, "
-            f"not {name!r}."
-        )
+    if name is not None:
+        checks.text(f"The name of the serializer of {_place_of(kind)}", name)
 
 
 def _refuse_taken(kind: type, name: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from geneva_drive import checks
 from geneva_drive.definition.compiler import chain, code_location
 from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
@@ -99,11 +100,11 @@ def _bodies(workflow_class: type) -> list[Mapping[str, Any]]:
 
 
 def _check_class(workflow_class: type[Workflow[Any]]) -> None:
-    if not isinstance(workflow_class.may_proceed_without_hero, bool):
-        raise code_location.fault(
-            f"may_proceed_without_hero is True or False, "
-            f"not {workflow_class.may_proceed_without_hero!r}."
-        )
+    checks.flag(
+        "may_proceed_without_hero",
+        workflow_class.may_proceed_without_hero,
+        error=StepConfigurationError,
+    )
     try:
         inspect.signature(workflow_class).bind()
     except TypeError as error:
@@ -120,11 +121,7 @@ def _type_name(workflow_class: type[Workflow[Any]]) -> str:
         name = workflow_class.__name__
     if workflow_class.__module__ == _HOME_OF_DYNAMIC:
         return DYNAMIC_TYPE
-    if not isinstance(name, str) or not 0 < len(name) <= options.MAX_NAME_LENGTH:
-        raise code_location.fault(
-            f"type_name is text of 1 to {options.MAX_NAME_LENGTH} characters, not {name!r}."
-        )
-    return name
+    return options.name("type_name", name)
 
 
 def _class_policies(bodies: Sequence[Mapping[str, Any]]) -> tuple[Policy, ...]:

@@ -10,8 +10,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from geneva_drive import checks
 from geneva_drive.definition import drive_lookup
-from geneva_drive.definition.dynamic import graph_document, node_arguments
+from geneva_drive.definition.dynamic import node_arguments
 from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
@@ -218,10 +219,7 @@ class DynamicWorkflow:
         return node_id
 
     def _check_name(self, name: str, planned: Container[str] = ()) -> None:
-        if not graph_document.is_name(name):
-            raise InvalidInput(
-                f"A node is named by text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}."
-            )
+        checks.text("A node's name", name, longest=MAX_NAME_LENGTH)
         if name in self._id_of:
             first = self._nodes[self._id_of[name]]
             raise InvalidInput(

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn
 
+from geneva_drive.checks import text_fault
 from geneva_drive.definition.compiler.graph import find_cycle
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs, StoredNode
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
@@ -42,23 +43,6 @@ def read(document: str | Mapping[str, Any]) -> tuple[dict[str, StoredNode], date
     if reader.faults or frozen_at is None:
         raise StepConfigurationError(_words(reader.faults), faults=reader.faults)
     return nodes, frozen_at
-
-
-def is_text(value: object) -> TypeGuard[str]:
-    """Say whether a value is text that every database keeps as it is."""
-    return (
-        isinstance(value, str)
-        and value != ""
-        and (value.isprintable() or typed_json.safe_text(value) == value)
-    )
-
-
-def is_name(value: object) -> TypeGuard[str]:
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= MAX_NAME_LENGTH
-        and (value.isprintable() or typed_json.safe_text(value) == value)
-    )
 
 
 class _Reader:
@@ -122,11 +106,8 @@ class _Reader:
             return {}
         nodes: dict[str, StoredNode] = {}
         for node_id, node in found.items():
-            if not is_name(node_id):
-                self._add(
-                    _path(node_id),
-                    f"A node's id is text of 1 to {MAX_NAME_LENGTH} characters, not {node_id!r}.",
-                )
+            if fault := text_fault(node_id, MAX_NAME_LENGTH):
+                self._add(_path(node_id), f"A node's id {fault}.")
             elif not isinstance(node, dict):
                 self._add(_path(node_id), f"A node is a JSON object, not {_kind(node)}.")
             else:
@@ -137,12 +118,9 @@ class _Reader:
     def _node(self, node_id: str, node: dict[str, Any], known: Mapping[str, Any]) -> StoredNode:
         if not node.keys() <= _NODE_KEYS:
             self._refuse_unknown(_path(node_id), node, _NODE_KEYS)
-        name = node.get("name")
-        if not is_name(name):
-            self._add(
-                _path(node_id, ".name"),
-                f"A node's name is text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}.",
-            )
+        name: Any = node.get("name")
+        if fault := text_fault(name, MAX_NAME_LENGTH):
+            self._add(_path(node_id, ".name"), f"A node's name {fault}.")
         elif self._id_of.setdefault(name, node_id) != node_id:
             self._add(
                 _path(node_id, ".name"),
@@ -151,15 +129,14 @@ class _Reader:
         elif name in known and name != node_id:
             self._add(_path(node_id, ".name"), f"{name!r} is the id of another node.")
         job = node.get("job")
-        if "job" in node and not is_text(job):
+        if "job" in node and (fault := text_fault(job)):
             self._add(
                 _path(node_id, ".job"),
-                f"A job is named by text that is not empty, not {job!r}. Leave it out of a node "
-                f"without one.",
+                f"A job's name {fault}. Leave job out of a node without one.",
             )
         return StoredNode(
             node_id,
-            name,  # type: ignore[arg-type]  # it was checked, and what has faults is dropped
+            name,
             job,
             self._args(node_id, node),
             self._depends_on(node_id, node.get("depends_on"), known),

@@ -12,7 +12,7 @@ from geneva_drive.definition.dynamic.job_scheduling import Scheduling
 from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import JobOptions
-from geneva_drive.definition.options.options import MAX_NAME_LENGTH, Options
+from geneva_drive.definition.options.options import Options
 from geneva_drive.errors import StepConfigurationError
 
 P = ParamSpec("P")
@@ -143,20 +143,12 @@ def _make(
             f"A job is a function, not {type(function).__name__} {function!r}.", where
         )
     with code_location.naming(f"Job {name or code_location.name_of(function)!r}", where):
-        full_name = _checked_name(name) if name is not None else _name_of(function)
+        full_name = options.name("the name", name) if name is not None else _name_of(function)
         parsed = options.parse_of_job(given)
         _check_body(function, parsed)
     made: Job[..., Any] = Job(full_name, function, parsed, where, given)
     _jobs.add(made.name, made, made.where)
     return made
-
-
-def _checked_name(name: object) -> str:
-    if isinstance(name, str) and 0 < len(name) <= MAX_NAME_LENGTH:
-        return name
-    raise StepConfigurationError(
-        f"a job's name is text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}."
-    )
 
 
 def _name_of(function: Any) -> str:
@@ -166,7 +158,7 @@ def _name_of(function: Any) -> str:
             "another process would not find it by its name, as it is no function at the top level "
             'of a module. Move it there, or give it a name: @gd.job(name="...").'
         )
-    return _checked_name(f"{function.__module__}.{own}")
+    return options.name("the name", f"{function.__module__}.{own}")
 
 
 def _check_body(function: Any, parsed: Options) -> None:

@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
+from geneva_drive import checks
 from geneva_drive.definition.compiler import code_location
-from geneva_drive.definition.dynamic.graph_document import is_text
 from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
@@ -33,8 +33,8 @@ def job_name(thing: str, job: object) -> str:
             f"{thing}: the job {CHILD_JOB!r} creates child workflows. Add them with "
             f"w.workflow(name, WorkflowClass)."
         )
-    if is_text(job):
-        return job
+    if isinstance(job, str):
+        return checks.text(f"{thing}: the name of a job", job)
     if callable(job):
         raise InvalidInput(
             f"{thing}: {code_location.name_of(job)!r} is not a job. Decorate the function with "
@@ -90,8 +90,7 @@ def child_args(
     detached: object,
 ) -> StoredArgs:
     """Put what a child workflow is created with into the arguments of its node."""
-    if not isinstance(detached, bool):
-        raise InvalidInput(f"Node {name!r}: detached is True or False, not {detached!r}.")
+    checks.flag(f"Node {name!r}: detached", detached)
     is_object = isinstance(context, Mapping) and all(isinstance(key, str) for key in context)
     if context is not None and not is_object:
         raise InvalidInput(
@@ -110,8 +109,8 @@ def child_args(
 
 
 def _type_of(name: str, workflow_class: object) -> str:
-    if is_text(workflow_class):
-        return workflow_class
+    if isinstance(workflow_class, str):
+        return checks.text(f"Node {name!r}: the type of a child workflow", workflow_class)
     if isinstance(workflow_class, WorkflowMeta) and workflow_class is not Workflow:
         return definition_of(workflow_class).type  # type: ignore[arg-type]  # only Workflow has this metaclass
     raise InvalidInput(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 from geneva_drive.definition import drive_lookup
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
-from geneva_drive.definition.dynamic.graph_document import is_name
 from geneva_drive.definition.name_registry import NameRegistry
-from geneva_drive.definition.options.options import MAX_NAME_LENGTH
+from geneva_drive.definition.options import options
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 
 if TYPE_CHECKING:
@@ -152,11 +151,7 @@ def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
         )
     full_name = f"{function.__module__}.{function.__qualname__}" if name is None else name
     with code_location.naming(f"Template {name or function.__name__!r}", where):
-        if not is_name(full_name):
-            raise StepConfigurationError(
-                f"a template's name is text of 1 to {MAX_NAME_LENGTH} characters, not "
-                f"{full_name!r}."
-            )
+        options.name("the name", full_name)
         _check_function(function)
     made: Template[...] = Template(full_name, function, where)
     _templates.add(made.name, made, made.where)

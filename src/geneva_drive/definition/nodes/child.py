@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
@@ -86,9 +87,7 @@ def _check_class(value: object, where: str) -> None:
 
 
 def _check(declared: Child) -> None:
-    detached: object = declared.detached
-    if not isinstance(detached, bool):
-        raise StepConfigurationError(f"detached is True or False, not {detached!r}.")
+    checks.flag("detached", declared.detached, error=StepConfigurationError)
     if isinstance(declared.hero, type | str):
         raise StepConfigurationError(
             f"hero takes a record, a gd.HeroRef or a callable of the parent, not {declared.hero!r}."

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from geneva_drive import checks
 from geneva_drive.definition.compiler import code_location
-from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.durations import Duration
 
 Backoff = Callable[[int], Duration]
 
@@ -47,9 +48,10 @@ def exponential(
     >>> [exponential(jitter=0)(attempt).total_seconds() for attempt in (1, 2, 3, 10)]
     [1.0, 2.0, 4.0, 60.0]
     """
-    if factor < 1:
-        raise code_location.fault(f"exponential() takes a factor from 1 up, not {factor!r}.")
-    return Exponential(_seconds(base, "base"), factor, _seconds(cap, "cap"), _share(jitter))
+    growth = checks.number(
+        "The factor of a back-off", factor, at_least=1, error=code_location.fault
+    )
+    return Exponential(_seconds(base, "base"), growth, _seconds(cap, "cap"), _share(jitter))
 
 
 def linear(
@@ -74,13 +76,11 @@ def _jittered(seconds: float, share: float) -> timedelta:
 
 
 def _seconds(value: Duration, name: str) -> float:
-    try:
-        return parse_duration(value).total_seconds()
-    except ValueError as error:
-        raise code_location.fault(f"The {name} of a back-off: {error}.") from None
+    span = checks.duration(f"The {name} of a back-off", value, error=code_location.fault)
+    return span.total_seconds()
 
 
 def _share(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise code_location.fault(f"The jitter of a back-off is from 0 to 1, not {value!r}.")
-    return value
+    return checks.number(
+        "The jitter of a back-off", value, at_least=0, at_most=1, error=code_location.fault
+    )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypedDict
 
-from geneva_drive.durations import Duration, parse_duration
+from geneva_drive import checks
+from geneva_drive.durations import Duration
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
@@ -42,14 +43,17 @@ class Iteration:
 
 
 def parse(given: Mapping[str, Any]) -> Iteration:
-    action = given.get("on_item_error", "stop")
-    if action not in ("stop", "skip"):
-        raise StepConfigurationError(f'on_item_error is "stop" or "skip", not {action!r}.')
+    action = checks.choice(
+        "on_item_error",
+        given.get("on_item_error", "stop"),
+        ("stop", "skip"),
+        error=StepConfigurationError,
+    )
     if given.get("max_item_errors") is not None and action != "skip":
         raise StepConfigurationError('max_item_errors goes with on_item_error="skip".')
     return Iteration(
         max_iterations=_count(given, "max_iterations"),
-        max_runtime=_span(given, "max_runtime"),
+        max_runtime=_max_runtime(given.get("max_runtime")),
         iteration_limit=_count(given, "iteration_limit"),
         checkpoint_every=_checkpoint_every(given.get("checkpoint_every", 1)),
         start=_start(given.get("start")),
@@ -61,35 +65,26 @@ def parse(given: Mapping[str, Any]) -> Iteration:
 
 def _count(given: Mapping[str, Any], option: str) -> int | None:
     value = given.get(option)
-    if value is None or _is_count(value):
-        return value
-    raise StepConfigurationError(f"{option} is a whole number from 1 up, not {value!r}.")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _span(given: Mapping[str, Any], option: str) -> timedelta | None:
-    value = given.get(option)
     if value is None:
         return None
-    try:
-        span = parse_duration(value)
-    except ValueError as error:
-        raise StepConfigurationError(f"{option}: {error}.") from None
-    if not span:
-        raise StepConfigurationError(f"{option}: {value!r} is not longer than zero.")
-    return span
+    return checks.whole_number(option, value, at_least=1, error=StepConfigurationError)
+
+
+def _max_runtime(value: object) -> timedelta | None:
+    if value is None:
+        return None
+    return checks.positive_duration("max_runtime", value, error=StepConfigurationError)
 
 
 def _checkpoint_every(value: object) -> int | timedelta:
-    if isinstance(value, timedelta) and value > timedelta(0):
-        return value
-    if isinstance(value, int) and _is_count(value):
-        return value
-    raise StepConfigurationError(
-        f"checkpoint_every is a number of items from 1 up, or a timedelta, not {value!r}."
+    if isinstance(value, timedelta):
+        return checks.positive_duration("checkpoint_every", value, error=StepConfigurationError)
+    return checks.whole_number(
+        "checkpoint_every",
+        value,
+        at_least=1,
+        error=StepConfigurationError,
+        hint=" Pass a number of items or a timedelta.",
     )
 
 

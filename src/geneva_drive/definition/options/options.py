@@ -8,6 +8,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any
 
+from geneva_drive import checks
 from geneva_drive import limit as limits
 from geneva_drive.definition.compiler import call_signatures, dependencies
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
@@ -22,12 +23,11 @@ from geneva_drive.definition.options.policies import (
     Policy,
     Retry,
 )
-from geneva_drive.durations import parse_duration
 from geneva_drive.errors import StepConfigurationError
 from geneva_drive.limit import Limit
 
 MAX_NAME_LENGTH = 191  # what MySQL can index four bytes a character, twice over, beside a key
-
+_MAX_PRIORITY = 2**31 - 1
 
 _KEYWORDS: Mapping[NodeKind, Any] = {
     NodeKind.STEP: keywords.StepOptions,
@@ -91,10 +91,10 @@ def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
             "Let them write what they find to a table of yours."
         )
     return Options(
-        wait=_duration(given, "wait") or timedelta(0),
+        wait=_wait(given.get("wait")),
         condition=_condition(given),
         policies=_policies(given),
-        timeout=_timeout(given),
+        timeout=_timeout(given.get("timeout")),
         before_step=given.get("before_step"),
         after_step=given.get("after_step"),
         queue=queue(given.get("queue")),
@@ -116,19 +116,24 @@ def _refuse_both(given: Mapping[str, Any], one: str, other: str) -> None:
 
 
 def queue(value: object) -> str | None:
-    if value is None or (isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH):
-        return value
-    raise StepConfigurationError(
-        f"A queue is named by text of 1 to {MAX_NAME_LENGTH} characters, not {value!r}."
-    )
+    return None if value is None else name("queue", value)
 
 
 def priority(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
-        return value
-    raise StepConfigurationError(f"A priority is a whole number of 32 bits, not {value!r}.")
+    return checks.whole_number(
+        "priority",
+        value,
+        at_least=-_MAX_PRIORITY,
+        at_most=_MAX_PRIORITY,
+        error=StepConfigurationError,
+    )
+
+
+def name(option: str, value: object) -> str:
+    """Return a name that fits into its column, or raise a `StepConfigurationError`."""
+    return checks.text(option, value, longest=MAX_NAME_LENGTH, error=StepConfigurationError)
 
 
 def _limit(value: object) -> Limit | None:
@@ -136,43 +141,32 @@ def _limit(value: object) -> Limit | None:
         return None
     if not isinstance(value, Limit):
         raise StepConfigurationError(f"limit takes a gd.Limit, not {value!r}.")
-    try:
-        limits.check(value)
-    except ValueError as error:
-        raise StepConfigurationError(f"limit: {error}.") from None
+    limits.check("limit", value, error=StepConfigurationError)
     if callable(value.key):
         call_signatures.check_plain("limit: key", value.key, "self")
     return value
 
 
 def _flag(given: Mapping[str, Any], option: str) -> bool:
-    value = given.get(option, False)
-    if not isinstance(value, bool):
-        raise StepConfigurationError(f"{option} is True or False, not {value!r}.")
-    return value
+    return checks.flag(option, given.get(option, False), error=StepConfigurationError)
 
 
-def _duration(given: Mapping[str, Any], option: str) -> timedelta | None:
-    value = given.get(option)
+def _wait(value: object) -> timedelta:
+    if value is None:
+        return timedelta(0)
+    return checks.duration("wait", value, error=StepConfigurationError)
+
+
+def _timeout(value: object) -> timedelta | None:
     if value is None:
         return None
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise StepConfigurationError(f"{option}: {error}.") from None
-
-
-def _timeout(given: Mapping[str, Any]) -> timedelta | None:
-    timeout = _duration(given, "timeout")
-    if timeout == timedelta(0):
-        raise StepConfigurationError(f"timeout: {given['timeout']!r} is not longer than zero.")
-    return timeout
+    return checks.positive_duration("timeout", value, error=StepConfigurationError)
 
 
 def _former_name(value: object) -> str | None:
-    if value is None or (isinstance(value, str) and value):
-        return value
-    raise StepConfigurationError(f"renamed_from is the step's former name, not {value!r}.")
+    if value is None:
+        return None
+    return checks.text("renamed_from", value, error=StepConfigurationError)
 
 
 def _condition(given: Mapping[str, Any]) -> StepCondition | None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Literal
 
+from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.options.backoff import Backoff, exponential, linear
 from geneva_drive.durations import Duration, parse_duration
@@ -187,10 +188,7 @@ def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
 
 
 def _action(value: object, option: str, allowed: tuple[ExceptionAction, ...]) -> ExceptionAction:
-    if value not in allowed:
-        names = ", ".join(repr(action.value) for action in allowed)
-        raise code_location.fault(f"{option} is one of {names}; not {value!r}.")
-    return ExceptionAction(str(value))
+    return ExceptionAction(checks.choice(option, value, allowed, error=code_location.fault))
 
 
 def _matching(value: object) -> tuple[type[BaseException], ...] | Predicate | None:
@@ -223,18 +221,16 @@ def _wait(value: Duration | Backoff | None) -> timedelta | Backoff | None:
     if callable(value):
         call_signatures.check_plain("wait", value, "attempt")
         return value
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise code_location.fault(f"The wait of an exception policy: {error}.") from None
+    return checks.duration("The wait of an exception policy", value, error=code_location.fault)
 
 
 def _limit(value: object) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise code_location.fault(
-            f"max_reattempts is a whole number from 1 up, or None for no limit; not {value!r}. "
-            f"For no reattempt at all, use another action."
-        )
-    return value
+    return checks.whole_number(
+        "max_reattempts",
+        value,
+        at_least=1,
+        error=code_location.fault,
+        hint=" Pass None for no limit; for no reattempt at all, use another action.",
+    )

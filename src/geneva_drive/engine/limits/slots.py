@@ -9,7 +9,6 @@ from typing import Any
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.run import DYNAMIC
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import QUEUE_PREFIX, Limit, check_key
 from geneva_drive.settings import Settings
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -58,7 +57,4 @@ def _key_of(limit: Limit, definition: Definition, node: Node, instance: Workflow
         case str() as key:
             return key
         case name:
-            try:
-                return check_key(name(instance))
-            except ValueError as error:
-                raise InvalidInput(f"The limit of step {node.name!r}: {error}.") from error
+            return check_key(f"The limit of step {node.name!r}: key", name(instance))

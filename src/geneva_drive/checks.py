@@ -1,0 +1,120 @@
+"""Checks of the numbers, flags, texts, choices and durations that users pass.
+
+Each returns the value, or raises an error whose sentence begins with `name`. The error is an
+`InvalidInput` unless the caller passes another class, or a function that makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from geneva_drive.durations import parse_duration
+from geneva_drive.errors import InvalidInput
+
+MakeError = Callable[[str], Exception]
+
+
+def whole_number(
+    name: str,
+    value: object,
+    *,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    error: MakeError = InvalidInput,
+    hint: str = "",
+) -> int:
+    # True is an int to Python, and never what was meant.
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise error(f"{name} must be a whole number, got {value!r}.{hint}")
+    _check_range(name, value, at_least, at_most, error, hint)
+    return value
+
+
+def number(
+    name: str,
+    value: object,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    error: MakeError = InvalidInput,
+) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise error(f"{name} must be a number, got {value!r}.")
+    _check_range(name, value, at_least, at_most, error)
+    return value
+
+
+def _check_range(
+    name: str,
+    value: float,
+    at_least: float | None,
+    at_most: float | None,
+    error: MakeError,
+    hint: str = "",
+) -> None:
+    # Negated, as a comparison with NaN is always false.
+    if at_least is not None and not value >= at_least:
+        raise error(f"{name} must be at least {at_least}, got {value!r}.{hint}")
+    if at_most is not None and not value <= at_most:
+        raise error(f"{name} must be at most {at_most}, got {value!r}.{hint}")
+
+
+def flag(name: str, value: object, *, error: MakeError = InvalidInput) -> bool:
+    if not isinstance(value, bool):
+        raise error(f"{name} must be True or False, got {value!r}.")
+    return value
+
+
+def choice(
+    name: str, value: object, choices: Sequence[str], *, error: MakeError = InvalidInput
+) -> str:
+    if value not in choices:
+        listed = [repr(str(each)) for each in choices]
+        options = f"{', '.join(listed[:-1])} or {listed[-1]}"
+        raise error(f"{name} must be {options}, got {value!r}.")
+    return str(value)
+
+
+def text(
+    name: str, value: object, *, longest: int | None = None, error: MakeError = InvalidInput
+) -> str:
+    fault = text_fault(value, longest)
+    if fault is None:
+        return str(value)
+    raise error(f"{name} {fault}.")
+
+
+def text_fault(value: object, longest: int | None = None) -> str | None:
+    """Return what is wrong with a text, or None if every database stores it as it is."""
+    if not isinstance(value, str):
+        return f"must be text, got {value!r}"
+    if not value:
+        return "must not be empty"
+    if longest is not None and len(value) > longest:
+        return f"must be at most {longest} characters long, got {len(value)}"
+    if not value.isprintable() and not _is_storable(value):
+        return f"must not contain NUL or lone surrogates, got {value!r}"
+    return None
+
+
+def _is_storable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\x00" not in value
+
+
+def duration(name: str, value: object, *, error: MakeError = InvalidInput) -> timedelta:
+    try:
+        return parse_duration(value)
+    except ValueError as fault:
+        raise error(f"{name}: {fault}.") from None
+
+
+def positive_duration(name: str, value: object, *, error: MakeError = InvalidInput) -> timedelta:
+    span = duration(name, value, error=error)
+    if not span:
+        raise error(f"{name} must be longer than zero, got {value!r}.")
+    return span
