@@ -144,9 +144,17 @@ def test_a_step_on_a_capped_queue_is_claimed_and_not_taken_along(
     ]
 
 
-@pytest.mark.parametrize("cap", [0, -1, True, "2"])
-def test_a_cap_is_a_whole_number_from_one_up(geneva: gd.Drive, cap: object) -> None:
+@pytest.mark.parametrize(
+    ("cap", "words"),
+    [
+        (0, "must be at least 1, got 0."),
+        (-1, "must be at least 1, got -1."),
+        (True, "must be a whole number, got True."),
+        ("2", "must be a whole number, got '2'."),
+    ],
+)
+def test_a_cap_is_a_whole_number_from_one_up(geneva: gd.Drive, cap: object, words: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         geneva.worker(queues={"mail": cap})
 
-    assert str(refusal.value) == f"Of queue 'mail' from 1 up may run at once, not {cap!r}."
+    assert str(refusal.value) == f"Queue 'mail': the limit {words}"

@@ -179,7 +179,7 @@ def test_a_worker_needs_at_least_one_slot(geneva: gd.Drive) -> None:
     with pytest.raises(gd.errors.InvalidInput) as refusal:
         geneva.worker(concurrency=0)
 
-    assert str(refusal.value) == "A worker's concurrency is from 1 up, not 0."
+    assert str(refusal.value) == "A worker's concurrency must be at least 1, got 0."
 
 
 def test_a_worker_is_started_once(geneva: gd.Drive) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive import checks
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
@@ -15,7 +16,7 @@ from geneva_drive.drive import joined_transaction
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
-from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.durations import Duration
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import (
     Answer,
@@ -76,7 +77,7 @@ class Workflows(Generic[W]):
             context=self._context(context),
             queue=_job_option(options.queue, queue),
             priority=_job_option(options.priority, priority),
-            wait=None if wait is None else _wait(wait),
+            wait=None if wait is None else checks.duration("create(wait=...)", wait),
             idempotency_key=_key(idempotency_key),
         )
         answer = self._write(new, joined)
@@ -248,19 +249,7 @@ def _job_option(check: Any, value: Any) -> Any:
         raise InvalidInput(error.what) from None
 
 
-def _wait(value: Duration) -> Any:
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise InvalidInput(f"create(wait=...): {error}.") from None
-
-
 def _key(value: object) -> str | None:
     if value is None:
         return None
-    is_text = isinstance(value, str) and typed_json.safe_text(value) == value
-    if not isinstance(value, str) or not is_text or not 0 < len(value) <= _MAX_KEY_LENGTH:
-        raise InvalidInput(
-            f"An idempotency key is text of 1 to {_MAX_KEY_LENGTH} characters, not {value!r}."
-        )
-    return value
+    return checks.text("idempotency_key", value, longest=_MAX_KEY_LENGTH)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 
+from geneva_drive import checks
 from geneva_drive.clock import Clock
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
@@ -23,7 +23,7 @@ from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.durations import Duration, parse_duration
+from geneva_drive.durations import Duration
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.wakeups import Wakeups
@@ -186,7 +186,9 @@ class Drive:
         Without `older_than`, the setting `retention` rules. `progress` is called after each batch
         with the number of workflows in it.
         """
-        span = self.settings.retention if older_than is None else _age(older_than)
+        span = self.settings.retention
+        if older_than is not None:
+            span = checks.duration("prune(older_than=...)", older_than)
         if span is None:
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
         return prune(self.environment, span, progress)
@@ -269,10 +271,3 @@ def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> 
     if definition is None or record.has_graph or not active:
         return False
     return definition.get(active[0].step_name) is None
-
-
-def _age(value: Duration) -> timedelta:
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise InvalidInput(f"prune(older_than=...): {error}.") from None

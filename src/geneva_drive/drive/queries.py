@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from geneva_drive import checks
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.step_execution import StepExecution
@@ -74,7 +75,9 @@ class WorkflowQuery(Generic[W]):
         return replace(self, template=name)
 
     def limit(self, count: int) -> WorkflowQuery[W]:
-        return replace(self, maximum=_checked(count))
+        return replace(
+            self, maximum=checks.whole_number("The argument of limit()", count, at_least=0)
+        )
 
     def all(self) -> list[WorkflowHandle[W]]:
         return list(self)
@@ -140,7 +143,9 @@ class ExecutionQuery:
     maximum: int | None = None
 
     def limit(self, count: int) -> ExecutionQuery:
-        return replace(self, maximum=_checked(count))
+        return replace(
+            self, maximum=checks.whole_number("The argument of limit()", count, at_least=0)
+        )
 
     def all(self) -> list[StepExecution]:
         store = self._drive.store
@@ -164,9 +169,3 @@ class ExecutionQuery:
 
     def __iter__(self) -> Iterator[StepExecution]:
         return iter(self.all())
-
-
-def _checked(count: int) -> int:
-    if count < 0:
-        raise InvalidInput(f"limit() takes a number from 0 up, not {count!r}.")
-    return count

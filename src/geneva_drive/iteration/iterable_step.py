@@ -9,8 +9,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeVar, overload
 
-from geneva_drive.durations import Duration, parse_duration
-from geneva_drive.errors import InvalidInput
+from geneva_drive import checks
+from geneva_drive.durations import Duration
 from geneva_drive.iteration.loop_run import LoopRun, Query
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import csv_files, pages, records, sequences
@@ -174,7 +174,4 @@ class IterableStep:
 
 
 def parse_span(what: str, value: Duration | None) -> timedelta:
-    try:
-        return timedelta(0) if value is None else parse_duration(value)
-    except ValueError as error:
-        raise InvalidInput(f"{what}: {error}.") from None
+    return timedelta(0) if value is None else checks.duration(what, value)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from geneva_drive import checks
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow, definition_of, start_executing
 from geneva_drive.drive.default_drive import current_drive
@@ -142,11 +143,11 @@ def _require_handle(caller: str, workflow: Any) -> None:
 
 
 def _require_count(count: Any) -> None:
-    if isinstance(count, int) and not isinstance(count, bool) and count >= 1:
-        return
-    raise InvalidInput(
-        f"run_iterations(count=...) takes a whole number from 1 up, not {count!r}. To run a step "
-        f"to its end, use speedrun_resumable_step()."
+    checks.whole_number(
+        "run_iterations(count=...)",
+        count,
+        at_least=1,
+        hint=" To run a step to its end, use speedrun_resumable_step().",
     )
 
 

@@ -16,8 +16,9 @@ from typing import Self
 
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive import checks
 from geneva_drive.engine.environment import Environment
-from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
+from geneva_drive.errors import InvalidStateError, StorageError
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping import Duty, duties
 from geneva_drive.worker.identity import Identity
@@ -50,8 +51,7 @@ class Worker:
         queues: Queues | None = None,
         concurrency: int = 8,
     ) -> None:
-        if concurrency < 1:
-            raise InvalidInput(f"A worker's concurrency is from 1 up, not {concurrency!r}.")
+        checks.whole_number("A worker's concurrency", concurrency, at_least=1)
         self._environment = environment
         self.identity = Identity(
             queues=None if queues is None else frozenset(queues), caps=_caps(queues)
@@ -188,8 +188,7 @@ def _caps(queues: Queues | None) -> dict[str, int]:
         return {}
     caps = {name: cap for name, cap in queues.items() if cap is not None}
     for name, cap in caps.items():
-        if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-            raise InvalidInput(f"Of queue {name!r} from 1 up may run at once, not {cap!r}.")
+        checks.whole_number(f"Queue {name!r}: the limit", cap, at_least=1)
     return caps
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, Protocol, TypeVar
 
-from geneva_drive.errors import InvalidInput
+from geneva_drive import checks
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -66,12 +66,14 @@ class Batches(Protocol[B_co]):
 
 def pairs(records: Records[T], cursor: Any, chunk: int) -> Iterator[tuple[T, Any]]:
     """Give the records after `cursor`, of which `chunk` at a time are read and held in memory."""
-    return chain.from_iterable(_chunks(records, cursor, _whole("chunk", chunk)))
+    return chain.from_iterable(
+        _chunks(records, cursor, checks.whole_number("chunk", chunk, at_least=1))
+    )
 
 
 def batch_pairs(batches: Batches[T], cursor: Any, size: int) -> Iterator[tuple[T, Any]]:
     """Give the batches after `cursor`, of `size` records each but the last."""
-    return _batch_by_batch(batches, cursor, _whole("batch_size", size))
+    return _batch_by_batch(batches, cursor, checks.whole_number("batch_size", size, at_least=1))
 
 
 def _chunks(records: Records[T], cursor: Any, size: int) -> Iterator[Sequence[tuple[T, Any]]]:
@@ -84,9 +86,3 @@ def _batch_by_batch(batches: Batches[T], cursor: Any, size: int) -> Iterator[tup
     while found := batches.read_batch(cursor, size):
         yield found
         cursor = found[1]
-
-
-def _whole(name: str, number: Any) -> int:
-    if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
-        return number
-    raise InvalidInput(f"{name} is {number!r}; it must be a whole number from 1 up.")
