@@ -126,4 +126,4 @@ def _default_drive() -> Drive:
     return importlib.import_module(_ON_DEMAND["current_drive"]).current_drive()  # type: ignore[no-any-return]  # loaded by name
 
 
-drive_lookup.lead_to(_default_drive)
+drive_lookup.register(_default_drive)

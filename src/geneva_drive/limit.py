@@ -78,7 +78,7 @@ def parse_rate(text: str) -> Rate:
     return Rate(count, period, f"{count}/{'' if length == 1 else length}{unit}")
 
 
-def check(name: str, limit: Limit, *, error: MakeError = InvalidInput) -> None:
+def check_limit(name: str, limit: Limit, *, error: MakeError = InvalidInput) -> None:
     """Raise an error about `name` if the engine cannot hold this limit."""
     if limit.concurrency is None and limit.rate is None:
         raise error(f"{name} needs concurrency, rate or both.")

@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from geneva_drive import checks
-from geneva_drive import limit as limits
 from geneva_drive.clock import Clock, SystemClock
 from geneva_drive.errors import InvalidInput
-from geneva_drive.limit import Limit
+from geneva_drive.limit import MAX_KEY_LENGTH, Limit, check_limit
 
 DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
 
@@ -61,13 +60,13 @@ def _queue_limits(name: str, value: object) -> Mapping[str, Limit]:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"{name} must be a dictionary of queues and gd.Limit, got {value!r}.")
     for queue, limit in given.items():
-        checks.text(f"{name}: the name of a queue", queue, longest=limits.MAX_KEY_LENGTH)
+        checks.text(f"{name}: the name of a queue", queue, longest=MAX_KEY_LENGTH)
         owner = f"{name}: the limit of queue {queue!r}"
         if not isinstance(limit, Limit):
             raise InvalidInput(f"{owner} must be a gd.Limit, got {limit!r}.")
         if limit.key is not None:
             raise InvalidInput(f"{owner} must not have a key: the queue is its key.")
-        limits.check(owner, limit)
+        check_limit(owner, limit)
     return MappingProxyType(dict(given))
 
 

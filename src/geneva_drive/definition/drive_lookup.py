@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _find: Callable[[], Drive] | None = None
 
 
-def lead_to(find: Callable[[], Drive]) -> None:
+def register(find: Callable[[], Drive]) -> None:
     """Tell the classes where the default Drive is found; called once, by the package itself."""
     global _find
     _find = find

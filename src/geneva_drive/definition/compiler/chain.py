@@ -17,7 +17,7 @@ from geneva_drive.errors import StepConfigurationError
 
 
 @dataclass(slots=True, eq=False)
-class _Place:
+class _Entry:
     node: Node
     attribute: str  # of the class body; the nodes of a list share one
     is_in_chain: bool  # or else it comes after nobody by position
@@ -30,7 +30,7 @@ class Chain:
     def __init__(self, owner: str, reserved: frozenset[str]) -> None:
         self._owner = owner
         self._reserved = reserved
-        self._places: list[_Place] = []
+        self._entries: list[_Entry] = []
         self._names: dict[object, str] = {}  # of what was replaced too
 
     def read(self, body: Mapping[str, Any]) -> None:
@@ -46,91 +46,91 @@ class Chain:
             placed.update(node.name for node in nodes)
 
     def nodes(self) -> tuple[Node, ...]:
-        nodes = tuple(place.node for place in self._places)
+        nodes = tuple(entry.node for entry in self._entries)
         names.refuse_shared_nodes(self._owner, nodes)
         names.refuse_ambiguous_former_names(self._owner, nodes)
         return nodes
 
     def edges(self) -> dict[str, tuple[str, ...]]:
         """Say what each node waits for, removed ones included, now that all are placed."""
-        known = dict.fromkeys(place.node.name for place in self._places)
+        known = dict.fromkeys(entry.node.name for entry in self._entries)
         edges: dict[str, tuple[str, ...]] = {}
         previous: str | None = None
-        for place in self._places:
-            name = place.node.name
+        for entry in self._entries:
+            name = entry.node.name
             edges[name] = dependencies.resolve(
-                self._owner, place.node, previous, self._names, known
+                self._owner, entry.node, previous, self._names, known
             )
-            previous = name if place.is_in_chain else previous
+            previous = name if entry.is_in_chain else previous
         return edges
 
     def _put_all(self, attribute: str, nodes: list[Node]) -> None:
         """Place what an attribute holds, instead of what it held in a parent."""
-        inherited = [place for place in self._places if place.attribute == attribute]
+        inherited = [entry for entry in self._entries if entry.attribute == attribute]
         last = inherited[-1] if inherited else None
         for node in nodes:
-            place = _Place(node, attribute, _is_in_chain(node))
-            self._put(place, behind=last)
-            last = place if last else None
+            entry = _Entry(node, attribute, _is_in_chain(node))
+            self._put(entry, behind=last)
+            last = entry if last else None
         kept = {node.name for node in nodes}
-        self._places = [
-            place
-            for place in self._places
-            if place.attribute != attribute or place.node.name in kept
+        self._entries = [
+            entry
+            for entry in self._entries
+            if entry.attribute != attribute or entry.node.name in kept
         ]
 
-    def _put(self, place: _Place, behind: _Place | None) -> None:
-        node = place.node
+    def _put(self, entry: _Entry, behind: _Entry | None) -> None:
+        node = entry.node
         names.check(self._owner, node, self._reserved)
         self._names.setdefault(node.declared, node.name)
         existing = self._index(node.name)
         if existing is not None:
-            self._replace(self._places[existing], place)
+            self._replace(self._entries[existing], entry)
         if node.options.before_step is not None:
-            self._insert_before(node.options.before_step, place)
+            self._insert_before(node.options.before_step, entry)
         elif node.options.after_step is not None:
-            self._insert_after(node.options.after_step, place)
+            self._insert_after(node.options.after_step, entry)
         elif existing is not None:
-            place.after = self._places[existing].after
-            self._places[existing] = place
+            entry.after = self._entries[existing].after
+            self._entries[existing] = entry
         elif behind is not None:
-            place.after = behind.after
-            self._places.insert(self._places.index(behind) + 1, place)
+            entry.after = behind.after
+            self._entries.insert(self._entries.index(behind) + 1, entry)
         else:
-            self._places.append(place)
+            self._entries.append(entry)
 
-    def _replace(self, former: _Place, place: _Place) -> None:
-        node = place.node
+    def _replace(self, former: _Entry, entry: _Entry) -> None:
+        node = entry.node
         overrides.check_kind(self._owner, former.node, node)
         if node.is_removed:
             # What waited for it goes on waiting for what came before it.
             kept = Options(depends_on=former.node.options.depends_on)
-            place.node = replace(node, options=kept)
-            place.is_in_chain = former.is_in_chain
+            entry.node = replace(node, options=kept)
+            entry.is_in_chain = former.is_in_chain
 
-    def _insert_before(self, reference: object, place: _Place) -> None:
-        anchor = self._anchor("before_step", reference, place)
+    def _insert_before(self, reference: object, entry: _Entry) -> None:
+        anchor = self._anchor("before_step", reference, entry)
         # What stands before a member of a line is in that line, or a later one would cut in.
-        place.after = self._places[anchor].after
-        self._places.insert(anchor, place)
+        entry.after = self._entries[anchor].after
+        self._entries.insert(anchor, entry)
 
-    def _insert_after(self, reference: object, place: _Place) -> None:
-        anchor = self._anchor("after_step", reference, place)
-        place.after = self._places[anchor].node.name
-        self._places.insert(self._end_of_line(anchor), place)
+    def _insert_after(self, reference: object, entry: _Entry) -> None:
+        anchor = self._anchor("after_step", reference, entry)
+        entry.after = self._entries[anchor].node.name
+        self._entries.insert(self._end_of_line(anchor), entry)
 
     def _end_of_line(self, anchor: int) -> int:
-        """Find the place behind `anchor` and everything already put behind it."""
-        line = {self._places[anchor].node.name}
+        """Find the entry behind `anchor` and everything already put behind it."""
+        line = {self._entries[anchor].node.name}
         end = anchor + 1
-        while end < len(self._places) and self._places[end].after in line:
-            line.add(self._places[end].node.name)
+        while end < len(self._entries) and self._entries[end].after in line:
+            line.add(self._entries[end].node.name)
             end += 1
         return end
 
-    def _anchor(self, option: str, reference: object, place: _Place) -> int:
-        """Find what a new place is to stand beside, its own former place left out."""
-        node = place.node
+    def _anchor(self, option: str, reference: object, entry: _Entry) -> int:
+        """Find what a new entry is to stand beside, its own former entry left out."""
+        node = entry.node
         if not isinstance(reference, str | Declared):
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} takes a step's name or the decorated "
@@ -142,19 +142,19 @@ class Chain:
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names the step itself.", node.where
             )
-        self._places = [each for each in self._places if each.node.name != node.name]
+        self._entries = [each for each in self._entries if each.node.name != node.name]
         found = None if name is None else self._index(name)
         if found is None:
-            known = ", ".join(each.node.name for each in self._places if each.is_in_chain)
+            known = ", ".join(each.node.name for each in self._entries if each.is_in_chain)
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names {reference!r}, which is not defined "
                 f"before it. Defined so far: {known or '(none)'}.",
                 node.where,
             )
-        if not self._places[found].is_in_chain:
+        if not self._entries[found].is_in_chain:
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names {name!r}, which has no place in the "
-                f"chain, as it is a {self._places[found].node.kind.noun}. Name a step, or use "
+                f"chain, as it is a {self._entries[found].node.kind.noun}. Name a step, or use "
                 f"depends_on.",
                 node.where,
             )
@@ -166,14 +166,14 @@ class Chain:
         if index is None:
             self._refuse_to_lose_a_list(attribute, value)
             return
-        node = overrides.by_method(self._owner, self._places[index].node, value)
-        self._places[index].node = node
+        node = overrides.by_method(self._owner, self._entries[index].node, value)
+        self._entries[index].node = node
         self._names[node.declared] = attribute
         if isinstance(value, FunctionType):  # as it stands in this body, before it is a node
             self._names[value] = attribute
 
     def _index(self, name: str) -> int | None:
-        return next((i for i, place in enumerate(self._places) if place.node.name == name), None)
+        return next((i for i, entry in enumerate(self._entries) if entry.node.name == name), None)
 
     def _refuse_second(self, attribute: str, nodes: list[Node], placed: set[str]) -> None:
         for name in [node.name for node in nodes] or [attribute]:
@@ -186,7 +186,7 @@ class Chain:
                 )
 
     def _refuse_to_lose_a_list(self, attribute: str, value: Any) -> None:
-        held = [place.node for place in self._places if place.attribute == attribute]
+        held = [entry.node for entry in self._entries if entry.attribute == attribute]
         if held:
             listed = f"list of {held[0].kind.noun}s"
             raise StepConfigurationError(

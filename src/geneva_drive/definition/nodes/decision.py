@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.nodes.step import Step, making
+from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options.keywords import DecisionOptions
 from geneva_drive.errors import NoSuchBranch, StepNotDefined
 
@@ -43,7 +43,7 @@ def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any
     ...     @gd.task(depends_on=route)
     ...     def post(self): ...
     """
-    return making(NodeKind.DECISION, function, given)
+    return decorate(NodeKind.DECISION, function, given)
 
 
 def chosen_branches(definition: Definition, node: Node, returned: object) -> tuple[str, ...]:

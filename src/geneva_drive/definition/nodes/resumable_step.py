@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.nodes.step import Step, making
+from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options.keywords import ResumableStepOptions
 
 P = ParamSpec("P")
@@ -34,4 +34,4 @@ def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) 
     ...     def send(self, it):
     ...         for address in it.iterate_over(self.context["addresses"]): ...
     """
-    return making(NodeKind.RESUMABLE, function, given)
+    return decorate(NodeKind.RESUMABLE, function, given)

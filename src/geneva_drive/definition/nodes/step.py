@@ -82,10 +82,10 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     ...     @gd.step(wait=timedelta(days=14), on_exception="reattempt", max_reattempts=5)
     ...     def ask_to_buy(self): ...
     """
-    return making(NodeKind.STEP, function, given)
+    return decorate(NodeKind.STEP, function, given)
 
 
-def making(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
+def decorate(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
     """Make a node of a function, or the decorator that will."""
     if function is None:
         return Decorator(kind, given, code_location.of_caller())

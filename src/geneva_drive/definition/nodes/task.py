@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
-from geneva_drive.definition.nodes.step import Step, making
+from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import TaskOptions
 from geneva_drive.definition.options.options import Options
@@ -72,7 +72,7 @@ def task(
     ...     def charge(self): ...
     """
     if job is None and args is None:
-        return making(NodeKind.TASK, function, given)
+        return decorate(NodeKind.TASK, function, given)
     where = code_location.of_caller()
     if function is not None or not isinstance(job, Job):
         raise StepConfigurationError(_misuse(function, job), where)

@@ -42,7 +42,7 @@ class Iteration:
     partitions: int = 1
 
 
-def parse(given: Mapping[str, Any]) -> Iteration:
+def parse_iteration(given: Mapping[str, Any]) -> Iteration:
     action = checks.choice(
         "on_item_error",
         given.get("on_item_error", "stop"),

@@ -9,14 +9,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from geneva_drive import checks
-from geneva_drive import limit as limits
 from geneva_drive.definition.compiler import call_signatures, dependencies
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.options import iteration as iterating
 from geneva_drive.definition.options import keywords, policies
 from geneva_drive.definition.options.conditions import Condition, StepCondition
-from geneva_drive.definition.options.iteration import Iteration
+from geneva_drive.definition.options.iteration import Iteration, parse_iteration
 from geneva_drive.definition.options.policies import (
     DEFAULT_MAX_REATTEMPTS,
     ExceptionPolicy,
@@ -24,7 +22,7 @@ from geneva_drive.definition.options.policies import (
     Retry,
 )
 from geneva_drive.errors import StepConfigurationError
-from geneva_drive.limit import Limit
+from geneva_drive.limit import Limit, check_limit
 
 MAX_NAME_LENGTH = 191  # what MySQL can index four bytes a character, twice over, beside a key
 _MAX_PRIORITY = 2**31 - 1
@@ -103,7 +101,7 @@ def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
         transaction=_flag(given, "transaction"),
         keep_result=_flag(given, "keep_result"),
         renamed_from=_former_name(given.get("renamed_from")),
-        iteration=iterating.parse(given) if kind is NodeKind.RESUMABLE else None,
+        iteration=parse_iteration(given) if kind is NodeKind.RESUMABLE else None,
         depends_on=dependencies.parse(given, kind),
     )
 
@@ -141,7 +139,7 @@ def _limit(value: object) -> Limit | None:
         return None
     if not isinstance(value, Limit):
         raise StepConfigurationError(f"limit takes a gd.Limit, not {value!r}.")
-    limits.check("limit", value, error=StepConfigurationError)
+    check_limit("limit", value, error=StepConfigurationError)
     if callable(value.key):
         call_signatures.check_plain("limit: key", value.key, "self")
     return value
