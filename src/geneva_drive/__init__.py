@@ -92,8 +92,8 @@ __all__ = [
     "template",
 ]
 
-# These bring SQLAlchemy along, which takes longer to load than all the rest: they are loaded when
-# somebody first asks for one of them, so that a module with workflow classes is imported quickly.
+# These import SQLAlchemy, which takes longer than all the rest. They are loaded on first use, so
+# that a module with workflow classes is imported quickly.
 _ON_DEMAND = {
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
     "Checkpoint": "geneva_drive.drive.step_execution",
@@ -108,7 +108,7 @@ _ON_DEMAND = {
 }
 
 
-# Type checkers know these names from above; a __getattr__ would have them accept any other too.
+# Type checkers know these names from above; with a __getattr__ they would accept any name.
 if not typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> typing.Any:

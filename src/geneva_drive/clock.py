@@ -1,4 +1,4 @@
-"""What time it is, as something that tests can move."""
+"""The clock, which tests can replace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.durations import Duration
 
 
 class Clock(Protocol):
-    """Tells the moment that schedules are measured by."""
+    """Returns the moment by which the engine schedules."""
 
     def now(self) -> datetime: ...
 
@@ -23,7 +23,7 @@ class SystemClock:
 
 
 class ShiftedClock:
-    """Another clock, moved by a span that may grow."""
+    """Another clock, shifted by a span."""
 
     def __init__(self, clock: Clock, shift: timedelta) -> None:
         self._clock = clock
@@ -33,11 +33,11 @@ class ShiftedClock:
         return self._clock.now() + self._shift
 
     def advance(self, span: Duration | str) -> None:
-        """Move it on by a timedelta, seconds, or text such as '1d'; a negative timedelta, back."""
+        """Shift the clock by a timedelta (also a negative one), seconds, or text such as '1d'."""
         self._shift += shift_of("advance", span)
 
 
 def shift_of(caller: str, span: Duration | str) -> timedelta:
-    """Read how far a clock is to be moved."""
+    """Return the span by which to shift a clock."""
     # A timedelta may be negative: tests may go back in time.
     return span if isinstance(span, timedelta) else checks.duration(f"{caller}()", span)

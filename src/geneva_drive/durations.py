@@ -15,13 +15,13 @@ _UNITS = {
     "h": "hours",
     "d": "days",
 }
-# Added to any present moment, it stays within what databases and datetime can hold.
+# Databases and datetime can hold the present moment plus this.
 _LONGEST = timedelta(days=365_000)
 _TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$")
 
 
 def parse_duration(value: object) -> timedelta:
-    """Read a span of time; a ValueError says what is wrong with it."""
+    """Return the span of time, or raise a `ValueError` with a clause that says what is wrong."""
     try:
         span = _read(value)
     except OverflowError:
@@ -48,7 +48,7 @@ def _read(value: object) -> timedelta:
 
 
 def describe(span: timedelta) -> str:
-    """Put a span of time in the one or two units that people would use."""
+    """Return a span of time in its one or two largest units, such as '2h 5m'."""
     seconds = int(span.total_seconds())
     if seconds < 1:
         return f"{span.total_seconds() * 1000:.0f} ms"

@@ -1,4 +1,4 @@
-"""How many bodies may run at once, and how often they may start."""
+"""Limits on how many bodies run at once and how often they start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
 
 MAX_KEY_LENGTH = 191
-# What the keys of queues begin with, so that no step's key can be taken for one.
+# Keys of queues begin with this; keys of steps must not.
 QUEUE_PREFIX = "queue:"
 
 _RATE = re.compile(r"^\s*(\d{1,10})\s*/\s*(\d{0,10})\s*([smhd])\s*$")
@@ -24,7 +24,7 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many starts, and no more, within any span of time of this length."""
+    """At most `count` starts within any span of length `period`."""
 
     count: int
     period: timedelta
@@ -33,12 +33,12 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Bound how many bodies run at once and how often they start, over all workers.
+    """Limit how many bodies run at once and how often they start, over all workers.
 
-    Steps with the same `key` share the limit: a text, a callable of the workflow, or None for the
-    step by itself. `rate` is a number of starts per `s`, `m`, `h` or `d`, or per several of these.
-    A step that finds no free slot is put aside and asks again when there is one; if its worker
-    dies, the slot is free again once the execution is taken back.
+    Steps with the same `key` share the limit. The key is a text, a function of the workflow, or
+    None for the step alone. `rate` is a number of starts per `s`, `m`, `h` or `d`, or per several
+    of these, such as "5/2s". A step that finds no free slot waits until there is one. If a worker
+    dies, its slots are free again once its executions are recovered.
 
     >>> import geneva_drive as gd
     >>> class Dunning(gd.Workflow):
@@ -58,7 +58,7 @@ class Limit:
 
     @property
     def words(self) -> str:
-        """Put the bounds as people say them."""
+        """The bounds in words, such as '3 at once, 100/m'."""
         at_once = None if self.concurrency is None else f"{self.concurrency} at once"
         window = self.window
         often = None if window is None else window.words
@@ -67,7 +67,7 @@ class Limit:
 
 @lru_cache
 def parse_rate(text: str) -> Rate:
-    """Read a rate; a ValueError says what is wrong with it."""
+    """Return the rate, or raise a `ValueError` with a clause that says what is wrong."""
     match = _RATE.match(text)
     if match is None or not 0 < int(match[1]) <= _MOST or int(match[2] or 1) < 1:
         raise ValueError(

@@ -17,7 +17,7 @@ from geneva_drive.limit import MAX_KEY_LENGTH, Limit, check_limit
 
 DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
 
-_VARIABLES = ("GENEVA_APP", "GENEVA_DATABASE_URL", "GENEVA_DEBUG")  # those that are no settings
+_VARIABLES = ("GENEVA_APP", "GENEVA_DATABASE_URL", "GENEVA_DEBUG")  # read elsewhere
 _ALIKE = 0.8
 
 
@@ -55,7 +55,7 @@ def _switch(name: str, value: object) -> bool:
 
 
 def _queue_limits(name: str, value: object) -> Mapping[str, Limit]:
-    """Read limits by queue, or text such as "mail=5,bulk=100/m"; a queue may have two parts."""
+    """Return limits by queue, from a dictionary or text such as "mail=5,mail=100/m,bulk=2"."""
     given = _written_limits(name, value) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
         raise InvalidInput(f"{name} must be a dictionary of queues and gd.Limit, got {value!r}.")
@@ -136,7 +136,7 @@ class Settings:
 
     @classmethod
     def read(cls, given: Mapping[str, object], environment: Mapping[str, str]) -> Settings:
-        """Take each setting from `given`, else from the environment, else its default."""
+        """Read each setting from `given`, else from the environment, else use its default."""
         unknown = sorted(set(given) - set(_PARSERS))
         if unknown:
             raise InvalidInput(
@@ -154,11 +154,11 @@ class Settings:
 
 
 def mistyped(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Name variables that nothing reads and that look like one of ours, each with that one."""
+    """Yield unknown variables that look like one of ours, each with the known one."""
     settings = [name for name, parse in _PARSERS.items() if parse is not _as_is]
     known = [*_VARIABLES, *(f"GENEVA_{name.upper()}" for name in settings)]
     for name in sorted(environment):
-        # What only begins like one is somebody's own: GENEVA_APP_NAME, say.
+        # A longer name, such as GENEVA_APP_NAME, is the user's own.
         if name.startswith("GENEVA_") and not any(name.startswith(one) for one in known):
             yield from ((name, meant) for meant in get_close_matches(name, known, 1, _ALIKE))
 

@@ -6,22 +6,22 @@ from enum import StrEnum
 
 
 class WorkflowState(StrEnum):
-    """Where a workflow stands."""
+    """The state of a workflow."""
 
-    READY = "ready"  # goes on by itself: something is scheduled
-    PERFORMING = "performing"  # ready, with a step running now; derived by readers, never stored
-    PAUSED = "paused"  # held until somebody resumes it
+    READY = "ready"  # an execution is scheduled or running
+    PERFORMING = "performing"  # ready, with a step running now; never stored, handles derive it
+    PAUSED = "paused"  # held until an operator or a caller resumes it
     FINISHED = "finished"
     CANCELED = "canceled"
 
 
 class StepState(StrEnum):
-    """Where a step execution stands."""
+    """The state of a step execution."""
 
-    PENDING = "pending"  # a graph's node whose dependencies are not met
-    SCHEDULED = "scheduled"  # runs when its time comes
+    PENDING = "pending"  # a node whose dependencies are not done
+    SCHEDULED = "scheduled"  # runs when it is due
     IN_PROGRESS = "in_progress"  # held by one worker
-    SUSPENDED = "suspended"  # an interrupted iteration; the same row goes on from its cursor
+    SUSPENDED = "suspended"  # an interrupted loop; the same execution continues from its cursor
     WAITING = "waiting"  # for a decision or an event
     COMPLETED = "completed"
     FAILED = "failed"
@@ -57,28 +57,28 @@ class Outcome(StrEnum):
 
 
 class Request(StrEnum):
-    """What an operator asked of a workflow whose step was running."""
+    """A command that waits for the running step to end."""
 
     PAUSE = "pause"
     CANCEL = "cancel"
 
 
 class Interruption(StrEnum):
-    """Why a resumable step stopped between two items, to go on later from its cursor."""
+    """Why a resumable step stopped between two items, to continue later from its cursor."""
 
     SHUTDOWN = "shutdown"  # its worker stops
     MAX_ITERATIONS = "max_iterations"
     MAX_RUNTIME = "max_runtime"
     PAUSED = "paused"  # an operator asked for it
     CANCELED = "canceled"
-    CLAIM_LOST = "claim_lost"  # another worker has it: nothing is written
+    CLAIM_LOST = "claim_lost"  # another worker holds it; this one writes nothing
     THROTTLED = "throttled"
-    SUSPEND = "suspend"  # its own body wanted it
+    SUSPEND = "suspend"  # its body called suspend()
     SKIP_TO = "skip_to"
 
 
 class DeadLetterReason(StrEnum):
-    """Why a workflow needs a person."""
+    """Why a workflow needs an operator."""
 
     MAX_RETRIES_EXCEEDED = "max_retries_exceeded"
     WORKER_UNAVAILABLE = "worker_unavailable"
@@ -93,7 +93,7 @@ ENDED_WORKFLOW_STATES = frozenset({WorkflowState.FINISHED, WorkflowState.CANCELE
 
 STORED_WORKFLOW_STATES = frozenset(WorkflowState) - {WorkflowState.PERFORMING}
 
-# `performing` is not here: it is what readers see of a ready workflow.
+# Without `performing`, which is never stored.
 WORKFLOW_MOVES: dict[WorkflowState, frozenset[WorkflowState]] = {
     WorkflowState.READY: frozenset(
         {
@@ -115,7 +115,7 @@ _ENDS = frozenset({StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, Ste
 STEP_MOVES: dict[StepState, frozenset[StepState]] = {
     StepState.PENDING: frozenset({StepState.SCHEDULED, StepState.SKIPPED, StepState.CANCELED}),
     StepState.SCHEDULED: frozenset({StepState.IN_PROGRESS, StepState.SKIPPED, StepState.CANCELED}),
-    # Back to scheduled: only newer code knows the step, or a limit has no free slot for it.
+    # Back to scheduled: only newer code has the step, or its limit has no free slot.
     StepState.IN_PROGRESS: _ENDS | {StepState.SCHEDULED, StepState.SUSPENDED, StepState.WAITING},
     StepState.SUSPENDED: frozenset({StepState.IN_PROGRESS, StepState.SKIPPED, StepState.CANCELED}),
     StepState.WAITING: frozenset(
@@ -129,7 +129,7 @@ STEP_MOVES: dict[StepState, frozenset[StepState]] = {
 
 
 def is_done(state: StepState, outcome: Outcome | None) -> bool:
-    """Say whether a node whose latest attempt ended like this needs no further attempt."""
+    """True if a node whose latest attempt ended like this needs no further attempt."""
     if state is StepState.SKIPPED:
         return True
     return state is StepState.COMPLETED and outcome is not Outcome.REATTEMPTED

@@ -1,4 +1,4 @@
-"""What happened, told after it was committed: typed events and who listens to them."""
+"""Events that are emitted after the commit, and the log lines made of them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class StepChanged:
     to_state: StepState
     outcome: Outcome | None
     at: datetime
-    # Where the failure happened in this process; None for one that is only known from its row.
+    # The exception, if it was raised in this process.
     error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepProgressed:
-    """A resumable step came further; told at most once a second, after a checkpoint."""
+    """A resumable step made progress; emitted at most once a second, after a checkpoint."""
 
     workflow_id: Any
     type: str
@@ -73,11 +73,11 @@ ProgressSubscriber = Callable[[Event | StepProgressed], object]
 
 
 class Events:
-    """The list of those who want to know, called in the process that committed."""
+    """The subscribers, which are called in the process that committed."""
 
     def __init__(self) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
-        self._of_progress: tuple[ProgressSubscriber, ...] = ()  # those of them who want that too
+        self._of_progress: tuple[ProgressSubscriber, ...] = ()  # a part of them
         self._lock = threading.Lock()
 
     @overload
@@ -89,9 +89,10 @@ class Events:
         self, subscriber: Subscriber, *, progress: Literal[False] = False
     ) -> Callable[[], None]: ...
     def subscribe(self, subscriber: Any, *, progress: bool = False) -> Callable[[], None]:
-        """Call `subscriber` with every event from now on; the answer ends that.
+        """Call `subscriber` with every event from now on. Returns a function that ends this.
 
-        With `progress` also with a `StepProgressed` a second for each resumable step that runs.
+        With `progress`, it also gets a `StepProgressed` each second for every running resumable
+        step.
 
         >>> import geneva_drive as gd
         >>> drive = gd.Drive("sqlite:///doctest.db")
@@ -112,12 +113,12 @@ class Events:
 
     @property
     def wanted(self) -> bool:
-        """Say whether anybody listens, so that unwanted events are never built."""
+        """True if there is a subscriber or a log to write; otherwise no event need be built."""
         return bool(self._subscribers) or logger.isEnabledFor(logging.INFO)
 
     @property
     def progress_wanted(self) -> bool:
-        """Say whether anybody wants to know how far resumable steps have come."""
+        """True if there is a subscriber of progress."""
         return bool(self._of_progress)
 
     def emit(self, events: Iterable[Event]) -> None:
@@ -127,7 +128,7 @@ class Events:
                 _tell(subscriber, event)
 
     def emit_progress(self, make: Callable[[], StepProgressed]) -> None:
-        """Tell those who want to know; for nobody, the event is not even made."""
+        """Call the subscribers of progress with the event; without any, it is not made."""
         if self._of_progress:
             event = make()
             for subscriber in self._of_progress:
@@ -138,7 +139,7 @@ def _tell(subscriber: Callable[[Any], object], event: Event | StepProgressed) ->
     try:
         subscriber(event)
     except (Exception, SystemExit):
-        # What was committed stays committed, whoever stumbles over hearing of it.
+        # The change is committed; a failing subscriber must not stop the engine.
         logger.exception("Subscriber %r failed on %r", subscriber, event)
 
 
@@ -179,7 +180,7 @@ def identifiers(
     step_name: str | None,
     execution_id: Any,
 ) -> dict[str, Any]:
-    """Name the ids under the keys that every log line of this library uses."""
+    """Return the ids under the keys that every log line of this library uses."""
     return {
         "geneva_type": type_name or "dynamic",
         "geneva_workflow_id": workflow_id,
@@ -200,11 +201,11 @@ def prefix(ids: dict[str, Any]) -> str:
 
 
 class StepLogger(logging.LoggerAdapter[logging.Logger]):
-    """The logger that a step finds at `self.logger`: every line carries the ids."""
+    """The logger at `self.logger` in a step, which adds the ids to every line."""
 
     def __init__(self, name: str, ids: dict[str, Any]) -> None:
         super().__init__(logging.getLogger(name), ids)
-        # logging formats the whole line, where a % of a hero's id would be a placeholder.
+        # logging formats the whole line: a % in a hero's id would be a placeholder.
         self._prefix = prefix(ids).replace("%", "_")
 
     def process(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class CurrentExecution(Protocol):
-    """What a running instance knows of its own execution; the engine fills it in."""
+    """The execution as the running instance sees it; the engine implements it."""
 
     @property
     def workflow_id(self) -> Any: ...

@@ -1,4 +1,4 @@
-"""The compiled form of a workflow class: immutable, and all that the engine looks at."""
+"""The compiled, immutable form of a workflow class, which the engine works with."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One place in the graph: a step, task, decision or child, or the place of a removed step."""
+    """A step, task, decision or child workflow of a definition, or a removed step."""
 
     name: str
     where: str
     declared: Declaration
     options: Options = field(default_factory=Options)
-    depends_on: tuple[str, ...] = ()  # resolved, and never a removed one
+    depends_on: tuple[str, ...] = ()  # resolved; never a removed step
 
     @property
     def kind(self) -> NodeKind:
@@ -83,7 +83,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """An immutable graph of nodes with the rules that hold for all of them."""
+    """The nodes of a workflow class, with the rules that hold for all of them."""
 
     type: str
     workflow_class: builtins.type[Workflow[Any]]
@@ -96,19 +96,19 @@ class Definition:
 
     @cached_property
     def signature(self) -> str:
-        """Stand for the shape of the graph, so that workers can tell whether their code agrees."""
+        """A hash of the graph's shape, by which workers tell whether they have the same code."""
         shape = "\n".join(f"{node.name}:{node.kind}{self._edges(node)}" for node in self.nodes)
         return hashlib.sha256(shape.encode()).hexdigest()[:16]
 
     @cached_property
     def is_graph(self) -> bool:
-        """Say whether there is more than steps one after the other."""
+        """True if there is more than one chain of steps."""
         return any(
             node.kind in _IN_GRAPHS or node.options.depends_on != (PREVIOUS,) for node in self.nodes
         )
 
     def _edges(self, node: Node) -> str:
-        # The edges of a chain are told by its order.
+        # The order of a chain says its edges.
         return f":{','.join(sorted(node.depends_on))}" if self.is_graph else ""
 
     @cached_property
@@ -129,12 +129,12 @@ class Definition:
         return self._first_from(0)
 
     def get(self, name: str) -> Node | None:
-        """Find a node by its name, or by the name it had before."""
+        """Return the node of this name, or of this former name."""
         place = self._places.get(name)
         return None if place is None else self.nodes[place]
 
     def require(self, reference: object) -> Node:
-        """Find a step by name or by the decorated method itself."""
+        """Return a live node by its name or its declaration, or raise `StepNotDefined`."""
         name = self.name_of(reference)
         node = self.get(name)
         if node is None or node.is_removed:
@@ -142,7 +142,7 @@ class Definition:
         return node
 
     def after(self, name: str) -> Node | None:
-        """Give the step that follows; places of removed steps are passed over."""
+        """Return the next step of the chain, past removed steps."""
         return self._following[self._places[name]]
 
     @cached_property
@@ -150,7 +150,7 @@ class Definition:
         return [self._first_from(place + 1) for place in range(len(self.nodes))]
 
     def compiled_dag(self) -> dict[str, Any]:
-        """Write the graph in the shape of a stored one."""
+        """Return the graph in the format of a stored one."""
         return {
             "version": 1,
             "signature": self.graph.signature(),
@@ -178,7 +178,7 @@ class Definition:
         return name
 
     def _name_in_class(self, wanted: object) -> str | None:
-        """Find what overrides a step, or was overridden: both stand for the step of that name."""
+        """Return the step's name for a method that overrides it or was overridden."""
         for base in self.workflow_class.__mro__:
             for name, value in vars(base).items():
                 if value is wanted and name in self._places:

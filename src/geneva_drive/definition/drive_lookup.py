@@ -1,4 +1,4 @@
-"""How a workflow class finds the Drive, which lives above this room."""
+"""How a workflow class finds the default Drive, which is in a room above this one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _find: Callable[[], Drive] | None = None
 
 
 def register(find: Callable[[], Drive]) -> None:
-    """Tell the classes where the default Drive is found; called once, by the package itself."""
+    """Set the function that returns the default Drive; called once, by `geneva_drive` itself."""
     global _find
     _find = find
 

@@ -1,4 +1,4 @@
-"""The verbs of a step, as signals that user code cannot swallow by accident."""
+"""Flow control of a running step, as exceptions that user code does not catch by accident."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from datetime import timedelta
 
 
 class FlowControl(BaseException):
-    """What `self.cancel()` and its siblings raise.
+    """Raised by `self.cancel()` and the other verbs.
 
-    Not an `Exception`, so that a step's own `except Exception` lets it pass.
+    Not an `Exception`, so that a step's own `except Exception` does not catch it.
     """
 
 
@@ -42,6 +42,6 @@ class Reattempt(FlowControl):
 
 @dataclass(eq=False)
 class Suspend(FlowControl):
-    """Let a resumable step rest; the same execution goes on from its cursor."""
+    """Interrupt a resumable step; the same execution continues from its cursor."""
 
     wait: timedelta | None = None

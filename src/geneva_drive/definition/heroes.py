@@ -1,4 +1,4 @@
-"""References to the records that workflows are about, and how to load them."""
+"""References to heroes, the records that workflows are about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _loaders: dict[str, HeroLoader] = {}
 
 @dataclass(frozen=True, slots=True)
 class HeroRef:
-    """Point at a hero by its type and id, whatever keeps it.
+    """Refer to a hero by type and id, wherever it is stored.
 
     >>> HeroRef("Invoice", "2026-117").id
     '2026-117'

@@ -1,4 +1,4 @@
-"""The class that users derive their workflows from."""
+"""The base class of users' workflows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    # So that a plain `gd.Workflow` needs no parameter under a strict type checker.
+    # With a default, a plain `gd.Workflow` needs no parameter under a strict type checker.
     HeroT = TypeVarWithDefault("HeroT", default=Any)
 else:
     HeroT = TypeVar("HeroT")
@@ -52,10 +52,10 @@ _NOTHING_AROUND = nullcontext()
 
 
 class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
-    """Derive from it, and write the steps of a long process as methods.
+    """Subclass it, and write the steps of a long process as methods.
 
-    Every instance that a step sees is fresh: what must last goes into the hero, the database or a
-    kept result. Outside a step, a workflow is a `gd.WorkflowHandle`.
+    Each execution gets a new instance: attributes do not last. Keep data in the hero, the database
+    or a kept result. Outside a step, a workflow is a `gd.WorkflowHandle`.
 
     >>> import geneva_drive as gd
     >>> class Signup(gd.Workflow):
@@ -89,7 +89,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     @property
     def context(self) -> Mapping[str, Any]:
-        """What the workflow was created with; fixed, and what changes within its values is lost."""
+        """The data that the workflow was created with; changes to it are lost."""
         return _running(self).context
 
     @property
@@ -99,12 +99,12 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     @property
     def logger(self) -> StepLogger:
-        """A logger whose lines carry the ids of workflow, hero, step and execution."""
+        """A logger that adds the ids of workflow, hero, step and execution to each line."""
         return _running(self).logger
 
     @property
     def handle(self) -> WorkflowHandle[Self]:
-        """The workflow as code outside sees it, with its commands."""
+        """The workflow's handle, with its commands."""
         return _running(self).handle
 
     @overload
@@ -118,7 +118,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     @overload
     def result_of(self, step: Callable[..., R]) -> R: ...
     def result_of(self, step: Any) -> Any:
-        """Read what a step with `keep_result=True` returned; None if it has not run."""
+        """Return the result of a step with `keep_result=True`; None if it has not run."""
         definition = type(self)._geneva_definition
         name = definition.name_of(step)
         node = definition.get(name)
@@ -139,27 +139,27 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         _signal(self, "cancel", flow_control.Cancel())
 
     def pause(self, reason: str | None = None) -> NoReturn:
-        """End this execution and hold the workflow; `resume` runs the step again."""
+        """End this execution and pause the workflow; `resume` runs the step again."""
         _signal(self, "pause", flow_control.Pause(_text("pause", reason)))
 
     def skip(self) -> NoReturn:
-        """Leave this step and go on with the next."""
+        """Skip the rest of this step and continue with the next."""
         _signal(self, "skip", flow_control.Skip())
 
     def finish(self) -> NoReturn:
-        """Complete this step and finish the workflow, whatever would follow."""
+        """Complete this step and finish the workflow; later steps do not run."""
         _signal(self, "finish", flow_control.Finish())
 
     def reattempt(self, wait: Duration | None = None, rewind: bool = False) -> NoReturn:
         """Run this step again, now or after `wait`, as a new execution.
 
-        A resumable step goes on from its cursor, unless it is to `rewind` to the start.
+        A resumable step continues from its cursor, or from the start with `rewind`.
         """
         delay = _delay("reattempt", wait)
         _signal(self, "reattempt", flow_control.Reattempt(delay, rewind))
 
     def suspend(self, wait: Duration | None = None) -> NoReturn:
-        """Let a resumable step rest; the same execution goes on from its cursor, after `wait`."""
+        """Interrupt a resumable step; the same execution continues from its cursor after `wait`."""
         if not _running(self).is_resumable:
             raise InvalidStateError(
                 f"{type(self).__name__}.suspend() is for resumable steps, which have a cursor to "
@@ -168,23 +168,23 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         _signal(self, "suspend", flow_control.Suspend(_delay("suspend", wait)))
 
     def before_step_starts(self, step_name: str) -> None:
-        """Override it to do something before each step's body."""
+        """Called before each step's body; override it."""
 
-    def around_step(self, step_name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for those who override it
-        """Override it with a context manager that each step's body runs in."""
+    def around_step(self, step_name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - overriding methods read it
+        """Return a context manager around each step's body; override it."""
         return _NOTHING_AROUND
 
     def after_step_ends(self, step_name: str, outcome: Outcome) -> None:
-        """Override it to do something after each step's body."""
+        """Called after each step's body; override it."""
 
     @classmethod
     def compiled_dag(cls) -> dict[str, Any]:
-        """Give the graph of this class as a stored one is written; its node ids are its names."""
+        """Return the graph of this class in the format of a stored one, with names as node ids."""
         return definition_of(cls).compiled_dag()
 
     @classmethod
     def dag_signature(cls) -> str:
-        """Stand for the nodes and edges of this class, so that a change of them shows."""
+        """Return a hash of the nodes and edges of this class, which changes with them."""
         return definition_of(cls).graph.signature()
 
     @classmethod
@@ -205,9 +205,9 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         idempotency_key: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> WorkflowHandle[Self]:
-        """Start a workflow: one transaction makes it and schedules its first step.
+        """Create a workflow and schedule its first step, in one transaction.
 
-        A second ongoing one for the same hero raises `AlreadyRunning`; a repeated
+        Raises `AlreadyRunning` if the hero has an ongoing workflow of this class. A repeated
         `idempotency_key` returns the workflow of the first call.
         """
         return cls.using(drive_lookup.default_drive()).create(
@@ -223,7 +223,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
 
     @classmethod
     def get_or_create(cls, hero: object = None, **options: Any) -> WorkflowHandle[Self]:
-        """Return the hero's ongoing workflow of this class, or start one as `create` does."""
+        """Return the hero's ongoing workflow of this class, or create one."""
         return cls.using(drive_lookup.default_drive()).get_or_create(hero, **options)
 
     @classmethod
@@ -299,12 +299,12 @@ def _query(workflow_class: type[W]) -> WorkflowQuery[W]:
 
 
 def definition_of(workflow_class: type[Workflow[Any]]) -> Definition:
-    """Give the compiled form of a workflow class."""
+    """Return the compiled form of a workflow class."""
     return workflow_class._geneva_definition
 
 
 def start_executing(workflow_class: type[W], execution: CurrentExecution) -> W:
-    """Make the fresh instance that one execution's user code runs on."""
+    """Return a new instance for one execution."""
     instance = workflow_class()
     instance._geneva_execution = execution
     return instance

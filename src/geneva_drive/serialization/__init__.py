@@ -1,4 +1,5 @@
 """Typed JSON: values are stored as JSON and come back with the type they had.
 
-Start with `typed_json`.
+Start with `typed_json`. `stored_types` are the types it knows, `serializers` those that users
+register.
 """

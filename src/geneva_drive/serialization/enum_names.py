@@ -1,4 +1,4 @@
-"""The names under which Enum classes are stored, looked up without importing anything."""
+"""The names under which Enum classes are stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.errors import UnknownEnum, UnknownEnumMember
 
 
 def name_of(kind: type[Enum]) -> str | None:
-    """Name `kind`, or say None if it is not found under its name: defined in a function, say."""
+    """Return the stored name of an Enum class, or None if it cannot be found by that name."""
     found = _find(kind.__module__, kind.__qualname__)
     return f"{kind.__module__}:{kind.__qualname__}" if found is kind else None
 
@@ -27,8 +27,8 @@ def member_of(enum_name: str, value: object) -> Enum:
 
 
 def _find(module: str, qualname: str) -> object:
-    # A row must not make us run code: nothing is imported, and no module's __getattr__ is asked,
-    # which might import.
+    # A row must not make us run code: import nothing, and bypass a module's __getattr__, which may
+    # import.
     found: object = sys.modules.get(module)
     for part in qualname.split("."):
         found = getattr(found, "__dict__", {}).get(part)

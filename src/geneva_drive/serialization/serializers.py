@@ -22,15 +22,15 @@ def register_serializer(
     decode: Callable[[Any], T],
     name: str | None = None,
 ) -> None:
-    """Let values of `kind` be stored: in contexts, results and cursors.
+    """Store values of `kind` in contexts, results and cursors.
 
-    `encode` gives something that can itself be stored, `decode` makes the value again from that.
-    `name` is what is written in the database for the type: its module and name, if not given.
-    Keep it when the class moves, or rows written before can no longer be read.
+    `encode` returns a value that can be stored, `decode` makes the original from it. The database
+    stores `name` for the type, by default its module and name. Keep it when the class moves, or
+    existing rows cannot be read.
 
-    It holds for `kind` alone, not for its subclasses: they would come back as their parent.
-    Registering a class again, as a reload does, replaces its serializer. Do it in a module that
-    every process imports, web server and workers alike.
+    Subclasses of `kind` are not included: they would come back as their parent. Registering a class
+    again replaces its serializer. Register it in a module that every process imports, web server
+    and workers alike.
 
     >>> import geneva_drive as gd
     >>> from fractions import Fraction
@@ -53,7 +53,7 @@ def register_serializer(
     _refuse_taken(kind, stored_as)
     former = [known for known in _registered.values() if _is_same(known.kind, kind)]
     serializer = Serializer(kind=kind, name=stored_as, encode=encode, decode=decode)
-    # The successor comes first: another thread may be writing or reading such a value right now.
+    # Add before deleting: another thread may be reading or writing such a value now.
     _registered[stored_as] = _by_kind[kind] = serializer
     for known in former:
         if known.name != stored_as:
@@ -63,12 +63,12 @@ def register_serializer(
 
 
 def of(kind: type) -> Serializer | None:
-    """Give the serializer of exactly this type, the library's own included."""
+    """Return the serializer of exactly this type, registered or built in."""
     return _by_kind.get(kind)
 
 
 def decode(name: str, stored: Any) -> Any:
-    """Make a value again from the name of its type and its stored form."""
+    """Return the value of a stored form and the name of its type."""
     if name in STRUCTURES:
         return STRUCTURES[name](stored)
     serializer = OWN.get(name) or _registered.get(name)

@@ -1,4 +1,4 @@
-"""The types that JSON lacks and the library itself can store, each with its stored form."""
+"""The types beyond JSON that the library stores, each with its stored form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.serialization import enum_names
 
 
 class Unstorable(Exception):
-    """A value has no stored form: `words` say why, after the path that leads to the value."""
+    """A value cannot be stored. The message begins with the path to the value."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
@@ -45,13 +45,13 @@ class Serializer:
 
 
 def _encode_moment(moment: datetime | time) -> object:
-    # ISO text does not tell the second of two equal hours when summer time ends.
+    # ISO text has no fold: when summer time ends, an hour comes twice.
     text = moment.isoformat()
     return [text, moment.fold] if moment.fold else text
 
 
 def _encode_datetime(moment: datetime) -> object:
-    # Nor does it tell the zone, by which the same hour of the next day is found.
+    # ISO text has an offset but no zone, which arithmetic over days needs.
     zone = moment.tzinfo
     if isinstance(zone, ZoneInfo) and zone.key is not None:
         return [moment.isoformat(), moment.fold, zone.key]
@@ -82,7 +82,7 @@ def _in_zone(moment: datetime, key: str) -> datetime:
             f"know. Install the package tzdata."
         ) from None
     there = moment.replace(tzinfo=zone)
-    # Where the zone's rules have changed since it was stored, it is the same moment that counts.
+    # If the zone's rules have changed since, keep the moment, not the wall-clock time.
     return there if there.utcoffset() == moment.utcoffset() else moment.astimezone(zone)
 
 
@@ -91,7 +91,7 @@ def _decode_time(stored: Any) -> time:
     return time.fromisoformat(text).replace(fold=fold)
 
 
-# `datetime` stands before `date`, its parent.
+# `datetime` before `date`, its parent class.
 _FORMS: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
     (datetime, "datetime", _encode_datetime, _decode_datetime),
     (date, "date", date.isoformat, date.fromisoformat),
@@ -112,7 +112,7 @@ OWN = {
     for kind, name, encode, decode in _FORMS
 }
 
-# Written by `serialization` itself, which knows the path to what they contain.
+# Written by `typed_json` itself, which tracks the path to nested values.
 STRUCTURES: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "int": lambda digits: int(digits, 16),
@@ -128,9 +128,9 @@ STORED_ANYWAY: frozenset[type] = frozenset(
 
 
 def of_parent(value: object) -> Serializer | None:
-    """Give the serializer of a type that `value` is a kind of, if nothing would be lost.
+    """Return the serializer of a parent class of `value`, if the value comes back equal.
 
-    freezegun's moments and asyncpg's UUIDs come back as plain ones, which equal them; a pandas
+    A datetime of freezegun or a UUID of asyncpg comes back as an equal plain one. A pandas
     Timestamp with nanoseconds would not.
     """
     own = next((own for own in OWN.values() if isinstance(value, own.kind)), None)

@@ -1,4 +1,4 @@
-"""Typed JSON: what users hand us comes back as the type it was, and never as code."""
+"""Writes values as typed JSON, and reads them back with their types."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from geneva_drive.serialization.stored_types import Serializer, Unstorable
 
 _TAG = "$type"
 
-# Python refuses to write longer numbers in decimal, wherever its limit on digits is set.
+# Python limits the digits of decimal numbers; longer ones are stored in hexadecimal.
 _LONGEST_DECIMAL = 2**2048
 
 
 def dump(value: object, what: str = "The value") -> str:
-    """Write `value` as typed JSON in plain ASCII, which every database takes as it is."""
+    """Return `value` as typed JSON in plain ASCII, which every database stores unchanged."""
     try:
         return _WRITERS.get(type(value), _write_other)(value)
     except Unstorable as refusal:
@@ -51,12 +51,12 @@ def load(text: str | None) -> Any:
 
 
 def safe_text(text: str) -> str:
-    """Replace what a database refuses in text: NUL and lone surrogates."""
+    """Return the text without NUL and lone surrogates, which databases refuse."""
     return text.replace("\x00", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode("utf-8")
 
 
 def words_of(error: BaseException) -> str:
-    """Give an exception's message as text that can be stored and printed anywhere."""
+    """Return an exception's message as text that can be stored and printed."""
     try:
         return safe_text(str(error))
     except Exception:  # noqa: BLE001 - a user's __str__ may raise anything, and the step must still end
@@ -119,7 +119,7 @@ def _write_key(key: object) -> str:
 
 def _write_other(value: object) -> str:
     kind = type(value)
-    # Registered types come first, as they may be kinds of list, say.
+    # Registered types first: one may be a subclass of list.
     serializer = serializers.of(kind)
     if serializer is not None:
         return _write_encoded(serializer, value)
@@ -154,7 +154,7 @@ def _encode(serializer: Serializer, value: object) -> Any:
     except (Unstorable, RecursionError):
         raise
     except Exception as error:
-        # A user's function may raise anything, and it is the value that cannot be stored.
+        # A user's function may raise anything.
         raise Unstorable(
             f"cannot be stored, as its serializer {serializer.name!r} raised "
             f"{type(error).__name__}: {words_of(error)}"
@@ -186,7 +186,7 @@ def _decode(found: dict[str, Any]) -> Any:
     return found if name is None else serializers.decode(name, found["value"])
 
 
-# By exact type, which is the quickest way: loops save a cursor for each of millions of items.
+# By exact type, which is fastest: loops save a cursor for each of millions of items.
 # ASCII also keeps NUL and lone surrogates, which PostgreSQL refuses in text, as escapes.
 _WRITERS: dict[type, Callable[[Any], str]] = {
     int: _write_int,

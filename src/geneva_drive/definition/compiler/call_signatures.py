@@ -1,4 +1,4 @@
-"""Whether a callable takes what it will be called with, asked while its author is looking."""
+"""Checks that a callable takes the arguments it will be called with."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from geneva_drive.definition.compiler import code_location
 
 
 def check(function: Callable[..., object], *arguments: str, way_out: str = "") -> None:
-    """Refuse a function that cannot be called with as many arguments."""
+    """Raise an error if the function does not take this many arguments."""
     try:
-        # What a decorator wraps may take more than the caller gives: the rest is injected.
+        # Not the wrapped function: its decorator may add arguments.
         signature = inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):  # some built-in functions have none
         return
@@ -25,7 +25,7 @@ def check(function: Callable[..., object], *arguments: str, way_out: str = "") -
 
 
 def check_plain(option: str, function: Callable[..., object], *arguments: str) -> None:
-    """Refuse what would have to be awaited, or cannot be called like this."""
+    """Raise an error if the function is async or does not take these arguments."""
     if inspect.iscoroutinefunction(function):
         raise code_location.fault(
             f"{option} takes a plain function, and {code_location.name_of(function)!r} is async."
@@ -35,7 +35,7 @@ def check_plain(option: str, function: Callable[..., object], *arguments: str) -
 
 
 def check_body(function: Callable[..., object], *, transaction: bool, resumable: bool) -> None:
-    """Refuse what cannot be the body of a step."""
+    """Raise an error if the function cannot be the body of a step."""
     check_runs(function, transaction=transaction)
     loop = ("it",) if resumable else ()
     check(
@@ -48,7 +48,7 @@ def check_body(function: Callable[..., object], *, transaction: bool, resumable:
 
 
 def _way_out(function: Callable[..., object], *, transaction: bool, resumable: bool) -> str:
-    """Say by what a body is given the argument that its author expects, going by its name."""
+    """Return a hint at the option that passes the argument which the body names."""
     code = getattr(function, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     if "it" in names and not resumable:
@@ -59,7 +59,7 @@ def _way_out(function: Callable[..., object], *, transaction: bool, resumable: b
 
 
 def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
-    """Refuse a function that a call would not run to its end."""
+    """Raise an error if a call would not run the function to its end."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise code_location.fault(
             "its body contains a yield, so that calling it would run none of it."

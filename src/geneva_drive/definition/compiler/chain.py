@@ -1,4 +1,4 @@
-"""From class bodies to the order of nodes, and what each of them waits for."""
+"""The order of nodes, read from class bodies."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from geneva_drive.errors import StepConfigurationError
 class _Entry:
     node: Node
     attribute: str  # of the class body; the nodes of a list share one
-    is_in_chain: bool  # or else it comes after nobody by position
-    after: str | None = None  # the step it was put behind, so that later ones line up behind it
+    is_in_chain: bool  # False: its position means nothing
+    after: str | None = None  # the step that after_step named; later entries queue up behind it
 
 
 class Chain:
-    """Nodes being put in order, parents' bodies first."""
+    """Puts nodes in order, reading parents' bodies first."""
 
     def __init__(self, owner: str, reserved: frozenset[str]) -> None:
         self._owner = owner
         self._reserved = reserved
         self._entries: list[_Entry] = []
-        self._names: dict[object, str] = {}  # of what was replaced too
+        self._names: dict[object, str] = {}  # by declaration, replaced ones included
 
     def read(self, body: Mapping[str, Any]) -> None:
-        """Take in one class body, in its order of definition."""
+        """Add the nodes of one class body, in order of definition."""
         placed: set[str] = set()
         for attribute, value in body.items():
             nodes = list(_nodes_of(attribute, value, self._owner))
@@ -52,7 +52,7 @@ class Chain:
         return nodes
 
     def edges(self) -> dict[str, tuple[str, ...]]:
-        """Say what each node waits for, removed ones included, now that all are placed."""
+        """Return what each node waits for, removed ones included. Call it after the last `read`."""
         known = dict.fromkeys(entry.node.name for entry in self._entries)
         edges: dict[str, tuple[str, ...]] = {}
         previous: str | None = None
@@ -65,7 +65,7 @@ class Chain:
         return edges
 
     def _put_all(self, attribute: str, nodes: list[Node]) -> None:
-        """Place what an attribute holds, instead of what it held in a parent."""
+        """Insert the nodes of an attribute in place of its nodes in a parent."""
         inherited = [entry for entry in self._entries if entry.attribute == attribute]
         last = inherited[-1] if inherited else None
         for node in nodes:
@@ -103,14 +103,14 @@ class Chain:
         node = entry.node
         overrides.check_kind(self._owner, former.node, node)
         if node.is_removed:
-            # What waited for it goes on waiting for what came before it.
+            # Its dependants go on waiting for the nodes before it.
             kept = Options(depends_on=former.node.options.depends_on)
             entry.node = replace(node, options=kept)
             entry.is_in_chain = former.is_in_chain
 
     def _insert_before(self, reference: object, entry: _Entry) -> None:
         anchor = self._anchor("before_step", reference, entry)
-        # What stands before a member of a line is in that line, or a later one would cut in.
+        # It joins the queue of its anchor; otherwise a later after_step would cut in between.
         entry.after = self._entries[anchor].after
         self._entries.insert(anchor, entry)
 
@@ -120,7 +120,7 @@ class Chain:
         self._entries.insert(self._end_of_line(anchor), entry)
 
     def _end_of_line(self, anchor: int) -> int:
-        """Find the entry behind `anchor` and everything already put behind it."""
+        """Return the index behind `anchor` and behind every entry that was put after it."""
         line = {self._entries[anchor].node.name}
         end = anchor + 1
         while end < len(self._entries) and self._entries[end].after in line:
@@ -129,7 +129,7 @@ class Chain:
         return end
 
     def _anchor(self, option: str, reference: object, entry: _Entry) -> int:
-        """Find what a new entry is to stand beside, its own former entry left out."""
+        """Return the index of the entry to insert beside; removes the former entry of this name."""
         node = entry.node
         if not isinstance(reference, str | Declared):
             raise StepConfigurationError(
@@ -161,7 +161,7 @@ class Chain:
         return found
 
     def _override(self, attribute: str, value: Any) -> None:
-        """Let a plain method replace a parent's step, and nothing else."""
+        """Replace the body of a parent's step by a plain method; refuse any other value."""
         index = self._index(attribute)
         if index is None:
             self._refuse_to_lose_a_list(attribute, value)
@@ -169,7 +169,7 @@ class Chain:
         node = overrides.by_method(self._owner, self._entries[index].node, value)
         self._entries[index].node = node
         self._names[node.declared] = attribute
-        if isinstance(value, FunctionType):  # as it stands in this body, before it is a node
+        if isinstance(value, FunctionType):  # a later step of this body may name the plain function
             self._names[value] = attribute
 
     def _index(self, name: str) -> int | None:

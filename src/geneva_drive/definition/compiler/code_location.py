@@ -1,4 +1,4 @@
-"""Where in the user's code a thing was written, for error messages."""
+"""The file and line in the user's code, for error messages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def of_function(function: Any) -> str | None:
-    """Name the file and line of a function, if it has any."""
+    """Return the file and line of a function, if it has any."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else None
 
 
 def of_caller() -> str:
-    """Name the file and line of the nearest caller outside this package."""
+    """Return the file and line of the nearest caller outside this package."""
     frame = sys._getframe(1)
-    # By module and not by file: what dataclasses generate for us has no file of ours.
+    # By module, not by file: a generated __init__ of a dataclass has no file.
     while frame.f_back and _is_ours(frame):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -38,13 +38,13 @@ def name_of(function: object) -> str:
 
 
 def fault(what: str) -> StepConfigurationError:
-    """Word what is wrong with the line that the user's code is at."""
+    """Return an error about the line that the user's code is at."""
     return StepConfigurationError(what, of_caller())
 
 
 @contextmanager
 def naming(thing: str, where: str) -> Iterator[None]:
-    """Add to a fault whose it is, and the place that its owner was written at."""
+    """Prefix errors with the thing they are about, and point them to its file and line."""
     try:
         yield
     except StepConfigurationError as error:

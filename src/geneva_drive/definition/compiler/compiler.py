@@ -1,4 +1,4 @@
-"""From a workflow class to its definition."""
+"""Compiles a workflow class to its definition."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from geneva_drive.definition.workflow import Workflow
 
 
-# The type of workflows without a class; to users it is None.
+# The stored type of dynamic workflows; handles show it as None.
 DYNAMIC_TYPE = ""
 _HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.run"
 
 
 class Body(dict[str, Any]):
-    """A class body that refuses to lose a step to a second definition of its name."""
+    """A class body in which no second definition may replace a step."""
 
     def __init__(self, owner: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def _declares(value: Any) -> bool:
 def compile_class(
     workflow_class: type[Workflow[Any]], reserved: frozenset[str], where: str
 ) -> Definition:
-    """Read the bodies of a class and its parents; `where` is the place of faults of the class."""
+    """Compile the bodies of a class and its parents; `where` is the file and line of the class."""
     owner = workflow_class.__name__
     bodies = _bodies(workflow_class)
     placed = Chain(owner, reserved)
@@ -91,7 +91,7 @@ def _graph(type_name: str, nodes: Sequence[Node], edges: Edges, where: str) -> G
 
 
 def _bodies(workflow_class: type) -> list[Mapping[str, Any]]:
-    """List the bodies that users wrote, parents first."""
+    """Return the bodies that users wrote, parents first."""
     return [
         vars(base)
         for base in reversed(workflow_class.__mro__)
@@ -115,7 +115,7 @@ def _check_class(workflow_class: type[Workflow[Any]]) -> None:
 
 
 def _type_name(workflow_class: type[Workflow[Any]]) -> str:
-    # Of this class alone: a child that inherited its parent's name would be taken for it.
+    # Not inherited: two classes would have the same type.
     name = vars(workflow_class).get("type_name")
     if name is None:
         name = workflow_class.__name__
@@ -156,7 +156,7 @@ def _cancel_conditions(
 
 
 def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condition:
-    """Ask the method that a child put in the place of a condition, if there is one."""
+    """Return the condition, or the method by which a subclass overrides it."""
     value = inspect.getattr_static(workflow_class, name)
     if isinstance(value, CancelCondition):
         return value.condition

@@ -1,4 +1,4 @@
-"""What a node waits for: by its position in the chain, or because it says so."""
+"""What a node waits for, by its position in the chain or by its options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Previous(Enum):
-    """The step that stands before this one in the chain, once all of them are placed.
+    """The step before this one in the chain, once all steps are in order.
 
     >>> import geneva_drive as gd
     >>> class Order(gd.Workflow):
@@ -45,7 +45,7 @@ StepDependencies = StepReference | Sequence[StepReference] | None
 
 
 def parse(given: Mapping[str, Any], kind: NodeKind) -> tuple[object, ...]:
-    """Read what a node says it waits for; what it names may be defined later."""
+    """Return the references that a node waits for; the nodes may be defined later."""
     if not kind.is_in_chain:
         listed = _listed(given, "depends_on")
         if PREVIOUS in listed:
@@ -83,7 +83,7 @@ def resolve(
     names: Mapping[object, str],
     known: Collection[str],
 ) -> tuple[str, ...]:
-    """Give the names of what a node waits for, each once."""
+    """Return the names of the nodes that a node waits for, each once."""
     found: dict[str, None] = {}
     for reference in node.options.depends_on:
         if reference is PREVIOUS:

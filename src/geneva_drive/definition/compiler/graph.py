@@ -1,4 +1,4 @@
-"""Nodes and what each of them waits for, whoever declared or stored them."""
+"""Nodes and their dependencies, from a class or from a stored graph."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
-Edges = Mapping[str, Sequence[str]]  # of every node, those that it waits for
+Edges = Mapping[str, Sequence[str]]  # node to the nodes it waits for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """An immutable graph of node ids; whatever is costly is worked out when first asked for.
+    """An immutable graph of node ids; costly properties are computed when first read.
 
-    A removed node is passed over: its dependants wait for what it would have waited for, and it
-    stands in nobody's parents or dependants. Its own are kept, so that an execution that stands
-    there can move on.
+    Edges bypass removed nodes: the dependants of a removed node wait for its parents. A removed
+    node keeps its own parents and dependants, so that an execution that stands there can move on.
     """
 
     parents: Mapping[str, tuple[str, ...]]
@@ -30,9 +29,9 @@ class Graph:
 
     @classmethod
     def of(cls, edges: Edges, removed: AbstractSet[str] = frozenset()) -> Graph:
-        """Make the graph of these edges, which name no node that is not among them.
+        """Make the graph of these edges; every node they name must be a key.
 
-        Where there are removed nodes, the edges must be free of cycles: ask `find_cycle` before.
+        With removed nodes, the edges must have no cycle: call `find_cycle` first.
         """
         parents = _bridged(edges, removed) if removed else _deduplicated(edges)
         dependants: dict[str, list[str]] = {node: [] for node in parents}
@@ -53,14 +52,14 @@ class Graph:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """List the nodes as they were declared, but none before what it waits for."""
+        """The nodes in order of declaration, but each behind its parents."""
         if _is_in_order(self._live):
             return tuple(self._live)
         return tuple(_sorted(self._live))
 
     @cached_property
     def levels(self) -> list[list[str]]:
-        """List the nodes by the number of those that come one after the other before them."""
+        """The nodes by the length of the longest path that leads to them."""
         level: dict[str, int] = {}
         for node in self.order:
             level[node] = max((level[parent] + 1 for parent in self.parents[node]), default=0)
@@ -70,7 +69,7 @@ class Graph:
         return levels
 
     def downstream(self, node: str) -> frozenset[str]:
-        """Give all that waits for a node, at whatever remove."""
+        """Return all direct and indirect dependants of a node."""
         found: set[str] = set()
         unseen = list(self.dependants[node])
         while unseen:
@@ -81,7 +80,7 @@ class Graph:
         return frozenset(found)
 
     def signature(self) -> str:
-        """Stand for the nodes and their edges, in whatever order they were declared."""
+        """Return a hash of the nodes and edges that does not depend on their order."""
         return signature_of(self._live)
 
     @cached_property
@@ -92,14 +91,14 @@ class Graph:
 
 
 def signature_of(edges: Edges) -> str:
-    """Stand for nodes and their edges, each of which is named once."""
-    # Sorted by name first: to compare a hundred thousand lists takes far longer than texts.
+    """Return a hash of nodes and edges; each node lists a parent at most once."""
+    # Sorting the names is far quicker than sorting a hundred thousand lists.
     shape = [[node, sorted(edges[node])] for node in sorted(edges)]
     return hashlib.sha256(json.dumps(shape, separators=(",", ":")).encode()).hexdigest()
 
 
 def find_cycle(edges: Edges) -> tuple[str, ...]:
-    """Give nodes that wait for each other, the first again as the last; nothing if none do."""
+    """Return a cycle, its first node again as the last, or an empty tuple."""
     if _is_in_order(edges):
         return ()
     try:
@@ -110,7 +109,7 @@ def find_cycle(edges: Edges) -> tuple[str, ...]:
 
 
 def _is_in_order(edges: Edges) -> bool:
-    # Most graphs are declared from first to last, and then nothing has to be sorted.
+    # Most graphs are declared in order, and need no sorting.
     seen: set[str] = set()
     for node, parents in edges.items():
         if not seen.issuperset(parents):
@@ -139,7 +138,7 @@ def _deduplicated(edges: Edges) -> dict[str, tuple[str, ...]]:
 
 
 def _bridged(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
-    """Let what waits for a removed node wait for what that one waits for."""
+    """Replace each removed parent by its own parents."""
     parents: dict[str, tuple[str, ...]] = {}
     for node in _sorted(edges):
         reached = (parents[each] if each in removed else (each,) for each in edges[node])
@@ -148,7 +147,7 @@ def _bridged(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ..
 
 
 def _behind_removed(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
-    """Find the live nodes that would have waited for each removed one."""
+    """Return the live dependants of each removed node, direct or through removed nodes."""
     behind: dict[str, set[str]] = {node: set() for node in edges if node in removed}
     for node in reversed(list(_sorted(edges))):
         for parent in edges[node]:

@@ -1,4 +1,4 @@
-"""What nodes may be called, and that each name leads to one of them."""
+"""Checks that node names are allowed and unambiguous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand in the place of a parent's node."""
+"""Checks of the nodes and methods that override a parent's node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.errors import StepConfigurationError
 
 
 def check_kind(owner: str, former: Node, node: Node) -> None:
-    """Refuse a step and a task of one name: one has a place in the chain, and one has none."""
+    """Raise an error if a step overrides a task, or the other way round."""
     if former.is_removed or node.is_removed:
         return
     if former.kind.is_in_chain != node.kind.is_in_chain:
@@ -23,7 +23,7 @@ def check_kind(owner: str, former: Node, node: Node) -> None:
 
 
 def by_method(owner: str, former: Node, value: Any) -> Node:
-    """Let a plain method replace a parent's, with its options, and nothing else."""
+    """Return the parent's node with a plain method as its body and its options kept."""
     name, noun = former.name, former.kind.noun
     where = code_location.of_function(value) or code_location.of_caller()
     if former.is_removed:

@@ -1,4 +1,4 @@
-"""Building a graph in code, for one workflow whose shape only its data can tell."""
+"""Dynamic workflows: graphs built in code, from data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class WhatCameBefore:
-    """The default of `depends_on`, as None says something else: that there is nothing."""
+    """The default of `depends_on`; None makes an entry point instead."""
 
     def __repr__(self) -> str:
         return "<what came before>"
@@ -45,10 +45,10 @@ DependsOn = str | Sequence[str] | None | WhatCameBefore
 class DynamicWorkflow:
     """Build the graph of one workflow in code, and start it.
 
-    Its nodes call jobs, functions decorated with `@gd.job`. `depends_on` takes ids, as `node` and
-    `fan_out` return them, or names; `None` or `[]` makes an entry point; left out, a node depends
-    on what came before it. Once started, the graph is frozen in the database, as data only: later
-    code changes what its jobs do, never which nodes there are.
+    Its nodes call jobs, functions decorated with `@gd.job`. `depends_on` takes names, or the ids
+    that `node` and `fan_out` return; `None` or `[]` makes an entry point. Without `depends_on`, a
+    node depends on the node or `fan_out` before it. `start` freezes the graph in the database:
+    later code changes what its jobs do, never which nodes there are.
 
     >>> import geneva_drive as gd
     >>> w = gd.DynamicWorkflow()
@@ -86,7 +86,7 @@ class DynamicWorkflow:
         self._nodes: dict[str, StoredNode] = {}
         self._id_of: dict[str, str] = {}  # by name
         self._last: tuple[str, ...] = ()
-        self._heroes: dict[str, object] = {}  # of child workflows, by node; named at the start
+        self._heroes: dict[str, object] = {}  # of child workflows, by node id
         self._is_started = False
 
     @property
@@ -104,8 +104,8 @@ class DynamicWorkflow:
     ) -> str:
         """Add a node that calls a job with `args`, and return its id.
 
-        `job` may be a name, for one that only the workers import. Without a job the node does
-        nothing: it is a point where branches meet.
+        `job` may be a name, for a job that only the workers import. A node without a job does
+        nothing: branches meet there.
         """
         self._refuse_if_started()
         if job is None and args:
@@ -127,14 +127,14 @@ class DynamicWorkflow:
         args: Mapping[str, Any] | Callable[[T], Mapping[str, Any]] | None = None,
         depends_on: DependsOn = WHAT_CAME_BEFORE,
     ) -> list[str]:
-        """Add a node for each item, all of which may run at once, and return their ids.
+        """Add a node for each item and return their ids. The nodes may run in parallel.
 
-        `name` is a function of the item, or a format such as `"mutation_{}"`; `args` is a function
-        of the item, or the same for all. What follows depends on all of them. Without items, what
-        follows depends on what they would have depended on; but a node that names the empty list
-        that this returns, `depends_on=[]`, is an entry point.
+        `name` is a function of the item, or a format such as `"mutation_{}"`. `args` is a function
+        of the item, or the same for all. The next node depends on all of these nodes. Without
+        items, it depends on `depends_on` of this call; but `depends_on=[]`, the list that this
+        call returns then, makes it an entry point.
 
-        If one item is refused, no node is added.
+        If one item raises an error, no node is added.
         """
         self._refuse_if_started()
         job_name = node_arguments.job_name("fan_out", job)
@@ -165,10 +165,10 @@ class DynamicWorkflow:
         detached: bool = False,
         depends_on: DependsOn = WHAT_CAME_BEFORE,
     ) -> str:
-        """Add a node that creates a workflow of a class and waits for its end; return its id.
+        """Add a node that creates a child workflow and waits for its end; return the node's id.
 
-        A class that is not imported here is named by its type. If the parent is canceled, so is
-        the child, unless it is `detached`.
+        Name a class that is not imported here by its type. Canceling the parent cancels the child,
+        unless it is `detached`.
         """
         self._refuse_if_started()
         reference = hero if isinstance(hero, HeroRef) else None
@@ -184,7 +184,7 @@ class DynamicWorkflow:
     def freeze(
         self, now: datetime, reference_to: Callable[[object], HeroRef | None] | None = None
     ) -> StoredGraph:
-        """Give the graph as it is stored; `reference_to` names the heroes of child workflows."""
+        """Return the graph to store; `reference_to` returns the reference to a child's hero."""
         nodes = dict(self._nodes)
         for node_id, hero in self._heroes.items():
             node = nodes[node_id]
@@ -199,10 +199,10 @@ class DynamicWorkflow:
         return StoredGraph.freeze(nodes, now)
 
     def start(self, session: JoinedTransaction | None = None) -> WorkflowHandle[Any]:
-        """Start the workflow: one transaction stores its graph and schedules its entry points.
+        """Store the graph and schedule its entry points, in one transaction.
 
-        With `session` it joins the caller's transaction. A repeated `idempotency_key` returns the
-        workflow of the first call. Without nodes the workflow finishes at once.
+        With `session`, that is the caller's transaction. A repeated `idempotency_key` returns the
+        workflow of the first call. A workflow without nodes finishes at once.
         """
         self._refuse_if_started()
         drive = self._drive or drive_lookup.default_drive()

@@ -1,4 +1,4 @@
-"""Reading a stored graph that people may have edited: every fault is found, with its path."""
+"""Reads a stored graph that may have been edited by hand, and reports every fault."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ VERSION = 1
 _KEYS = {"version", "signature", "frozen_at", "nodes"}
 _NODE_KEYS = {"name", "job", "args", "depends_on"}
 _MAX_TOLD = 20
-_TAG = '"$type"'  # by which serialization marks a value that JSON has no type for
+_TAG = '"$type"'  # marks a value of a type that JSON lacks
 
-# What decoding makes of a value that is not what its type says, or of what is no JSON.
+# Raised while decoding a value that does not fit its type, or text that is not JSON.
 _ILL_FORMED = (
     TypeError,
     ValueError,
@@ -37,7 +37,7 @@ _plain_key = re.compile(r"\w+").fullmatch
 
 
 def read(document: str | Mapping[str, Any]) -> tuple[dict[str, StoredNode], datetime]:
-    """Give a document's nodes by id, and when they were frozen."""
+    """Return a document's nodes by id, and when they were frozen."""
     reader = _Reader()
     nodes, frozen_at = reader.read(document)
     if reader.faults or frozen_at is None:
@@ -89,7 +89,7 @@ class _Reader:
 
     def _moment(self, given: object) -> datetime | None:
         try:
-            moment = datetime.fromisoformat(given)  # type: ignore[arg-type]  # what is no text is refused
+            moment = datetime.fromisoformat(given)  # type: ignore[arg-type]  # a TypeError is caught below
             if moment.tzinfo is not None:
                 return moment.astimezone(UTC)
         except (TypeError, ValueError, OverflowError):
@@ -178,7 +178,7 @@ class _Reader:
             return ()
         try:
             parents = dict.fromkeys(given)
-        except TypeError:  # what cannot be hashed is no id
+        except TypeError:  # an id is hashable
             parents = {}
         is_sound = len(parents) == len(given) and node_id not in parents
         if is_sound and parents.keys() <= known.keys():
@@ -206,7 +206,7 @@ class _Reader:
 
     def _refuse_cycles(self, nodes: Mapping[str, StoredNode]) -> None:
         edges: dict[str, Sequence[str]] = {id_: node.depends_on for id_, node in nodes.items()}
-        if self.faults:  # then some nodes were left out
+        if self.faults:  # some nodes are missing then
             edges = {id_: [each for each in found if each in nodes] for id_, found in edges.items()}
         cycle = find_cycle(edges)
         if cycle:
@@ -237,9 +237,10 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _may_repeat_keys(text: str, found: Any) -> bool:
-    """Say whether a text has more keys of nodes than were found; the last of two replaces both.
+    """True if the text has more node keys than were parsed.
 
-    A node that was copied and left with its id would be lost without a word.
+    JSON keeps the last of two equal keys: a node that was copied with its id would be lost
+    silently.
     """
     nodes = found.get("nodes") if isinstance(found, dict) else None
     if not isinstance(nodes, dict):
@@ -252,7 +253,7 @@ def _check_typed(text: str) -> None:
     try:
         values: object = typed_json.load(text)
     except NotFound:
-        return  # of a type that is registered where the job runs, and not here
+        return  # the type may be registered in the worker only
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise ValueError("they are no dictionary with text as keys")
 

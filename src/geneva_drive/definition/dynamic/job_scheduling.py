@@ -1,4 +1,4 @@
-"""What of a job's options is kept with its nodes, for processes that do not import it."""
+"""The options of a job that are stored with its nodes, for processes without the job."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from geneva_drive.definition.options.options import Options
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduling:
-    """When and where executions of a job run; as it stands here, of one that nobody knows."""
+    """When and where executions of a job run. The defaults are for an unknown job."""
 
     queue: str | None = None
     priority: int | None = None
     wait: timedelta = timedelta(0)
-    is_limited: bool = True  # whoever runs it will know, and must be asked
+    is_limited: bool = True  # unknown here: the worker that runs it decides
 
     @classmethod
     def of(cls, options: Options) -> Scheduling:
@@ -30,7 +30,7 @@ class Scheduling:
         )
 
     def dump(self) -> str | None:
-        """Write what differs from the usual; None for most jobs, of which very many are stored."""
+        """Return the options that are set, as JSON; None for most jobs, to keep graphs small."""
         written: dict[str, Any] = {}
         if self.queue is not None:
             written["queue"] = self.queue
@@ -48,7 +48,7 @@ UNKNOWN = Scheduling()
 
 @functools.lru_cache(maxsize=1_000)
 def load(text: str) -> Scheduling:
-    """Read what `dump` wrote; a large graph has the same text at thousands of its nodes."""
+    """Parse the text of `dump`. Cached: thousands of nodes of a large graph have the same text."""
     written = json.loads(text)
     return Scheduling(
         queue=written.get("queue"),

@@ -1,4 +1,4 @@
-"""Functions that nodes call by name, so that a stored graph can find them again."""
+"""Jobs: functions that a stored graph calls by name."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from geneva_drive.errors import StepConfigurationError
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-# What a job is given beside its arguments, each only if a parameter has its name.
+# Passed to a job that has a parameter of this name.
 _OFFERED = ("workflow", "node", "session")
 
 
 @dataclass(frozen=True, slots=True)
 class JobNode:
-    """What a job that asks for `node` is told of the node that calls it."""
+    """The node that calls a job, for jobs with a parameter `node`."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class JobNode:
 
 
 class Job(Generic[P, R]):
-    """A function with a name that every process knows it by; it is still called as before."""
+    """A function with a name that is the same in every process. Calling it calls the function."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Job(Generic[P, R]):
         self.options = options
         self.scheduling = Scheduling.of(options)
         self.where = where
-        self.given = given or {}  # the options as written, for a node to have its own beside them
+        self.given = given or {}  # the options as written; a node may override some
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self._asks_for = _asked_by(function)
@@ -58,7 +58,7 @@ class Job(Generic[P, R]):
     def call(
         self, args: Mapping[str, Any], workflow: object, node: JobNode, session: object = None
     ) -> Any:
-        """Call the function for a node; of an async one, this gives the coroutine."""
+        """Call the function for a node; an async function returns its coroutine."""
         function: Callable[..., Any] = self.function
         offered = {"workflow": workflow, "node": node, "session": session}
         return function(**args, **{name: offered[name] for name in self._asks_for})
@@ -68,7 +68,7 @@ class Job(Generic[P, R]):
         return inspect.iscoroutinefunction(self.function)
 
     def check(self, args: Mapping[str, Any]) -> None:
-        """Refuse arguments that the function does not take."""
+        """Raise an error if the function does not take these arguments."""
         taken = [name for name in self._asks_for if name in args]
         if taken:
             raise StepConfigurationError(
@@ -100,10 +100,10 @@ def job(
 def job(
     function: Callable[..., Any] | None = None, /, *, name: str | None = None, **given: Any
 ) -> Any:
-    """Make a function a job: what a node calls by name, with arguments that are stored.
+    """Make a function a job, which nodes call by name with stored arguments.
 
-    Its name is `module.function`, or the one given: keep it when the function moves. Parameters
-    called `workflow` and `node` are filled in; the others are the node's `args`.
+    Its name is `module.function`, or `name`: keep it when the function moves. The engine passes
+    the parameters `workflow` and `node`; the others are the node's `args`.
 
     >>> import geneva_drive as gd
     >>> @gd.job(name="send_receipt", retry=gd.Retry(max=3))
@@ -119,7 +119,7 @@ def job(
 
 def _identity(known: Job[..., Any]) -> tuple[object, object]:
     function: Any = known.function
-    # A callable without a name, such as a partial, is only the same if it is the very object.
+    # A callable without a name, such as a partial, is the same only if it is the same object.
     return function.__module__, getattr(function, "__qualname__", function)
 
 

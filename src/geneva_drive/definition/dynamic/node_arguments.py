@@ -1,4 +1,4 @@
-"""What a node of a dynamic workflow is made of, checked while its author is looking."""
+"""Checks of the arguments that make a node of a dynamic workflow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geneva_drive.serialization import typed_json
 
 CHILD_JOB: Final = "geneva_drive.child"
 
-# To compare all names of a hundred thousand would take seconds.
+# Comparing a hundred thousand names would take seconds.
 _MAX_COMPARED = 5_000
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def job_name(thing: str, job: object) -> str:
 
 
 def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
-    """Give the function that names the node of an item."""
+    """Return the function that names the node of an item."""
     if not isinstance(name, str):
         return name
 
@@ -64,7 +64,7 @@ def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
 
 
 def written_args(name: str, args: object) -> StoredArgs:
-    """Put the arguments of a node into their stored form."""
+    """Return the arguments of a node in their stored form."""
     if args is None:
         return NO_ARGS
     if not isinstance(args, Mapping) or not all(isinstance(key, str) for key in args):
@@ -73,7 +73,7 @@ def written_args(name: str, args: object) -> StoredArgs:
 
 
 def check_call(name: str, job: object, args: Mapping[str, Any]) -> None:
-    """Refuse arguments that a job does not take, if its function is known here."""
+    """Raise an error if the job does not take these arguments, as far as this process knows."""
     if not isinstance(job, Job):
         return
     try:
@@ -89,7 +89,7 @@ def child_args(
     context: object,
     detached: object,
 ) -> StoredArgs:
-    """Put what a child workflow is created with into the arguments of its node."""
+    """Return the arguments of a node that creates a child workflow."""
     checks.flag(f"Node {name!r}: detached", detached)
     is_object = isinstance(context, Mapping) and all(isinstance(key, str) for key in context)
     if context is not None and not is_object:
@@ -125,7 +125,7 @@ def with_hero(args: Mapping[str, Any], hero: HeroRef | None) -> StoredArgs:
 
 
 def suggestion(wanted: str, names: Iterable[str]) -> str:
-    """Ask whether a name was meant that is nearly the same."""
+    """Return a hint at the most similar name, or an empty text."""
     compared = list(itertools.islice(names, _MAX_COMPARED))
     close = difflib.get_close_matches(wanted, compared, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""What the jobs of a dynamic workflow see of it, which has no class of its own."""
+"""The class and the nodes of dynamic workflows at run time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _WHERE = "a stored graph"
 
 
 class DynamicRun(Workflow[Any]):
-    """What a job that asks for `workflow` is given: its hero, context and flow control."""
+    """The `workflow` of a job: its hero, context and flow control."""
 
     type_name = DYNAMIC_TYPE
 
     def result_of(self, step: Any) -> Any:
-        """Read what a node whose job has `keep_result=True` returned, by its name or id."""
+        """Return the result of a node, by name or id, if its job has `keep_result=True`."""
         return self._geneva_result_of(str(step))
 
 
@@ -36,14 +36,14 @@ DYNAMIC: Final[Definition] = definition_of(DynamicRun)
 
 
 def signature_of(definition: Definition) -> str:
-    """Stand for what a process knows of a class; of dynamic workflows, for the jobs it knows."""
+    """Return a hash of the class as this process knows it; for dynamic workflows, of its jobs."""
     if definition is not DYNAMIC:
         return definition.signature
     return hashlib.sha256("\n".join(jobs.names()).encode()).hexdigest()[:16]
 
 
 def stored_node(name: str, job_name: str | None, args: str | None) -> Node | None:
-    """Make a node of what a stored graph says of it; None if its job is not in this process."""
+    """Return the node of a stored graph, or None if its job is not in this process."""
     if job_name is None:
         return Node(name=name, where=_WHERE, declared=Junction(name, Options(), _WHERE))
     if job_name == CHILD_JOB:
@@ -51,7 +51,7 @@ def stored_node(name: str, job_name: str | None, args: str | None) -> Node | Non
     job = jobs.get(job_name)
     if job is None:
         return None
-    # Read with the body: a type that is not known here is an error of the node, as any other.
+    # Decoded when the body runs: an unknown type then fails the node like any other error.
     arguments = NO_ARGS if args is None else StoredArgs(args)
     task = JobTask(job, arguments, job.options, job.where)
     return Node(name=name, where=job.where, declared=task, options=job.options)

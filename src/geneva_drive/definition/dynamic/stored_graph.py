@@ -1,4 +1,4 @@
-"""A graph as the database keeps it: frozen, fully expanded, and data only."""
+"""A frozen graph as the database stores it: data only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoredGraph:
 
     @classmethod
     def freeze(cls, nodes: Mapping[str, StoredNode], frozen_at: datetime) -> StoredGraph:
-        """Make a graph of nodes, by their ids, that depend on each other only."""
+        """Return the graph of these nodes by id; they depend on each other only."""
         edges = {node_id: node.depends_on for node_id, node in nodes.items()}
         return cls(
             nodes=MappingProxyType(dict(nodes)),
@@ -36,15 +36,15 @@ class StoredGraph:
 
     @classmethod
     def parse(cls, document: str | Mapping[str, Any]) -> StoredGraph:
-        """Read what `to_dag` gave, as text or as data, even if it was edited by hand.
+        """Parse the output of `to_dag`, as text or data, even if it was edited by hand.
 
-        A `StepConfigurationError` lists all its faults. The signature is made anew, whatever the
-        document says.
+        Raises a `StepConfigurationError` that lists all faults. Ignores the document's signature
+        and computes a new one.
         """
         return cls.freeze(*graph_document.read(document))
 
     def within(self, limit: int) -> StoredGraph:
-        """Give the graph itself, unless a node's arguments are longer than `max_payload_size`."""
+        """Return the graph, or raise `PayloadTooLarge` if the arguments of a node are."""
         for node in self.nodes.values():
             size = len(node.args_text)
             if size > limit:
@@ -53,7 +53,7 @@ class StoredGraph:
         return self
 
     def to_dag(self) -> dict[str, Any]:
-        """Give the graph as data that `json.dumps` takes."""
+        """Return the graph as data for `json.dumps`."""
         return {
             "version": self.version,
             "signature": self.signature,
@@ -62,7 +62,7 @@ class StoredGraph:
         }
 
     def _nodes_to_dag(self) -> dict[str, dict[str, Any]]:
-        # All at once: to read a hundred thousand texts one by one takes several times longer.
+        # Parsing a hundred thousand texts one by one takes several times longer.
         texts = [node.args_text for node in self.nodes.values() if node.job is not None]
         args = iter(json.loads(f"[{','.join(texts)}]"))
         found: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""One node of a graph as the database keeps it."""
+"""A node of a graph as the database stores it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from geneva_drive.serialization import typed_json
 
 
 class StoredArgs(Mapping[str, Any]):
-    """A node's arguments in their stored form, made into values when somebody looks.
+    """A node's arguments in their stored form, decoded when first read.
 
-    So the graph can be read where a type that one node's arguments need is not known.
+    So a process can read the graph without knowing the types of all arguments.
     """
 
     __slots__ = ("_values", "text")

@@ -25,10 +25,10 @@ _START_KEYWORDS = ("hero", "context", "queue", "priority", "idempotency_key", "s
 
 
 class Template(Generic[P]):
-    """What `@gd.template` makes of a function: a builder with a name, by which its runs are found.
+    """A function that builds dynamic workflows, with a name by which its runs are found.
 
-    Called with a `gd.DynamicWorkflow` it adds its nodes to that one, as the function would: so
-    templates are made of templates.
+    Calling it with a `gd.DynamicWorkflow` adds its nodes to that one, so templates can use
+    templates.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Template(Generic[P]):
         return self._built(DynamicWorkflow(drive=self._drive), parameters)
 
     def runs(self) -> WorkflowQuery[Any]:
-        """Ask for the workflows that were started from this template."""
+        """Return a query of the workflows that were started from this template."""
         drive = self._drive or drive_lookup.default_drive()
         return drive.workflows_of_template(self.name)
 
@@ -97,7 +97,7 @@ class Template(Generic[P]):
                 f"{signature}: {error}."
             ) from None
         w.template_name = self.name
-        self.function(w, **parameters)  # type: ignore[call-arg]  # as was just seen
+        self.function(w, **parameters)  # type: ignore[call-arg]  # bind() has checked the parameters
         return w
 
 
@@ -108,10 +108,10 @@ def template(
     *, name: str | None = None
 ) -> Callable[[Callable[Concatenate[DynamicWorkflow, P], object]], Template[P]]: ...
 def template(function: Callable[..., object] | None = None, /, *, name: str | None = None) -> Any:
-    """Make a function that adds nodes to a `gd.DynamicWorkflow` a template, to be started by name.
+    """Make a function that adds nodes to a `gd.DynamicWorkflow` a template.
 
-    The function runs when a workflow is started, once: what is stored is the graph that it built.
-    Its name is `module.function`, or the one given; keep it, as the workflows are found by it.
+    The function runs once, when a workflow is started; the database stores the graph that it built.
+    Its name is `module.function`, or `name`: keep it, as workflows are found by it.
 
     >>> import geneva_drive as gd
     >>> @gd.template(name="nightly")
@@ -121,7 +121,7 @@ def template(function: Callable[..., object] | None = None, /, *, name: str | No
     >>> [node.name for node in nightly.build(tables=["orders", "users"]).nodes.values()]
     ['export_orders', 'export_users', 'report']
 
-    `nightly.start(tables=[...])` starts a workflow, and `nightly.runs()` finds those there are.
+    `nightly.start(tables=[...])` starts a workflow, and `nightly.runs()` finds all of them.
     """
     if function is None:
         return lambda decorated: _make(decorated, name, code_location.of_function(decorated))

@@ -1,4 +1,4 @@
-"""The kinds of nodes a class body can declare, one module per decorator.
+"""The nodes that a class body can declare, one module per decorator.
 
-Start with `step`.
+Start with `step`. `declaration` is what all kinds share.
 """

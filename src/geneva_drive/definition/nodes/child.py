@@ -1,4 +1,4 @@
-"""Workflows that other workflows start and wait for."""
+"""Child workflows: workflows that another workflow starts and waits for."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from geneva_drive.serialization import typed_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """What `gd.child` starts, and whether the parent's end is its end."""
+    """The workflow that `gd.child` starts."""
 
-    workflow_class: type[Workflow[Any]] | str  # or the name of its type, for the engine to find
+    workflow_class: type[Workflow[Any]] | str  # or its type
     hero: object = None  # or a callable of the parent
     context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None
     detached: bool = False
@@ -54,10 +54,10 @@ def child(
     detached: bool = False,
     **given: Unpack[ChildOptions],
 ) -> ChildStep:
-    """Make another workflow a step of this one, done when that one is finished.
+    """Make another workflow a step of this one; the step completes when that workflow finishes.
 
-    `hero` and `context` are values or callables of the parent; a class that is defined later is
-    named by its type. A `detached` child goes on when its parent is canceled.
+    `hero` and `context` are values, or functions of the parent. Name a class that is defined later
+    by its type. Canceling the parent cancels the child, unless it is `detached`.
 
     >>> import geneva_drive as gd
     >>> class Ship(gd.Workflow):

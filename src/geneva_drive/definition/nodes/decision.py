@@ -30,7 +30,7 @@ def decision(
     **given: Unpack[DecisionOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], B]], Step[P, B]]: ...
 def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method choose which of the nodes that depend on it run; the others are skipped.
+    """Make a method choose which of its dependants run; the others are skipped.
 
     It returns a name, a decorated method, a list of these, or None for no branch at all.
 
@@ -47,7 +47,7 @@ def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any
 
 
 def chosen_branches(definition: Definition, node: Node, returned: object) -> tuple[str, ...]:
-    """Give the names of the branches that run, in order of declaration."""
+    """Return the names of the chosen branches, in order of declaration."""
     branches = definition.graph.dependants[node.name]
     if returned is None:
         return ()

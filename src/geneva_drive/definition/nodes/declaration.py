@@ -26,17 +26,17 @@ class NodeKind(StrEnum):
 
     @property
     def noun(self) -> str:
-        """Name the kind in a sentence."""
+        """The word for this kind in a message."""
         return _NOUNS.get(self, "step")
 
     @property
     def maker(self) -> str:
-        """Name the function of `gd` that makes one."""
+        """The function of `gd` that declares one."""
         return "resumable_step" if self is NodeKind.RESUMABLE else self.value
 
     @property
     def is_in_chain(self) -> bool:
-        """Say whether there is something that comes before it by position."""
+        """True if its position in the class body says what it waits for."""
         return self not in (NodeKind.TASK, NodeKind.DECISION)
 
 

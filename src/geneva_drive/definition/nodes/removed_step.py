@@ -1,4 +1,4 @@
-"""Removed steps: places kept for the workflows that stand on a deleted one."""
+"""Removed steps: placeholders for deleted steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.definition.options.options import Options
 
 
 class RemovedStep(Declared):
-    """The place of a node that is gone, kept for the workflows that stand there."""
+    """The placeholder of a deleted node, for the workflows that stand there."""
 
     def __init__(self, where: str, opts: Options, *, is_in_chain: bool) -> None:
         super().__init__(NodeKind.REMOVED, "", opts, where)
@@ -20,9 +20,9 @@ class RemovedStep(Declared):
 
 
 def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
-    """Keep the place of a deleted step, so that workflows standing there move on.
+    """Keep the place of a deleted step, so that workflows that stand there move on.
 
-    For a deleted task, say what it depended on: what waited for it then waits for that.
+    For a deleted task, pass its `depends_on`: its dependants then wait for those nodes.
 
     >>> import geneva_drive as gd
     >>> class Checkout(gd.Workflow):

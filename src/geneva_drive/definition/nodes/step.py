@@ -28,10 +28,10 @@ R = TypeVar("R", covariant=True)
 
 
 class Step(Declared, Generic[P, R]):
-    """What `@gd.step` and its like leave in the class body: a method that the engine will call.
+    """A node with a method as its body: a step, resumable step, task or decision.
 
-    On an instance it is the plain method; on the class it is the node itself, which may be used
-    wherever one is named: `after_step=`, `depends_on=`, `result_of`, `resume_at`.
+    On an instance it is the plain method. On the class it is the declaration, which `after_step=`,
+    `depends_on=`, `result_of` and `resume_at` accept.
     """
 
     function: Callable[Concatenate[Any, P], R]
@@ -55,7 +55,7 @@ class Step(Declared, Generic[P, R]):
 
 
 def is_method(value: object) -> bool:
-    """Say whether a value of a class body may be called with an instance."""
+    """True if a value of a class body is a method that takes `self`."""
     wrong = (staticmethod, classmethod, property, type, Declared, CancelCondition, Job)
     return callable(value) and not isinstance(value, wrong)
 
@@ -69,10 +69,10 @@ def step(
     **given: Unpack[StepOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
 def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step of its workflow, run in order of definition.
+    """Make a method a step of its workflow. Steps run in order of definition.
 
-    The body runs once per execution and is recorded with its outcome in one transaction; if the
-    process dies before that, it runs again.
+    When the body returns, one transaction records its outcome and schedules what follows. If the
+    process dies before that, the body runs again.
 
     >>> import geneva_drive as gd
     >>> from datetime import timedelta
@@ -86,14 +86,14 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
 
 
 def decorate(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
-    """Make a node of a function, or the decorator that will."""
+    """Return the node of a function, or the decorator that makes it."""
     if function is None:
         return Decorator(kind, given, code_location.of_caller())
     return _make(kind, function, given, None)
 
 
 class Decorator:
-    """What `@gd.step(...)` is until it meets its method."""
+    """What `gd.step(...)` returns before it decorates a method."""
 
     def __init__(self, kind: NodeKind, given: Mapping[str, Any], where: str) -> None:
         self.kind = kind

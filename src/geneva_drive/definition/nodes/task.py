@@ -18,7 +18,7 @@ from geneva_drive.serialization import typed_json
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-# A node that says one of these has a policy of its own, and nothing of its job's.
+# A node with one of these options inherits none of them from its job.
 _POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry"})
 
 
@@ -55,10 +55,10 @@ def task(
     args: Any = None,
     **given: Any,
 ) -> Any:
-    """Make a method, or a job, a node that waits for what it names and for nothing else.
+    """Make a method or a job a node that waits only for the nodes in `depends_on`.
 
-    It runs beside whatever else may run then; without `depends_on` it runs at the start. Like a
-    step's, its body runs again if the process dies before it is recorded.
+    Without `depends_on` it runs at the start. Tasks whose dependencies are done run in parallel.
+    Like a step, a task runs again if the process dies before its outcome is recorded.
 
     >>> import geneva_drive as gd
     >>> class Order(gd.Workflow):

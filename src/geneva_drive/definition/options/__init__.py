@@ -1,4 +1,5 @@
-"""The options of nodes and classes: parsed and checked where they are written.
+"""The options of nodes and classes, parsed and checked when the class is created.
 
-Start with `options`.
+Start with `options`. `keywords` types the decorators' keywords; `conditions`, `policies`, `backoff`
+and `iteration` are the options with behaviour of their own.
 """

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt, as a function of the attempt."""
+"""Back-off: the wait before the next attempt, as a function of the attempt."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def linear(
 
 
 def _jittered(seconds: float, share: float) -> timedelta:
-    # Not for secrets: it only keeps a thousand failed steps from coming back at one moment.
+    # Jitter keeps a thousand failed steps from retrying at the same moment.
     return timedelta(seconds=seconds * (1 + random.uniform(-share, share)))
 
 

@@ -1,4 +1,4 @@
-"""Conditions on steps and workflows, evaluated when an execution runs and never before."""
+"""Conditions on steps and workflows, evaluated when an execution runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Condition:
         call_signatures.check_plain(self.option, test, "self")
 
     def check(self, workflow_class: type[Workflow[Any]]) -> None:
-        """Refuse a name that is no method of the class."""
+        """Raise an error if the test names no method of the class."""
         if not isinstance(self.test, str):
             return
         method = inspect.getattr_static(workflow_class, self.test, None)
@@ -56,7 +56,7 @@ class Condition:
                 return self._truth(test(workflow))
 
     def _truth(self, answer: object) -> bool:
-        # Any coroutine is true: a step would be skipped for ever without a word.
+        # A coroutine is truthy: the step would be skipped every time, silently.
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(
@@ -67,7 +67,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class StepCondition:
-    """When a step's body is left out."""
+    """The `skip_if` or `run_if` of a step."""
 
     condition: Condition
     skips_when: bool
@@ -77,7 +77,7 @@ class StepCondition:
 
 
 class CancelCondition:
-    """What `@gd.cancel_if` leaves in the class body; the method can still be called."""
+    """The `@gd.cancel_if` of a class body; the method can still be called."""
 
     def __init__(self, test: Test) -> None:
         self.where = code_location.of_caller()
@@ -95,9 +95,9 @@ class CancelCondition:
 
 
 def cancel_if(test: Test) -> CancelCondition:
-    """Cancel the workflow before any step for which this holds.
+    """Cancel the workflow if this holds when a step is about to run.
 
-    Checked when a step is about to run, with the hero as it is then; subclasses inherit it.
+    The check sees the hero as it is then. Subclasses inherit it.
 
     >>> import geneva_drive as gd
     >>> class Newsletter(gd.Workflow):

@@ -30,7 +30,7 @@ class IterationOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Iteration:
-    """How a resumable step goes through its items."""
+    """How a resumable step loops over its items."""
 
     max_iterations: int | None = None  # of one run
     max_runtime: timedelta | None = None

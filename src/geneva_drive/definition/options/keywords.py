@@ -1,4 +1,4 @@
-"""The keywords of the decorators, for type checkers and for what is refused."""
+"""The keywords of the decorators, for type checkers and for checks at run time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DecisionOptions(_Running, _Body, _GraphMember, total=False):
 
 
 class ChildOptions(_Running, _ChainMember, total=False):
-    """The keywords of `gd.child` beside those that say what is started."""
+    """The keywords of `gd.child` beside those of the child itself."""
 
 
 class JobOptions(_Running, _Body, _Result, total=False):

@@ -1,4 +1,4 @@
-"""The options of a step, read and checked where they are written."""
+"""The options of a node, parsed and checked when it is declared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geneva_drive.definition.options.policies import (
 from geneva_drive.errors import StepConfigurationError
 from geneva_drive.limit import Limit, check_limit
 
-MAX_NAME_LENGTH = 191  # what MySQL can index four bytes a character, twice over, beside a key
+MAX_NAME_LENGTH = 191  # MySQL can index two such columns of four bytes a character beside a key
 _MAX_PRIORITY = 2**31 - 1
 
 _KEYWORDS: Mapping[NodeKind, Any] = {
@@ -38,7 +38,7 @@ _KEYWORDS: Mapping[NodeKind, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """A step's options in their normal form."""
+    """The options of a node in their normal form."""
 
     wait: timedelta = timedelta(0)
     condition: StepCondition | None = None
@@ -53,11 +53,11 @@ class Options:
     keep_result: bool = False
     renamed_from: str | None = None
     iteration: Iteration | None = None  # of a resumable step
-    depends_on: tuple[object, ...] = (PREVIOUS,)  # as written: names and what was decorated
+    depends_on: tuple[object, ...] = (PREVIOUS,)  # as written: names and declarations
 
 
 def parse(given: Mapping[str, Any], kind: NodeKind) -> Options:
-    """Read the keywords of a node."""
+    """Return the options of a node from its keywords."""
     _refuse_unknown(given, _KEYWORDS[kind].__annotations__)
     _refuse_both(given, "before_step", "after_step")
     _refuse_both(given, "skip_if", "run_if")
@@ -66,7 +66,7 @@ def parse(given: Mapping[str, Any], kind: NodeKind) -> Options:
 
 
 def parse_of_job(given: Mapping[str, Any]) -> Options:
-    """Read the keywords that a job has wherever it is used."""
+    """Return the options of a job from its keywords."""
     _refuse_unknown(given, keywords.JobOptions.__annotations__)
     return _read(given, NodeKind.TASK)
 

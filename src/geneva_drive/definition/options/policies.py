@@ -1,4 +1,4 @@
-"""What happens when a step raises: policies, and which of them applies."""
+"""Exception policies: what happens when a step raises."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.definition.options.backoff import Backoff, exponential, linear
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import StepConfigurationError
 
-# The word "reattempt" alone promises no patience in particular; endless would be a trap.
+# For on_exception="reattempt" alone: endless reattempts would be a trap.
 DEFAULT_MAX_REATTEMPTS = 100
 
 
@@ -35,9 +35,9 @@ Matching = type[BaseException] | Iterable[type[BaseException]] | Predicate
 
 @dataclass(frozen=True, slots=True, init=False)
 class ExceptionPolicy:
-    """Say what happens when a step raises something that matches.
+    """What happens when a step raises an exception that matches.
 
-    `max_reattempts=N` means N+1 runs, then `terminal_action`; None means without end.
+    `max_reattempts=N` means N+1 runs, then `terminal_action`; None means no limit.
 
     >>> ExceptionPolicy("reattempt", matching=TimeoutError, wait=5, max_reattempts=3).action
     <ExceptionAction.REATTEMPT: 'reattempt'>
@@ -88,7 +88,7 @@ class ExceptionPolicy:
                 return bool(predicate(error))  # type: ignore[operator]  # _matching left only predicates
 
     def wait_before(self, attempt: int) -> timedelta:
-        """Give the wait before the reattempt that follows the `attempt`-th failure."""
+        """Return the wait after the failure of this attempt, counted from 1."""
         if self.wait is None:
             return timedelta(0)
         if isinstance(self.wait, timedelta):
@@ -147,7 +147,7 @@ class Retry:
 
 
 def parse(option: object) -> tuple[Policy, ...]:
-    """Read an `on_exception` option in any of its forms."""
+    """Return the policies of an `on_exception` option in any of its forms."""
     if option is None:
         return ()
     if isinstance(option, ExceptionPolicy | str) or callable(option):
@@ -178,10 +178,10 @@ def _no_policy(value: object) -> StepConfigurationError:
 
 
 def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
-    """Put specific policies before blanket ones, each in their own order.
+    """Sort specific policies before blanket ones, stably.
 
-    A child's blanket policy stands first in the list, and must not hide what its parent says of a
-    particular error.
+    A subclass's policies come first in the list. Its blanket policy must not hide a parent's policy
+    for a particular error.
     """
     listed = list(policies)
     return tuple(sorted(listed, key=lambda policy: policy.is_blanket))
