@@ -179,7 +179,7 @@ def test_a_workflow_that_is_not_there_exits_with_3(
 
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr == (
-        "geneva: There is no workflow with id '99'. `geneva list` shows those there are.\n"
+        "geneva: There is no workflow with id '99'. `geneva list` shows all workflows.\n"
     )
 
 

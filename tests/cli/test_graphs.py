@@ -344,7 +344,7 @@ def test_a_class_as_json_has_no_states(order: Handle, run: Run) -> None:
             "geneva: No workflow class of type 'Odrer' is imported in this process. Did you mean "
             "'Order'?\n",
         ),
-        ("7", "geneva: There is no workflow with id '7'. `geneva list` shows those there are.\n"),
+        ("7", "geneva: There is no workflow with id '7'. `geneva list` shows all workflows.\n"),
     ],
     ids=["class", "workflow"],
 )

@@ -455,7 +455,7 @@ def test_a_workflow_that_is_deleted_meanwhile_is_no_longer_there(
 
     assert (result.exit_code, result.stderr) == (
         3,
-        "geneva: There is no workflow with id 1. `geneva list` shows those there are.\n",
+        "geneva: There is no workflow with id 1. `geneva list` shows all workflows.\n",
     )
 
 

@@ -175,7 +175,9 @@ def test_a_condition_that_gives_a_coroutine_fails_instead_of_holding() -> None:
     with pytest.raises(StepConfigurationError) as caught:
         skips(Signup, "remind")
 
-    assert str(caught.value) == f"skip_if takes a plain function, and {test!r} gave a coroutine."
+    assert (
+        str(caught.value) == f"skip_if takes a plain function, and {test!r} returned a coroutine."
+    )
 
 
 REFUSED = {

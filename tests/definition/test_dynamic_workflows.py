@@ -172,8 +172,8 @@ def test_a_refused_item_leaves_no_node_behind() -> None:
         w.fan_out([1, 2, 1], name="item_{}", job="job.item")
 
     assert str(caught.value) == (
-        "fan_out names two items 'item_1'. Names are unique within a workflow; let the name tell "
-        "the items apart."
+        "fan_out names two items 'item_1'. Names are unique within a workflow; give each item "
+        "its own name."
     )
     assert names(w) == []
 
@@ -383,7 +383,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
         {"job": "job.b", "args": {"user": {"of": object}}},
         "Node 'b': args['user']['of'] is of type type, which cannot be stored as JSON. Use text, "
         "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
-        "bytes or Enum members; of a record, store its key; for other types, call "
+        "bytes or Enum members. For a record, store its key; for other types, call "
         "gd.register_serializer.",
     ),
     "an argument that the job does not take": (
@@ -393,8 +393,8 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "an argument that the engine gives": (
         {"job": process_mutation, "args": {"mutation_id": 7, "node": 1}},
-        f"Node 'b': args has 'node', which job '{__name__}.process_mutation' is given by the "
-        f"engine. Give the parameter another name.",
+        f"Node 'b': args has 'node', which the engine passes to job "
+        f"'{__name__}.process_mutation'. Give the parameter another name.",
     ),
     "an unknown name": (
         {"job": "job.b", "depends_on": "validat"},

@@ -174,8 +174,8 @@ REFUSED = {
             @gd.task
             def a(self): ...
         """,
-        "Order.a is defined twice, and the second would replace the first unseen. "
-        "Give one of them another name. (signup.py:5)",
+        "Order.a is defined twice, and the second would silently replace the first. Give one of "
+        "them another name. (signup.py:5)",
     ),
     "a task of the name of a list's item": (
         """
@@ -282,16 +282,16 @@ REFUSED = {
             a = gd.step(lambda self: 0)
             b = gd.task(depends_on=a)
         """,
-        "Order.b is no task, as gd.task(...) was given no method. "
-        "Write it above one, or give it one: gd.task(method, ...). (signup.py:3)",
+        "Order.b is not a task: gd.task(...) got no method. "
+        "Decorate a method with it, or pass one: gd.task(method, ...). (signup.py:3)",
     ),
     "a loop of nothing": (
         """
         class Order(gd.Workflow):
             a = gd.resumable_step(wait=5)
         """,
-        "Order.a is no step, as gd.resumable_step(...) was given no method. "
-        "Write it above one, or give it one: gd.resumable_step(method, ...). (signup.py:2)",
+        "Order.a is not a step: gd.resumable_step(...) got no method. "
+        "Decorate a method with it, or pass one: gd.resumable_step(method, ...). (signup.py:2)",
     ),
     "a body that takes more than self": (
         """

@@ -226,9 +226,8 @@ def test_a_child_class_replaces_a_job_by_a_method_with_a_decorator() -> None:
 REFUSED = {
     "a lambda": (
         "gd.job(lambda: 0)",
-        "Job '<lambda>': another process would not find it by its name, as it is no function at "
-        "the top level of a module. Move it there, or give it a name: "
-        '@gd.job(name="..."). (signup.py:1)',
+        "Job '<lambda>': other processes cannot find it by name, because it is not a top-level "
+        'function of a module. Move it there, or pass a name: @gd.job(name="..."). (signup.py:1)',
     ),
     "a nested function": (
         """
@@ -237,9 +236,8 @@ REFUSED = {
             def send(): ...
         outer()
         """,
-        "Job 'send': another process would not find it by its name, as it is no function at "
-        "the top level of a module. Move it there, or give it a name: "
-        '@gd.job(name="..."). (signup.py:2)',
+        "Job 'send': other processes cannot find it by name, because it is not a top-level "
+        'function of a module. Move it there, or pass a name: @gd.job(name="..."). (signup.py:2)',
     ),
     "two functions of one name": (
         """
@@ -285,8 +283,7 @@ REFUSED = {
         @gd.job
         def send(): yield
         """,
-        "Job 'send': its body contains a yield, so that calling it would run none of it. "
-        "(signup.py:1)",
+        "Job 'send': its body contains a yield, so calling it would not run it. (signup.py:1)",
     ),
     "a transaction without a session": (
         """
@@ -349,8 +346,8 @@ REFUSED = {
         def send(node): ...
         gd.task(job=send, args={"node": 7})
         """,
-        "Task of job 'signup.send': args has 'node', which job 'signup.send' is given by the "
-        "engine. Give the parameter another name. (signup.py:3)",
+        "Task of job 'signup.send': args has 'node', which the engine passes to job "
+        "'signup.send'. Give the parameter another name. (signup.py:3)",
     ),
     "a bad option of a task": (
         """

@@ -275,18 +275,18 @@ REFUSED = {
     ),
     "a limit without a policy": (
         "max_reattempts=3",
-        'max_reattempts goes with on_exception="reattempt"; in a gd.ExceptionPolicy it is an '
-        "argument of its own.",
+        'max_reattempts needs on_exception="reattempt"; for a gd.ExceptionPolicy, pass it to the '
+        "policy.",
     ),
     "a limit of another action": (
         "on_exception='skip', terminal_action='cancel'",
-        'terminal_action goes with on_exception="reattempt"; in a gd.ExceptionPolicy it is an '
-        "argument of its own.",
+        'terminal_action needs on_exception="reattempt"; for a gd.ExceptionPolicy, pass it to '
+        "the policy.",
     ),
     "a limit beside a policy": (
         "on_exception=gd.ExceptionPolicy('reattempt'), max_reattempts=3",
-        'max_reattempts goes with on_exception="reattempt"; in a gd.ExceptionPolicy it is an '
-        "argument of its own.",
+        'max_reattempts needs on_exception="reattempt"; for a gd.ExceptionPolicy, pass it to the '
+        "policy.",
     ),
     "retry beside on_exception": (
         "retry=gd.Retry(), on_exception='skip'",

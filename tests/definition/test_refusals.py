@@ -10,7 +10,9 @@ from geneva_drive.definition.metaclass import reserved_names
 from geneva_drive.errors import GenevaDriveError, StepConfigurationError
 from tests.definition.writing import refusal, run_file
 
-TWICE = "is defined twice, and the second would replace the first unseen. Give one of them another"
+TWICE = (
+    "is defined twice, and the second would silently replace the first. Give one of them another"
+)
 REFUSED = {
     "two steps of one name": (
         """
@@ -206,8 +208,7 @@ REFUSED = {
             @gd.step
             def a(self): yield 1
         """,
-        "Step 'a': its body contains a yield, so that calling it would run none of it. "
-        "(signup.py:2)",
+        "Step 'a': its body contains a yield, so calling it would not run it. (signup.py:2)",
     ),
     "an async generator": (
         """
@@ -215,8 +216,7 @@ REFUSED = {
             @gd.step(wait=5)
             async def a(self): yield 1
         """,
-        "Step 'a': its body contains a yield, so that calling it would run none of it. "
-        "(signup.py:2)",
+        "Step 'a': its body contains a yield, so calling it would not run it. (signup.py:2)",
     ),
 }
 

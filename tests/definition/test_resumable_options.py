@@ -124,10 +124,9 @@ def test_a_number_of_items_is_a_whole_number_from_one_up(
         ),
         (
             {"start": {1}},
-            "start is of type set, "
-            "which cannot be stored as JSON. Use text, numbers, booleans, None, "
-            "lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum members; "
-            "of a record, store its key; for other types, call gd.register_serializer.",
+            "start is of type set, which cannot be stored as JSON. Use text, numbers, booleans, "
+            "None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum "
+            "members. For a record, store its key; for other types, call gd.register_serializer.",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else None,

@@ -210,7 +210,7 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
     "nothing": (None, [("$", "A stored graph is a JSON object, not null.")]),
     "an id that stands twice": (
         json.dumps(document(n_1=node("a"), n_2=node("b"))).replace("n_2", "n_1"),
-        [("$", "The key 'n_1' stands twice in one object.")],
+        [("$", "The key 'n_1' appears twice in one object.")],
     ),
     "an empty object": (
         {},
@@ -334,8 +334,8 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
         [
             (
                 "$.nodes.n_1.args",
-                "The args are not in the form that is stored: they are no dictionary with text as "
-                "keys.",
+                "The args are not in the form that is stored: they are not a dictionary with "
+                "text as keys.",
             )
         ],
     ),
@@ -363,7 +363,7 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
         ),
         [
             ("$.nodes.n_2.depends_on[1]", "There is no node with the id 'n_3'."),
-            ("$.nodes.n_2.depends_on[2]", "'n_1' stands in this list already."),
+            ("$.nodes.n_2.depends_on[2]", "'n_1' appears twice in this list."),
             ("$.nodes.n_2.depends_on[3]", "The node 'n_2' cannot depend on itself."),
             ("$.nodes.n_2.depends_on[4]", "There is no node with the id {}."),
             (

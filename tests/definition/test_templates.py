@@ -212,8 +212,8 @@ PLACE = "(signup.py:1)"
 REFUSED: Mapping[str, tuple[str, str]] = {
     "a parameter named like a keyword of start": (
         "def nightly(w, tables, session): ...",
-        "Template 'nightly': the parameter 'session' has the name of a keyword of start(). Choose "
-        "another name; w.hero, w.context and the like are what start() was given.",
+        "Template 'nightly': the parameter 'session' has the name of a keyword of start(). "
+        "Choose another name; start() sets w.hero, w.context and so on.",
     ),
     "no parameter": (
         "def nightly(): ...",

@@ -201,7 +201,7 @@ def test_a_command_on_a_workflow_that_was_deleted_finds_nothing(
         COMMANDS[command](workflow)
 
     assert str(refusal.value) == (
-        f"There is no workflow with id {workflow.id}. `geneva list` shows those there are."
+        f"There is no workflow with id {workflow.id}. `geneva list` shows all workflows."
     )
 
 

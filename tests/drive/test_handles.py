@@ -233,7 +233,7 @@ def test_reloading_a_workflow_that_was_deleted_finds_nothing(geneva: gd.Drive) -
         workflow.reload()
 
     assert str(refusal.value) == (
-        f"There is no workflow with id {workflow.id}. `geneva list` shows those there are."
+        f"There is no workflow with id {workflow.id}. `geneva list` shows all workflows."
     )
 
 

@@ -151,10 +151,9 @@ def test_resume_refuses_data_that_no_context_may_hold(geneva: gd.Drive) -> None:
         workflow.resume(data={"x": {1, 2}})
 
     assert str(refusal.value) == (
-        "The context['x'] is of type set, "
-        "which cannot be stored as JSON. Use text, numbers, booleans, "
-        "None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum members; "
-        "of a record, store its key; for other types, call gd.register_serializer."
+        "The context['x'] is of type set, which cannot be stored as JSON. Use text, numbers, "
+        "booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or "
+        "Enum members. For a record, store its key; for other types, call gd.register_serializer."
     )
     assert workflow.reload().state == "paused"
     assert workflow.context == {"x": 1}

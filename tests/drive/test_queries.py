@@ -175,7 +175,7 @@ def test_a_parent_finds_a_subclasss_workflow_and_a_subclass_not_its_parents(
     with pytest.raises(gd.errors.NotFound) as refusal:
         Express.find(parent.id)
     assert str(refusal.value) == (
-        f"There is no Express workflow with id {parent.id}. `geneva list` shows those there are."
+        f"There is no Express workflow with id {parent.id}. `geneva list` shows all workflows."
     )
 
 
@@ -185,7 +185,7 @@ def test_an_id_that_no_workflow_has_is_not_found(geneva: gd.Drive, workflow_id: 
         gd.Workflow.find(workflow_id)
 
     assert str(refusal.value) == (
-        f"There is no workflow with id {workflow_id!r}. `geneva list` shows those there are."
+        f"There is no workflow with id {workflow_id!r}. `geneva list` shows all workflows."
     )
 
 

@@ -200,7 +200,7 @@ def test_a_canceled_child_fails_its_node_through_the_policy(
     assert history(parent)[0] == ("ship", *node)
     assert error_of(parent.step_executions[0]) == (
         "geneva_drive.errors.ChildCanceled",
-        f"The child workflow {child.id} (ChildSlowShip) was canceled. To run the node again "
+        f"The child workflow {child.id} (ChildSlowShip) was canceled. Reattempting the node "
         f"starts another one.",
     )
 

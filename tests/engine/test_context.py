@@ -160,11 +160,10 @@ def test_what_a_step_changes_within_a_value_of_the_context_is_not_kept(geneva: g
         ),
         (
             {"deep": [{"down": {1, 2}}]},
-            "The context['deep'][0]['down'] is of type set, "
-            "which cannot be stored as JSON. Use text, "
-            "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
-            "bytes or Enum members; of a record, store its key; for other types, call "
-            "gd.register_serializer.",
+            "The context['deep'][0]['down'] is of type set, which cannot be stored as JSON. Use "
+            "text, numbers, booleans, None, lists, tuples, dictionaries, dates and times, "
+            "Decimal, UUID, bytes or Enum members. For a record, store its key; for other types, "
+            "call gd.register_serializer.",
         ),
     ],
     ids=["a list", "a key that is no text", "a value that is no JSON"],

@@ -131,9 +131,9 @@ def _pair(it: gd.IterableStep, cursor: object) -> None:
             Unknown(),
             (
                 "geneva_drive.errors.InvalidInput",
-                "The cursor is of type Unknown, which cannot be stored as JSON. Use text, numbers, "
-                "booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
-                "bytes or Enum members; of a record, store its key; for other types, call "
+                "The cursor is of type Unknown, which cannot be stored as JSON. Use text, "
+                "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, "
+                "UUID, bytes or Enum members. For a record, store its key; for other types, call "
                 "gd.register_serializer.",
             ),
         ),
@@ -246,9 +246,8 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
     assert done == [1, 2]
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.NullCursor",
-        "There are rows with NULL in the cursor column test_numbers.n, which would be left out "
-        "silently. Leave them out with where(test_numbers.n IS NOT NULL), or take another column "
-        "as cursor=.",
+        "The cursor column test_numbers.n has rows with NULL, which the loop would miss. Exclude "
+        "them with where(test_numbers.n IS NOT NULL), or choose another column with cursor=.",
     )
     [stands] = places(workflow)
     assert (stands.state, stands.iterations) == ("failed", 2)
@@ -256,10 +255,9 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
 
 UNCOMMITTED = (
     "geneva_drive.errors.UncommittedWork",
-    "Step 'rows' was to save its cursor while a session of its own had written something and not "
-    "committed it: a crash would lose that, and the cursor would stand behind it. Commit before "
-    "the loop goes on, or let the step's session do so with "
-    "@gd.resumable_step(transaction=True).",
+    "Step 'rows' saves its cursor while a session of its own has uncommitted writes. A crash "
+    "would lose them, and the step would resume behind them. Commit before the loop continues, "
+    "or use the step's session with @gd.resumable_step(transaction=True).",
 )
 
 
@@ -325,8 +323,8 @@ def test_a_csv_file_that_changed_is_refused_and_the_cursor_stays(
 
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.CsvChanged",
-        f"The file '{path}' is a CSV that changed under the cursor: what stands before byte 11 is "
-        f"not what was read. Put the file back as it was, or rewind the step with `geneva rewind` "
+        f"The CSV file '{path}' has changed: the bytes before byte 11, where the cursor is, are "
+        f"not the ones that were read. Restore the file, or rewind the step with `geneva rewind` "
         f"to read it from its first row.",
     )
     assert places(workflow) == [("failed", "max_iterations", stood_at, 2)]

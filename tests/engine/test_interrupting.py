@@ -238,8 +238,8 @@ def test_the_total_of_iterations_is_bounded_over_all_runs(geneva: gd.Drive) -> N
     assert done == [0, 1, 2, 3, 4]
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.IterationLimitExceeded",
-        "Step 'rows' has done 5 iterations, which is its iteration_limit, and there are more. "
-        "Does it loop for ever? If not, raise iteration_limit and resume.",
+        "Step 'rows' has reached its iteration_limit of 5, and there are more items. "
+        "Check whether it loops forever; if not, raise iteration_limit and resume.",
     )
     assert (workflow.state, places(workflow)) == (
         "paused",

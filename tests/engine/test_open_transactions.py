@@ -20,10 +20,9 @@ _METADATA = MetaData()
 NOTES = Table("test_open_notes", _METADATA, Column("id", Integer, primary_key=True))
 
 REFUSAL = (
-    "Step 'rows' was to save its cursor while a session of its own had written something and not "
-    "committed it: a crash would lose that, and the cursor would stand behind it. Commit before "
-    "the loop goes on, or let the step's session do so with "
-    "@gd.resumable_step(transaction=True)."
+    "Step 'rows' saves its cursor while a session of its own has uncommitted writes. A crash "
+    "would lose them, and the step would resume behind them. Commit before the loop continues, "
+    "or use the step's session with @gd.resumable_step(transaction=True)."
 )
 
 
@@ -187,7 +186,7 @@ def test_a_lock_that_the_body_holds_past_sqlalchemy_leaves_the_cursor_where_it_w
 
     drive.close()
     assert place == [2, 2]
-    assert (message or "").startswith(f"The database at {drive.database_url} was held by others")
+    assert (message or "").startswith(f"The database at {drive.database_url} was busy for too long")
     assert _count(geneva) == 0
 
 

@@ -130,10 +130,9 @@ def test_a_result_that_is_no_json_fails_the_step_through_its_policy(geneva: gd.D
 
     assert history(workflow) == [("price", "skipped", "skipped_by_exception")]
     assert last(workflow).error_message == (
-        "The result of step 'price'['price'] is of type set, "
-        "which cannot be stored as JSON. Use text, "
-        "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
-        "bytes or Enum members; of a record, store its key; for other types, call "
+        "The result of step 'price'['price'] is of type set, which cannot be stored as JSON. Use "
+        "text, numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, "
+        "UUID, bytes or Enum members. For a record, store its key; for other types, call "
         "gd.register_serializer."
     )
 

@@ -20,7 +20,7 @@ WAY_OUT = "Once it can be, resume the workflow; or let the step start over with 
 UNREADABLE = (
     "geneva_drive.errors.InvalidInput",
     "The saved cursor of step 'rows' cannot be read. The database holds a value of type "
-    "'shop.Voucher', which nobody registered in this process. Register it with "
+    "'shop.Voucher', which is not registered in this process. Register it with "
     f"gd.register_serializer in a module that the app imports. {WAY_OUT}",
 )
 
@@ -72,8 +72,8 @@ def test_a_cursor_of_an_enum_that_moved_names_the_enum(geneva: gd.Drive) -> None
         "geneva_drive.errors.InvalidInput",
         "The saved cursor of step 'rows' cannot be read. The database holds a member of the Enum "
         "'shop.colors:Color', and no module imported in this process defines it. Import "
-        "'shop.colors' in the app; of an Enum that was moved or renamed, keep the old name beside "
-        f"the new one. {WAY_OUT}",
+        "'shop.colors' in the app. If the Enum was moved or renamed, keep its old name as an "
+        f"alias. {WAY_OUT}",
     )
 
 

@@ -15,8 +15,8 @@ from tests.looping import importing, importing_in_transactions, places
 UNSTORABLE = (
     "geneva_drive.errors.InvalidInput",
     "The cursor is of type object, which cannot be stored as JSON. Use text, numbers, booleans, "
-    "None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum members; of "
-    "a record, store its key; for other types, call gd.register_serializer.",
+    "None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or Enum members. "
+    "For a record, store its key; for other types, call gd.register_serializer.",
 )
 LEAVES: dict[str, Callable[[Any], object]] = {
     "end": lambda self: None,

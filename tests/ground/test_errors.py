@@ -38,30 +38,28 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.NullCursor("users.score"),
-        "There are rows with NULL in the cursor column users.score, which would be left out "
-        "silently. Leave them out with where(users.score IS NOT NULL), or take another column as "
-        "cursor=.",
+        "The cursor column users.score has rows with NULL, which the loop would miss. Exclude "
+        "them with where(users.score IS NOT NULL), or choose another column with cursor=.",
     ),
     (
         errors.CsvChanged("rows.csv", 120),
-        "The file 'rows.csv' is a CSV that changed under the cursor: what stands before byte 120 "
-        "is not what was read. Put the file back as it was, or rewind the step with `geneva "
-        "rewind` to read it from its first row.",
+        "The CSV file 'rows.csv' has changed: the bytes before byte 120, where the cursor is, are "
+        "not the ones that were read. Restore the file, or rewind the step with `geneva rewind` "
+        "to read it from its first row.",
     ),
     (
         errors.UncommittedWork("rows"),
-        "Step 'rows' was to save its cursor while a session of its own had written something and "
-        "not committed it: a crash would lose that, and the cursor would stand behind it. Commit "
-        "before the loop goes on, or let the step's session do so with "
-        "@gd.resumable_step(transaction=True).",
+        "Step 'rows' saves its cursor while a session of its own has uncommitted writes. A crash "
+        "would lose them, and the step would resume behind them. Commit before the loop "
+        "continues, or use the step's session with @gd.resumable_step(transaction=True).",
     ),
     (
         errors.WorkflowNotFound(7),
-        "There is no workflow with id 7. `geneva list` shows those there are.",
+        "There is no workflow with id 7. `geneva list` shows all workflows.",
     ),
     (
         errors.WorkflowNotFound("x", "Signup"),
-        "There is no Signup workflow with id 'x'. `geneva list` shows those there are.",
+        "There is no Signup workflow with id 'x'. `geneva list` shows all workflows.",
     ),
     (
         errors.StepNotDefined("Signup", "remind", ["welcome", "complete"]),
@@ -76,8 +74,8 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.HeroGone("User", "7"),
-        "The hero User '7' is not there: deleted, or not yet committed when the step ran. Without "
-        "it the workflow is canceled, unless its class says may_proceed_without_hero = True.",
+        "The hero User '7' does not exist: it was deleted, or not yet committed when the step "
+        "ran. The workflow is canceled, unless its class sets may_proceed_without_hero = True.",
     ),
     (
         errors.UnknownWorkflowClass("Signup"),
@@ -86,19 +84,19 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.UnknownStoredType("shop.Money"),
-        "The database holds a value of type 'shop.Money', which nobody registered in this process. "
-        "Register it with gd.register_serializer in a module that the app imports.",
+        "The database holds a value of type 'shop.Money', which is not registered in this "
+        "process. Register it with gd.register_serializer in a module that the app imports.",
     ),
     (
         errors.UnknownEnum("shop.colors:Color"),
         "The database holds a member of the Enum 'shop.colors:Color', and no module imported in "
-        "this process defines it. Import 'shop.colors' in the app; of an Enum that was moved or "
-        "renamed, keep the old name beside the new one.",
+        "this process defines it. Import 'shop.colors' in the app. If the Enum was moved or "
+        "renamed, keep its old name as an alias.",
     ),
     (
         errors.UnknownEnumMember("shop.colors:Color", "red"),
-        "The database holds 'red' of the Enum 'shop.colors:Color', which has no such member. Put "
-        "the member back, or let the Enum's _missing_ name its successor.",
+        "The database holds 'red' of the Enum 'shop.colors:Color', which has no such member. "
+        "Restore the member, or return its successor from the Enum's _missing_.",
     ),
     (
         errors.AlreadyRunning("Signup", "User", "7", EXISTING),
@@ -130,7 +128,7 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.ChildCanceled("Ship", 8),
-        "The child workflow 8 (Ship) was canceled. To run the node again starts another one.",
+        "The child workflow 8 (Ship) was canceled. Reattempting the node starts another one.",
     ),
     (
         errors.ClaimLost(41, "welcome"),
@@ -138,8 +136,8 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.IterationLimitExceeded("import_rows", 500),
-        "Step 'import_rows' has done 500 iterations, which is its iteration_limit, and there are "
-        "more. Does it loop for ever? If not, raise iteration_limit and resume.",
+        "Step 'import_rows' has reached its iteration_limit of 500, and there are more items. "
+        "Check whether it loops forever; if not, raise iteration_limit and resume.",
     ),
     (
         errors.StepTimedOut("welcome", timedelta(seconds=90)),
@@ -174,9 +172,9 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.DatabaseBusy("sqlite:///geneva.db", "database is locked."),
-        "The database at sqlite:///geneva.db was held by others for too long, and nothing was "
-        "written: database is locked. Look for a long transaction, and try again. If it "
-        "is a session of your own, commit it first, or pass it as session=.",
+        "The database at sqlite:///geneva.db was busy for too long, and nothing was written: "
+        "database is locked. Look for a long transaction, and try again. If it is a session of "
+        "your own, commit it first, or pass it as session=.",
     ),
 ]
 

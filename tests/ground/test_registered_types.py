@@ -94,8 +94,8 @@ def test_kinds_of_built_in_types_may_be_registered() -> None:
 
 ADVICE = (
     "which cannot be stored as JSON. Use text, numbers, booleans, None, lists, tuples, "
-    "dictionaries, dates and times, Decimal, UUID, bytes or Enum members; of a record, store its "
-    "key; for other types, call gd.register_serializer."
+    "dictionaries, dates and times, Decimal, UUID, bytes or Enum members. For a record, store "
+    "its key; for other types, call gd.register_serializer."
 )
 
 
@@ -136,7 +136,7 @@ def test_a_stored_type_that_nobody_registered_is_named() -> None:
         load('[{"$type":"shop.Voucher","value":7}]')
 
     assert str(caught.value) == (
-        "The database holds a value of type 'shop.Voucher', which nobody registered in this "
+        "The database holds a value of type 'shop.Voucher', which is not registered in this "
         "process. Register it with gd.register_serializer in a module that the app imports."
     )
     assert caught.value.type_name == "shop.Voucher"

@@ -237,8 +237,8 @@ class Amount(int):
 Point = namedtuple("Point", "x y")
 ADVICE = (
     "which cannot be stored as JSON. Use text, numbers, booleans, None, lists, tuples, "
-    "dictionaries, dates and times, Decimal, UUID, bytes or Enum members; of a record, store its "
-    "key; for other types, call gd.register_serializer."
+    "dictionaries, dates and times, Decimal, UUID, bytes or Enum members. For a record, store "
+    "its key; for other types, call gd.register_serializer."
 )
 
 
@@ -258,8 +258,8 @@ ADVICE = (
         ({"a": {(1, Name("x")): 1}}, f"a key of The context['a'][1] is of type Name, {ADVICE}"),
         (
             [time(3, tzinfo=ZoneInfo("Europe/Berlin"))],
-            "The context[0] is a time in Europe/Berlin, whose distance from UTC depends on the "
-            "date. Store a datetime, or the time without its zone.",
+            "The context[0] is a time in Europe/Berlin, whose UTC offset depends on the date. "
+            "Store a datetime, or the time without its zone.",
         ),
     ],
     ids=[

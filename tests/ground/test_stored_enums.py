@@ -120,7 +120,7 @@ def test_a_member_that_is_gone_is_named() -> None:
 
     assert str(caught.value) == (
         f"The database holds 'green' of the Enum '{__name__}:Color', which has no such member. "
-        f"Put the member back, or let the Enum's _missing_ name its successor."
+        f"Restore the member, or return its successor from the Enum's _missing_."
     )
     assert (caught.value.enum_name, caught.value.value) == (f"{__name__}:Color", "green")
 
@@ -144,8 +144,8 @@ def test_what_is_no_enum_with_members_is_refused(name: str) -> None:
 
     assert str(caught.value) == (
         f"The database holds a member of the Enum {name!r}, and no module imported in this process "
-        f"defines it. Import {name.partition(':')[0]!r} in the app; of an Enum that was moved or "
-        f"renamed, keep the old name beside the new one."
+        f"defines it. Import {name.partition(':')[0]!r} in the app. If the Enum was moved or "
+        f"renamed, keep its old name as an alias."
     )
     assert caught.value.enum_name == name
 
@@ -208,7 +208,8 @@ def test_a_member_whose_value_cannot_be_stored_is_refused() -> None:
         dump([Odd.THING], "The cursor")
 
     assert str(caught.value) == (
-        "The cursor[0].value is of type object, which cannot be stored as JSON. Use text, numbers, "
-        "booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or "
-        "Enum members; of a record, store its key; for other types, call gd.register_serializer."
+        "The cursor[0].value is of type object, which cannot be stored as JSON. Use text, "
+        "numbers, booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, "
+        "bytes or Enum members. For a record, store its key; for other types, call "
+        "gd.register_serializer."
     )

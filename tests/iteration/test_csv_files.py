@@ -176,8 +176,8 @@ def test_a_file_that_changed_before_the_cursor_is_refused(
 
     assert (refusal.value.path, refusal.value.offset) == (str(path), 20)
     assert str(refusal.value) == (
-        f"The file {str(path)!r} is a CSV that changed under the cursor: what stands before byte "
-        f"20 is not what was read. Put the file back as it was, or rewind the step with "
+        f"The CSV file {str(path)!r} has changed: the bytes before byte 20, where the cursor is, "
+        f"are not the ones that were read. Restore the file, or rewind the step with "
         f"`geneva rewind` to read it from its first row."
     )
 
@@ -237,7 +237,10 @@ def test_a_last_row_that_was_lengthened_is_refused(write: Callable[[bytes], Path
     cursor = cursor_after(path, 1)
     write(b"a\n123\n4\n")
 
-    with pytest.raises(CsvChanged, match="before byte 3 is not what was read"):
+    with pytest.raises(
+        CsvChanged,
+        match="the bytes before byte 3, where the cursor is, are not the ones that were read",
+    ):
         rows(path, cursor)
 
 

@@ -208,7 +208,7 @@ def test_a_busy_sqlite_file_is_waited_for_and_then_named(
         assert Greeting.using(drive).ready().count() == 0
 
     assert str(refusal.value) == (
-        f"The database at {drive.database_url} was held by others for too long, and nothing was "
+        f"The database at {drive.database_url} was busy for too long, and nothing was "
         f"written: database is locked. Look for a long transaction, and try again. If it "
         "is a session of your own, commit it first, or pass it as session=."
     )
@@ -237,7 +237,7 @@ def test_a_thread_that_writes_for_too_long_is_named(
     writer.join()
 
     assert str(refusal.value) == (
-        f"The database at {geneva.database_url} was held by others for too long, and nothing was "
+        f"The database at {geneva.database_url} was busy for too long, and nothing was "
         f"written: another thread of this process is writing for too long. "
         f"Look for a long transaction, and try again. If it "
         "is a session of your own, commit it first, or pass it as session=."
@@ -254,7 +254,7 @@ def test_a_users_engine_without_a_free_connection_is_named(
         gd.Workflow.using(drive).query().count()
 
     assert str(refusal.value) == (
-        f"The database at {drive.database_url} was held by others for too long, and nothing was "
+        f"The database at {drive.database_url} was busy for too long, and nothing was "
         f"written: QueuePool limit of size 1 overflow 0 reached, connection timed out, "
         f"timeout 0.01. Look for a long transaction, and try again. If it "
         "is a session of your own, commit it first, or pass it as session=."

@@ -124,7 +124,7 @@ def test_an_unknown_id_among_uuids_is_not_found(unknown: object, uuid_drive: gd.
         gd.Workflow.using(uuid_drive).find(unknown)
 
     assert str(refusal.value) == (
-        f"There is no workflow with id {unknown!r}. `geneva list` shows those there are."
+        f"There is no workflow with id {unknown!r}. `geneva list` shows all workflows."
     )
 
 

@@ -260,7 +260,7 @@ def test_a_migration_of_a_busy_sqlite_file_says_so(
             drive.migrate()
 
     assert str(refusal.value) == (
-        f"The database at {empty_database_url} was held by others for too long, and nothing was "
+        f"The database at {empty_database_url} was busy for too long, and nothing was "
         f"written: database is locked. Look for a long transaction, and try again. If it "
         "is a session of your own, commit it first, or pass it as session=."
     )

@@ -1,27 +1,27 @@
-"""Everything that goes wrong by name.
+"""The errors of this library, in branches by what the caller can do.
 
 GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
 ├── InvalidInput             fix what was passed (also a ValueError)
-│   ├── NoSuchBranch         choose a node that depends on the decision
-│   ├── NullCursor           leave such rows out, or take another column
-│   ├── CsvChanged           put the file back, or rewind the step
+│   ├── NoSuchBranch         choose one of the decision's dependants
+│   ├── NullCursor           exclude such rows, or choose another column
+│   ├── CsvChanged           restore the file, or rewind the step
 │   ├── CursorTooLarge       pass less
 │   └── PayloadTooLarge      pass less
 ├── NotFound                 look elsewhere
 │   └── StepNotDefined
 ├── AlreadyRunning           reload and decide
 ├── InvalidStateError        reload and decide
-│   └── UncommittedWork      commit before the loop goes on
-├── MissingJob               bring the job back, or let the workflow go
-├── ChildCanceled            the node's exception policy says what comes of it
-├── IterationLimitExceeded   look whether the step loops for ever
-├── ClaimLost                another worker has it; nothing was written
+│   └── UncommittedWork      commit before the loop continues
+├── MissingJob               restore the job, or cancel the workflow
+├── ChildCanceled            the node's exception policy decides
+├── IterationLimitExceeded   check whether the step loops forever
+├── ClaimLost                another worker holds the execution; nothing was written
 └── StorageError             the database needs attention
     └── NotMigrated          run `geneva migrate`
         └── NotCreated
 
-`PermanentError` and `RetryableError` are for users' steps to raise, and stand apart.
+Users' steps raise `PermanentError` and `RetryableError`, which are outside the tree.
 """
 
 from __future__ import annotations

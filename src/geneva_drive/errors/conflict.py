@@ -24,7 +24,7 @@ class AlreadyRunning(GenevaDriveError):
 
 
 class InvalidStateError(GenevaDriveError):
-    """The thing is not in a state that allows this."""
+    """The state of the workflow or execution does not allow this."""
 
 
 class IllegalMove(InvalidStateError):
@@ -33,20 +33,20 @@ class IllegalMove(InvalidStateError):
 
 
 class UncommittedWork(InvalidStateError):
-    """A loop was to go on while a transaction of its body was open."""
+    """A loop saved its cursor while a transaction of its body was open."""
 
     def __init__(self, step_name: str) -> None:
         self.step_name = step_name
         super().__init__(
-            f"Step {step_name!r} was to save its cursor while a session of its own had written "
-            f"something and not committed it: a crash would lose that, and the cursor would stand "
-            f"behind it. Commit before the loop goes on, or let the step's session do so with "
+            f"Step {step_name!r} saves its cursor while a session of its own has uncommitted "
+            f"writes. A crash would lose them, and the step would resume behind them. Commit "
+            f"before the loop continues, or use the step's session with "
             f"@gd.resumable_step(transaction=True)."
         )
 
 
 class ClaimLost(GenevaDriveError):
-    """The execution was taken back and belongs to somebody else now."""
+    """Another worker holds the execution now."""
 
     def __init__(self, execution_id: object, step_name: str) -> None:
         self.execution_id = execution_id

@@ -1,4 +1,4 @@
-"""Errors that are mended by changing the workflow class or document."""
+"""Errors about a workflow class or document; change it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a document, and the path that leads to it."""
+    """A fault in a document, with the path to it."""
 
     path: str
     message: str
 
 
 class StepConfigurationError(GenevaDriveError, TypeError):
-    """A workflow class or document is not what it should be: raised where it is written.
+    """A workflow class or document is wrong. Raised when the class is created.
 
-    `faults` lists everything that is wrong with a document.
+    `where` is its file and line; `faults` lists all faults of a document.
     """
 
     def __init__(self, what: str, where: str | None = None, faults: Sequence[Fault] = ()) -> None:

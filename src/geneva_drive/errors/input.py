@@ -1,4 +1,4 @@
-"""Errors that are mended by passing something else."""
+"""Errors about arguments and values; pass something else."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class InvalidInput(GenevaDriveError, ValueError):
-    """Something passed in cannot be taken as it is."""
+    """An argument or value is not acceptable."""
 
 
 class NoSuchBranch(InvalidInput):
-    """A decision chose something that does not wait for it."""
+    """A decision chose a node that does not depend on it."""
 
     def __init__(
         self, workflow: str, decision: str, chosen: object, branches: Sequence[str]
@@ -52,25 +52,24 @@ class CursorTooLarge(InvalidInput):
 
 
 class NullCursor(InvalidInput):
-    """A cursor column is NULL somewhere, and a row without a cursor has no place in the loop."""
+    """A cursor column has rows with NULL, which the loop cannot reach."""
 
     def __init__(self, column: str) -> None:
         self.column = column
         super().__init__(
-            f"There are rows with NULL in the cursor column {column}, which would be left out "
-            f"silently. Leave them out with where({column} IS NOT NULL), or take another column "
-            f"as cursor=."
+            f"The cursor column {column} has rows with NULL, which the loop would miss. Exclude "
+            f"them with where({column} IS NOT NULL), or choose another column with cursor=."
         )
 
 
 class CsvChanged(InvalidInput):
-    """A CSV that changed under the cursor."""
+    """A CSV file changed before the position of the cursor."""
 
     def __init__(self, path: str, offset: int) -> None:
         self.path = path
         self.offset = offset
         super().__init__(
-            f"The file {path!r} is a CSV that changed under the cursor: what stands before "
-            f"byte {offset} is not what was read. Put the file back as it was, or rewind the step "
-            f"with `geneva rewind` to read it from its first row."
+            f"The CSV file {path!r} has changed: the bytes before byte {offset}, where the cursor "
+            f"is, are not the ones that were read. Restore the file, or rewind the step with "
+            f"`geneva rewind` to read it from its first row."
         )

@@ -1,4 +1,4 @@
-"""Errors about things that this database or process does not have."""
+"""Errors about something that this database or process does not have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class NotFound(GenevaDriveError, LookupError):
-    """There is no such thing."""
+    """The database or the process does not have it."""
 
 
 class WorkflowNotFound(NotFound):
@@ -19,7 +19,7 @@ class WorkflowNotFound(NotFound):
         self.workflow_id = workflow_id
         kind = f"{wanted} workflow" if wanted else "workflow"
         super().__init__(
-            f"There is no {kind} with id {workflow_id!r}. `geneva list` shows those there are."
+            f"There is no {kind} with id {workflow_id!r}. `geneva list` shows all workflows."
         )
 
 
@@ -28,8 +28,8 @@ class HeroGone(NotFound):
         self.hero_type = hero_type
         self.hero_id = hero_id
         super().__init__(
-            f"The hero {hero_type} {hero_id!r} is not there: deleted, or not yet committed when "
-            f"the step ran. Without it the workflow is canceled, unless its class says "
+            f"The hero {hero_type} {hero_id!r} does not exist: it was deleted, or not yet "
+            f"committed when the step ran. The workflow is canceled, unless its class sets "
             f"may_proceed_without_hero = True."
         )
 
@@ -80,7 +80,7 @@ class UnknownStoredType(NotFound):
     def __init__(self, type_name: str) -> None:
         self.type_name = type_name
         super().__init__(
-            f"The database holds a value of type {type_name!r}, which nobody registered in this "
+            f"The database holds a value of type {type_name!r}, which is not registered in this "
             f"process. Register it with gd.register_serializer in a module that the app imports."
         )
 
@@ -90,8 +90,8 @@ class UnknownEnum(NotFound):
         self.enum_name = enum_name
         super().__init__(
             f"The database holds a member of the Enum {enum_name!r}, and no module imported in "
-            f"this process defines it. Import {enum_name.partition(':')[0]!r} in the app; of an "
-            f"Enum that was moved or renamed, keep the old name beside the new one."
+            f"this process defines it. Import {enum_name.partition(':')[0]!r} in the app. If the "
+            f"Enum was moved or renamed, keep its old name as an alias."
         )
 
 
@@ -101,5 +101,5 @@ class UnknownEnumMember(NotFound):
         self.value = value
         super().__init__(
             f"The database holds {value!r} of the Enum {enum_name!r}, which has no such member. "
-            f"Put the member back, or let the Enum's _missing_ name its successor."
+            f"Restore the member, or return its successor from the Enum's _missing_."
         )

@@ -1,4 +1,4 @@
-"""Errors that end the execution of a step, with those that a step itself raises."""
+"""Errors that fail the execution of a step."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class ChildCanceled(GenevaDriveError):
         self.type_name = type_name
         self.workflow_id = workflow_id
         super().__init__(
-            f"The child workflow {workflow_id} ({type_name}) was canceled. To run the node again "
+            f"The child workflow {workflow_id} ({type_name}) was canceled. Reattempting the node "
             f"starts another one."
         )
 
 
 class IterationLimitExceeded(GenevaDriveError):
-    """A resumable step has gone through as many items as its `iteration_limit` allows."""
+    """A resumable step has reached its `iteration_limit`."""
 
     def __init__(self, step_name: str, limit: int) -> None:
         self.step_name = step_name
         self.limit = limit
         super().__init__(
-            f"Step {step_name!r} has done {limit} iterations, which is its iteration_limit, and "
-            f"there are more. Does it loop for ever? If not, raise iteration_limit and resume."
+            f"Step {step_name!r} has reached its iteration_limit of {limit}, and there are more "
+            f"items. Check whether it loops forever; if not, raise iteration_limit and resume."
         )
 
 
@@ -59,13 +59,13 @@ class StepTimedOut(GenevaDriveError, TimeoutError):
 
 
 class PermanentError(Exception):
-    """Raise it in a step for a failure that no reattempt can mend."""
+    """Raise it in a step for a failure that no reattempt can fix."""
 
 
 class RetryableError(Exception):
-    """Raise it in a step for a failure that a reattempt may mend.
+    """Raise it in a step for a failure that a reattempt may fix.
 
-    `retry_after` (seconds or a timedelta) replaces the policy's own wait.
+    `retry_after` (seconds or a timedelta) replaces the wait of the policy.
     """
 
     def __init__(self, *args: object, retry_after: float | timedelta | None = None) -> None:

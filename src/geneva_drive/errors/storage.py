@@ -6,7 +6,7 @@ from geneva_drive.errors.base import GenevaDriveError
 
 
 class StorageError(GenevaDriveError):
-    """The database cannot be used as it is."""
+    """The database cannot be used in its present state."""
 
 
 class NotMigrated(StorageError):
@@ -18,7 +18,7 @@ class NotMigrated(StorageError):
 
 
 class NotCreated(NotMigrated):
-    """A file that is not there: looking for it must not make one."""
+    """The SQLite file does not exist; reading must not create it."""
 
     def __init__(self, url: str) -> None:
         StorageError.__init__(
@@ -58,7 +58,7 @@ class DatabaseReadOnly(StorageError):
 class DatabaseBusy(StorageError):
     def __init__(self, url: str, cause: str) -> None:
         super().__init__(
-            f"The database at {url} was held by others for too long, and nothing was written: "
+            f"The database at {url} was busy for too long, and nothing was written: "
             f"{cause} Look for a long transaction, and try again. If it is a session of your own, "
             f"commit it first, or pass it as session=."
         )

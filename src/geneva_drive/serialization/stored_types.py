@@ -61,7 +61,7 @@ def _encode_datetime(moment: datetime) -> object:
 def _encode_time(of_day: time) -> object:
     if of_day.tzinfo is not None and of_day.utcoffset() is None:
         raise Unstorable(
-            f"is a time in {of_day.tzinfo}, whose distance from UTC depends on the date. Store a "
+            f"is a time in {of_day.tzinfo}, whose UTC offset depends on the date. Store a "
             f"datetime, or the time without its zone."
         )
     return _encode_moment(of_day)

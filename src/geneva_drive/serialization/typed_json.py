@@ -135,7 +135,7 @@ def _write_other(value: object) -> str:
     raise Unstorable(
         f"is of type {kind.__qualname__}, which cannot be stored as JSON. Use text, numbers, "
         f"booleans, None, lists, tuples, dictionaries, dates and times, Decimal, UUID, bytes or "
-        f"Enum members; of a record, store its key; for other types, call gd.register_serializer."
+        f"Enum members. For a record, store its key; for other types, call gd.register_serializer."
     )
 
 

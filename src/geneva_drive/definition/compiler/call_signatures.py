@@ -61,9 +61,7 @@ def _way_out(function: Callable[..., object], *, transaction: bool, resumable: b
 def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
     """Raise an error if a call would not run the function to its end."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise code_location.fault(
-            "its body contains a yield, so that calling it would run none of it."
-        )
+        raise code_location.fault("its body contains a yield, so calling it would not run it.")
     if transaction and inspect.iscoroutinefunction(function):
         raise code_location.fault(
             "transaction=True needs a plain function, as its session belongs to one thread. "

@@ -208,8 +208,8 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
     if isinstance(value, Decorator):
         maker = value.kind.maker
         raise StepConfigurationError(
-            f"{owner}.{attribute} is no {value.kind.noun}, as gd.{maker}(...) was given no method. "
-            f"Write it above one, or give it one: gd.{maker}(method, ...).",
+            f"{owner}.{attribute} is not a {value.kind.noun}: gd.{maker}(...) got no method. "
+            f"Decorate a method with it, or pass one: gd.{maker}(method, ...).",
             value.where,
         )
     if isinstance(value, Declared):

@@ -228,8 +228,8 @@ class DynamicWorkflow:
             )
         if name in planned:
             raise InvalidInput(
-                f"fan_out names two items {name!r}. Names are unique within a workflow; let the "
-                f"name tell the items apart."
+                f"fan_out names two items {name!r}. Names are unique within a workflow; give "
+                f"each item its own name."
             )
         if name in self._nodes:
             raise InvalidInput(

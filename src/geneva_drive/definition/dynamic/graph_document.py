@@ -84,7 +84,7 @@ class _Reader:
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
-            self._add("$", f"The key {repeated!r} stands twice in one object.")
+            self._add("$", f"The key {repeated!r} appears twice in one object.")
         return found
 
     def _moment(self, given: object) -> datetime | None:
@@ -194,7 +194,7 @@ class _Reader:
             elif parent == node_id:
                 fault = f"The node {node_id!r} cannot depend on itself."
             elif parent in seen:
-                fault = f"{parent!r} stands in this list already."
+                fault = f"{parent!r} appears twice in this list."
             else:
                 seen.add(parent)
                 continue
@@ -255,7 +255,7 @@ def _check_typed(text: str) -> None:
     except NotFound:
         return  # the type may be registered in the worker only
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise ValueError("they are no dictionary with text as keys")
+        raise ValueError("they are not a dictionary with text as keys")
 
 
 def _path(node_id: object, rest: str = "") -> str:

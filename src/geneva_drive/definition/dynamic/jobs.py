@@ -72,7 +72,7 @@ class Job(Generic[P, R]):
         taken = [name for name in self._asks_for if name in args]
         if taken:
             raise StepConfigurationError(
-                f"args has {taken[0]!r}, which job {self.name!r} is given by the engine. "
+                f"args has {taken[0]!r}, which the engine passes to job {self.name!r}. "
                 f"Give the parameter another name."
             )
         signature = _signature(self.function)
@@ -155,8 +155,8 @@ def _name_of(function: Any) -> str:
     own, qualified = getattr(function, "__name__", None), getattr(function, "__qualname__", None)
     if own is None or own == "<lambda>" or own != qualified:
         raise StepConfigurationError(
-            "another process would not find it by its name, as it is no function at the top level "
-            'of a module. Move it there, or give it a name: @gd.job(name="...").'
+            "other processes cannot find it by name, because it is not a top-level function of a "
+            'module. Move it there, or pass a name: @gd.job(name="...").'
         )
     return options.name("the name", f"{function.__module__}.{own}")
 

@@ -181,5 +181,5 @@ def _check_parameter(parameter: inspect.Parameter) -> None:
     if parameter.name in _START_KEYWORDS and parameter.kind is not parameter.VAR_KEYWORD:
         raise StepConfigurationError(
             f"the parameter {parameter.name!r} has the name of a keyword of start(). Choose "
-            f"another name; w.hero, w.context and the like are what start() was given."
+            f"another name; start() sets w.hero, w.context and so on."
         )

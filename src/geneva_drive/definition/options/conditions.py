@@ -60,7 +60,7 @@ class Condition:
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(
-                f"{self.option} takes a plain function, and {self.test!r} gave a coroutine."
+                f"{self.option} takes a plain function, and {self.test!r} returned a coroutine."
             )
         return bool(answer)
 

@@ -85,8 +85,8 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
 def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
     if given.get("keep_result") and (given.get("partitions") or 1) != 1:
         raise StepConfigurationError(
-            "keep_result goes with one body, and partitions have as many as there are of them. "
-            "Let them write what they find to a table of yours."
+            "keep_result needs one body, and each partition runs its own. Write the results of "
+            "partitions to a table of your own."
         )
     return Options(
         wait=_wait(given.get("wait")),
@@ -188,8 +188,8 @@ def _policies(given: Mapping[str, Any]) -> tuple[Policy, ...]:
         return (retry.policy,)
     if limits and on_exception != "reattempt":
         raise StepConfigurationError(
-            f'{limits[0]} goes with on_exception="reattempt"; in a gd.ExceptionPolicy it is an '
-            f"argument of its own."
+            f'{limits[0]} needs on_exception="reattempt"; for a gd.ExceptionPolicy, pass it to '
+            f"the policy."
         )
     if limits:
         return (
