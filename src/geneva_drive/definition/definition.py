@@ -16,7 +16,7 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.conditions import Condition
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import Policy
-from geneva_drive.errors import StepNotDefined
+from geneva_drive.errors import InvalidInput, StepNotDefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +141,19 @@ class Definition:
             raise StepNotDefined(self.type, name, self.step_names)
         return node
 
+    def require_result(self, reference: object) -> Node:
+        """Return a node whose results are kept, or raise an error; a removed step had some."""
+        name = self.name_of(reference)
+        node = self.get(name)
+        if node is None:
+            raise StepNotDefined(self.type, name, self.step_names)
+        if not node.options.keep_result and not node.is_removed:
+            raise InvalidInput(
+                f"{node.kind.noun.capitalize()} {node.name!r} of {self.type} keeps no result. "
+                f"{_result_hint(node)}"
+            )
+        return node
+
     def after(self, name: str) -> Node | None:
         """Return the next step of the chain, past removed steps."""
         return self._following[self._places[name]]
@@ -187,3 +200,9 @@ class Definition:
 
     def _first_from(self, place: int) -> Node | None:
         return next((node for node in self.nodes[place:] if not node.is_removed), None)
+
+
+def _result_hint(node: Node) -> str:
+    if node.kind in (NodeKind.DECISION, NodeKind.CHILD):
+        return "Only steps and tasks do."
+    return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."

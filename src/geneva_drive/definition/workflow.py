@@ -19,12 +19,11 @@ from typing import (
 from geneva_drive import checks
 from geneva_drive.definition import drive_lookup, flow_control
 from geneva_drive.definition.current_execution import CurrentExecution
-from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.metaclass import WorkflowMeta
-from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.policies import OnException
 from geneva_drive.durations import Duration
-from geneva_drive.errors import InvalidInput, InvalidStateError, StepNotDefined
+from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import Outcome
 
 if TYPE_CHECKING:
@@ -119,16 +118,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     def result_of(self, step: Callable[..., R]) -> R: ...
     def result_of(self, step: Any) -> Any:
         """Return the result of a step with `keep_result=True`; None if it has not run."""
-        definition = type(self)._geneva_definition
-        name = definition.name_of(step)
-        node = definition.get(name)
-        if node is None:
-            raise StepNotDefined(definition.type, name, definition.step_names)
-        if not node.options.keep_result and not node.is_removed:
-            raise InvalidInput(
-                f"{node.kind.noun.capitalize()} {node.name!r} of {definition.type} keeps no "
-                f"result. {_way_to_a_result(node)}"
-            )
+        node = definition_of(type(self)).require_result(step)
         return _running(self).result_of(node.name)
 
     def _geneva_result_of(self, name: str) -> Any:
@@ -267,12 +257,6 @@ def _running(instance: Workflow[Any]) -> CurrentExecution:
             f"Outside a step, use the handle that create() or find() returns."
         )
     return instance._geneva_execution
-
-
-def _way_to_a_result(node: Node) -> str:
-    if node.kind in (NodeKind.DECISION, NodeKind.CHILD):
-        return "Only steps and tasks do."
-    return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."
 
 
 def _delay(verb: str, wait: Duration | None) -> timedelta | None:
