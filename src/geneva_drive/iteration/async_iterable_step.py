@@ -158,11 +158,11 @@ class AsyncIterableStep:
         return _ask(throttle) if self._run.has_begun else _Asked(throttle)
 
     def _awaited(self, begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
-        return AsyncLoop(async_sources.on_a_thread(begin), self._run.left)
+        return AsyncLoop(async_sources.on_a_thread(begin), self._run.exit)
 
     def _through(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
         self._run.begin_loop()
-        return AsyncLoop(self._loop(pairs), self._run.left)
+        return AsyncLoop(self._loop(pairs), self._run.exit)
 
     async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncGenerator[T, None]:
         async for pair in pairs:

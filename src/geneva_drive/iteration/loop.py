@@ -1,41 +1,47 @@
-"""A loop of `it` as the body holds it: what a `for` goes through is given to that `for` alone.
+"""The loops of `it`, as a body holds them.
 
-So it hears when the `for` lets go of it, also where the loop itself has a name.
+Each `for` gets an iterator of its own, to which nothing else refers. So the iterator is dropped
+when that `for` ends, even if the body has given the loop a name.
 """
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import NoReturn, TypeVar
 
-from geneva_drive.iteration import leaving
-from geneva_drive.iteration.leaving import Standing
+from geneva_drive.iteration.loop_exit import LoopExit
 
 T = TypeVar("T")
 
 
 class Loop(Iterator[T]):
-    """Goes on behind the last item whenever it is asked for more, by whatever `for` or function."""
+    """A loop for `for`; each further `for` or next() goes on behind the last item."""
 
-    def __init__(self, go_on: Callable[[], Generator[T, None, None]]) -> None:
+    def __init__(self, go_on: Callable[[], Generator[T, None, None]], loop_exit: LoopExit) -> None:
         self._go_on = go_on
-        self._given: Callable[[], Generator[T, None, None] | None] = _nothing
-        self._items: Generator[T, None, None] | None = None  # kept for next(), which holds nothing
+        self._exit = loop_exit
+        self._iterator: Callable[[], Generator[T, None, None] | None] = _nothing
+        self._for_next: Generator[T, None, None] | None = None  # next() itself holds nothing
 
     def __iter__(self) -> Generator[T, None, None]:
-        items = self._given() or self._go_on()
-        self._given = weakref.ref(items)
-        self._items = None
-        return items
+        # Two names for one iterator, as in zip(loop, loop), share it.
+        iterator = self._iterator()
+        if iterator is None:
+            iterator = self._go_on()
+            self._iterator = weakref.ref(iterator)
+            self._exit.loop_begins(iterator)
+        self._for_next = None
+        return iterator
 
     def __next__(self) -> T:
-        if self._items is None:
-            self._items = iter(self)
-        return next(self._items)
+        if self._for_next is None:
+            self._for_next = iter(self)
+        return next(self._for_next)
 
     def close(self) -> None:
-        self._items = None
+        self._for_next = None
 
 
 def _nothing() -> None:
@@ -43,18 +49,19 @@ def _nothing() -> None:
 
 
 class AsyncLoop(AsyncIterator[T]):
-    """The same for `async for`."""
+    """A loop for `async for`."""
 
-    def __init__(self, items: AsyncGenerator[T, None], left: Standing) -> None:
+    def __init__(self, items: AsyncGenerator[T, None], loop_exit: LoopExit) -> None:
         self._items = items
-        self._left = left
+        self._exit = loop_exit
 
     def __iter__(self) -> NoReturn:
         raise TypeError("This step is async, and so is its loop: write `async for`, not `for`.")
 
     def __aiter__(self) -> AsyncIterator[T]:
-        self._left.clear()
-        return _Turn(self._items, self._left)
+        iterator = _AsyncIterator(self._items, self._exit)
+        self._exit.loop_begins(iterator)
+        return iterator
 
     def __anext__(self) -> Awaitable[T]:
         return self._items.__anext__()
@@ -63,18 +70,18 @@ class AsyncLoop(AsyncIterator[T]):
         await self._items.aclose()
 
 
-class _Turn(AsyncIterator[T]):
-    """One `async for` through a loop.
+class _AsyncIterator(AsyncIterator[T]):
+    """The iterator of one `async for`.
 
-    Not an async generator: the event loop closes these, and later, when the body has gone on.
+    Not an async generator: the event loop closes those, and only after the body has gone on.
     """
 
-    def __init__(self, items: AsyncGenerator[T, None], left: Standing) -> None:
+    def __init__(self, items: AsyncGenerator[T, None], loop_exit: LoopExit) -> None:
         self._items = items
-        self._left = left
+        self._exit = loop_exit
 
     def __anext__(self) -> Awaitable[T]:
         return self._items.__anext__()
 
     def __del__(self) -> None:
-        leaving.note(self._left, is_awaited=True)
+        self._exit.note(inspect.currentframe())

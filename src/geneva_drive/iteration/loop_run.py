@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
-from geneva_drive.iteration import leaving
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.iteration.loop import Loop
+from geneva_drive.iteration.loop_exit import LoopExit
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.sources.records import Batches, Records
@@ -119,28 +120,32 @@ class LoopRun:
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
         # Beneath an `async for` a loop is left elsewhere, and later: that tells nothing.
         self.is_awaited = False
-        # Where the body stood when it let go of its loop. A loop of an earlier call of the body may
-        # be thrown away at any time, and notes that in its own.
-        self.left: leaving.Standing = {}
+        # One for each call of the body: a loop of an earlier call may be dropped at any time.
+        self.exit = LoopExit()
 
     def begin_body(self) -> None:
         """Let the body start, or start again behind an item that it failed on."""
         self._is_looping = False
         self.is_between_items = False
         self._item = None
-        self.left = {}
+        self.exit = LoopExit()
         self.throttles.clear()
         self.has_begun = False
 
     def item_of(self, error: Exception) -> tuple[Any, Any] | None:
-        """Give the item that the body raised on, with the cursor behind it; None outside loops."""
-        return None if leaving.has_gone_on(self.left, error) else self._item
+        """Return the item that the body raised on, with the cursor behind it; None if none is."""
+        return self._item if self.exit.is_due_to(error) else None
+
+    @property
+    def has_item(self) -> bool:
+        """True if the body has an item that the cursor is not behind."""
+        return self._item is not None
 
     def through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
         """Loop over items; each moves the cursor when the body is through with it."""
         self.begin_loop()
         source = iter(pairs)
-        return Loop(lambda: self._through(source))
+        return Loop(lambda: self._through(source), self.exit)
 
     def begin_loop(self) -> None:
         if self._is_looping:
@@ -152,8 +157,7 @@ class LoopRun:
         self._is_looping = True
 
     def _through(self, pairs: Iterator[tuple[T, Any]]) -> Generator[T, None, None]:
-        left = self.left
-        left.clear()
+        loop_exit = self.exit
         if self._item is not None:  # from a `for` that was left, and now another goes on
             self.pass_to(self._item[1])
         for pair in pairs:
@@ -162,7 +166,7 @@ class LoopRun:
                 yield pair[0]
             except GeneratorExit:
                 if not self.is_awaited:
-                    leaving.note(left)
+                    loop_exit.note(inspect.currentframe())
                 raise
             self.pass_to(pair[1])
         self.backend.body_goes_on()

@@ -41,6 +41,10 @@ logger = logging.getLogger(__name__)
 _FIRST_REST, _LONGEST_REST = 0.05, 2.0
 _MOST_BUSY = 2  # tries, each of which waits for as long as the database's own patience
 _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
+_NOT_SKIPPED = (
+    "on_item_error='skip' skips an item only if its error ends the loop, and this error did not, "
+    "or that is not certain. See 'Skipping items' in docs/iterating.md."
+)
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
 
@@ -218,8 +222,12 @@ class StepLoop:
 
     def passes_over(self, error: Exception) -> bool:
         """Leave an item behind on which the body failed, if that is the step's policy."""
+        if not self._iteration.skips_item_errors or self._is_no_fault_of_it(error):
+            return False
         item = self.run.item_of(error)
-        if not self._iteration.skips_item_errors or item is None or self._is_no_fault_of_it(error):
+        if item is None:
+            if self.run.has_item:
+                error.add_note(_NOT_SKIPPED)
             return False
         most, state = self._iteration.max_item_errors, self.run.state
         if most is not None and state.errors >= most:

@@ -1,0 +1,96 @@
+"""How a body left its loop: by an error of the item at hand, or in another way.
+
+Python drops a loop's iterator in every case and tells it nothing more. So the loop notes at which
+instruction the function around it stood when the iterator was dropped. After `break` or `return`
+the function goes on to other instructions. An error that ended the loop was raised at that very
+place, or it ended the function there, behind the `finally` and `except` blocks of the loop's body.
+
+Any other error is one of the step: an item must not be skipped by mistake.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Iterator
+from itertools import islice
+from types import CodeType, FrameType, TracebackType
+
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+class LoopExit:
+    """Where the functions around a loop stood when its iterator was dropped."""
+
+    def __init__(self) -> None:
+        self._iterator: weakref.ref[object] | None = None
+        # By id: holding a frame would keep all its variables alive. The code object tells apart
+        # frames that had the same id one after the other.
+        self._places: dict[int, tuple[CodeType, int]] = {}
+        self._function: int | None = None
+
+    def loop_begins(self, iterator: object) -> None:
+        """Forget what was noted: a `for` begins, or goes on, with `iterator`."""
+        self._iterator = weakref.ref(iterator)
+        self._places.clear()
+        self._function = None
+
+    def note(self, dropped: FrameType | None) -> None:
+        """Note where the caller of `dropped` stands, the frame in which the iterator ends.
+
+        A generator between the loop and the function is closed along with the loop, so frames are
+        noted up to the first that is no generator.
+        """
+        self._places.clear()
+        self._function = None
+        frame = None if dropped is None else dropped.f_back
+        while frame is not None:
+            self._places[id(frame)] = (frame.f_code, frame.f_lasti)
+            if not frame.f_code.co_flags & _GENERATORS:
+                self._function = id(frame)
+                return
+            frame = frame.f_back
+
+    def is_due_to(self, error: BaseException) -> bool:
+        """True if `error` ended the loop; False also if this is not certain."""
+        if self._function is None:
+            return self._is_in_comprehension(error)
+        came_through: dict[int, bool] = {}  # a frame that raises an error again has two entries
+        for entry in _entries(error):
+            frame = entry.tb_frame
+            code, left_at = self._places.get(id(frame), (None, 0))
+            if code is frame.f_code:
+                is_same = frame.f_lasti == left_at or _is_same(code, entry.tb_lasti, left_at)
+                came_through[id(frame)] = is_same or came_through.get(id(frame), False)
+        return self._function in came_through and all(came_through.values())
+
+    def _is_in_comprehension(self, error: BaseException) -> bool:
+        """True if `error` ended a comprehension over the loop.
+
+        A comprehension may hold its iterator in a variable, which then lives as long as the
+        traceback. It has no `break`: an error that leaves it was raised on the item at hand.
+        """
+        iterator = self._iterator and self._iterator()
+        return iterator is not None and any(
+            entry.tb_frame.f_locals.get(".0") is iterator for entry in _entries(error)
+        )
+
+
+def _entries(error: BaseException) -> Iterator[TracebackType]:
+    entry = error.__traceback__
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _is_same(code: CodeType, raised_at: int, left_at: int) -> bool:
+    """Compare the source positions of two instructions: an `await` has several that may raise."""
+    if raised_at == left_at:
+        return True
+    position = _position(code, raised_at)
+    return None not in position and position == _position(code, left_at)
+
+
+def _position(code: CodeType, instruction: int) -> tuple[int | None, ...]:
+    index = instruction // 2
+    return next(islice(code.co_positions(), index, index + 1), (None,))
