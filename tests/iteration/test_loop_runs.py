@@ -11,7 +11,8 @@ import pytest
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration.interruption import Interrupted, RanTooLong
 from geneva_drive.iteration.iterable_step import IterableStep
-from geneva_drive.iteration.loop_run import LoopRun, LoopState
+from geneva_drive.iteration.loop_run import LoopRun
+from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.iteration.throttle import Throttle

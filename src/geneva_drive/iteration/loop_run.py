@@ -4,77 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.iteration.loop import Loop
+from geneva_drive.iteration.loop_backend import LoopBackend
 from geneva_drive.iteration.loop_exit import LoopExit
+from geneva_drive.iteration.loop_state import UNDIVIDED, LoopState, Partitioning
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
-from geneva_drive.iteration.sources.records import Batches, Records
 from geneva_drive.iteration.throttle import Throttle, Throttles
 from geneva_drive.states import Interruption
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class LoopState:
-    """How far a loop has come, over all its runs."""
-
-    cursor: Any = None
-    has_cursor: bool = False  # None may be one
-    completed: int = 0
-    errors: int = 0
-
-
-class Query(Records[Any], Batches[Any], Protocol):
-    """A query that is ready to be read from any cursor on, one by one or in batches."""
-
-    def split(self, after: Any, parts: int) -> Sequence[Any]:
-        """Find the cursors between so many parts of what comes after a cursor."""
-
-    def up_to(self, until: Any) -> Query:
-        """Give the same query, ending with the record of a cursor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Partitioning:
-    """Which share of a step's items a run goes through, if it is divided."""
-
-    wanted: int = 1  # shares in all
-    is_assigned: bool = False
-    until: Any = None
-
-
-class LoopBackend(Protocol):
-    """Where positions are saved; the engine fills it in."""
-
-    commits_items: bool  # with the cursor, in one transaction
-
-    def save(self, state: LoopState) -> Interruption | None:
-        """Save a position, and say whether somebody wants the loop to stop."""
-
-    def item_begins(self) -> None:
-        """Note that the body is about to see an item."""
-
-    def item_ends(self) -> None:
-        """Note that the body is through with an item, of which nothing is saved yet."""
-
-    def item_failed(self) -> None:
-        """Note that the body raised on an item, which is passed over."""
-
-    def body_goes_on(self) -> None:
-        """Note that the body may do something between loops, or in a loop of its own."""
-
-    def open_query(self, query: Any, cursor: Any) -> Query:
-        """Get a query ready to be read from any cursor on."""
-
-
-UNDIVIDED = Partitioning()
 
 
 def _count(total: Any) -> int:

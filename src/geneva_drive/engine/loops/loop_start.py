@@ -7,7 +7,7 @@ from typing import Any
 from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.errors import GenevaDriveError, InvalidInput
-from geneva_drive.iteration.loop_run import LoopState, Partitioning
+from geneva_drive.iteration.loop_state import LoopState, Partitioning
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord
 

@@ -27,7 +27,9 @@ from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
 from geneva_drive.iteration.ended_loop import EndedBackend
 from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.iteration.iterable_step import IterableStep
-from geneva_drive.iteration.loop_run import LoopRun, LoopState, Query
+from geneva_drive.iteration.loop_backend import Query
+from geneva_drive.iteration.loop_run import LoopRun
+from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.serialization import typed_json

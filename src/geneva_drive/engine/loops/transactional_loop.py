@@ -15,7 +15,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
 from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.step_session import StepSession
-from geneva_drive.iteration.loop_run import LoopState, Query
+from geneva_drive.iteration.loop_backend import Query
+from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.states import Interruption
 from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
 
