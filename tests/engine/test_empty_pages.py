@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.loops.step_loop import Breaks
+from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun
 from geneva_drive.worker import inline_worker
 from tests.looping import importing, importing_in_transactions, places, reasons

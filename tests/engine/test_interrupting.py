@@ -11,7 +11,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.engine.loops.step_loop import Breaks
+from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun, time_travel
 from geneva_drive.worker import inline_worker
 from tests.limiting import occupy

@@ -454,6 +454,10 @@ async def _async_comprehension(it: gd.AsyncIterableStep) -> None:
     [await _refuse_later(letter) async for letter in it.iterate_over(_letters())]
 
 
+async def _async_comprehension_on_a_thread(it: gd.AsyncIterableStep) -> None:
+    [await _refuse_later(letter) async for letter in it.iterate_over(LETTERS)]
+
+
 async def _async_task(it: gd.AsyncIterableStep) -> None:
     await asyncio.create_task(_async_finally(it))
 
@@ -467,6 +471,7 @@ async def _async_task(it: gd.AsyncIterableStep) -> None:
         _async_within_blocks,
         _async_closing,
         _async_comprehension,
+        _async_comprehension_on_a_thread,
         _async_task,
     ],
 )

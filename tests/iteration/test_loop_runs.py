@@ -401,7 +401,7 @@ def test_an_item_that_failed_is_left_behind_and_counted(make: MakeRun, pages: Pa
     error = raised_on("B", run.through(pairs("abc")))
     assert run.item_of(error) == ("B", "b")
 
-    run.pass_over()
+    run.skip_item()
 
     assert run.state == LoopState(cursor="b", has_cursor=True, completed=2, errors=1)
     assert pages.saved == [("a", 1), ("b", 2)]

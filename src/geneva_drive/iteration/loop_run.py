@@ -62,8 +62,7 @@ class LoopRun:
         self.has_begun = False  # an item, since the body was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
-        # Beneath an `async for` a loop is left elsewhere, and later: that tells nothing.
-        self.is_awaited = False
+        self.is_awaited = False  # by an `async for`
         # One for each call of the body: a loop of an earlier call may be dropped at any time.
         self.exit = LoopExit()
 
@@ -89,7 +88,9 @@ class LoopRun:
         """Loop over items; each moves the cursor when the body is through with it."""
         self.begin_loop()
         source = iter(pairs)
-        return Loop(lambda: self._through(source), self.exit)
+        # An `async for` notes its exit itself; the loop beneath it ends on another thread.
+        loop_exit = LoopExit() if self.is_awaited else self.exit
+        return Loop(lambda: self._through(source, loop_exit), loop_exit)
 
     def begin_loop(self) -> None:
         if self._is_looping:
@@ -100,8 +101,9 @@ class LoopRun:
             )
         self._is_looping = True
 
-    def _through(self, pairs: Iterator[tuple[T, Any]]) -> Generator[T, None, None]:
-        loop_exit = self.exit
+    def _through(
+        self, pairs: Iterator[tuple[T, Any]], loop_exit: LoopExit
+    ) -> Generator[T, None, None]:
         if self._item is not None:  # from a `for` that was left, and now another goes on
             self.pass_to(self._item[1])
         for pair in pairs:
@@ -109,8 +111,7 @@ class LoopRun:
             try:
                 yield pair[0]
             except GeneratorExit:
-                if not self.is_awaited:
-                    loop_exit.note(inspect.currentframe())
+                loop_exit.note(inspect.currentframe())
                 raise
             self.pass_to(pair[1])
         self.backend.body_goes_on()
@@ -176,7 +177,7 @@ class LoopRun:
         self.pace.passed_by()
         self._look_around()
 
-    def pass_over(self) -> None:
+    def skip_item(self) -> None:
         """Leave behind an item that the body failed on."""
         assert self._item is not None, "only an item of a loop of ours can be passed over"
         self.state.cursor = self._item[1]

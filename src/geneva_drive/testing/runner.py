@@ -15,7 +15,7 @@ from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.execution.run_context import RunContext
-from geneva_drive.engine.loops.step_loop import Breaks
+from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState

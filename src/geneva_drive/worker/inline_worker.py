@@ -11,7 +11,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import announce, commit_endings
 from geneva_drive.engine.execution.performance import Committed, Concluded
-from geneva_drive.engine.loops.step_loop import Breaks
+from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.claims.claimer import claim_due, claim_one

@@ -19,7 +19,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.execution.performance import Committed, Concluded
-from geneva_drive.engine.loops.step_loop import Breaks
+from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError

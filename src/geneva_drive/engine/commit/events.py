@@ -63,7 +63,7 @@ def arrived(
     for one in applied:
         for move in one.change.executions:
             position = move.position
-            if position is None or position.is_told or not position.completed_iterations:
+            if position is None or position.is_reported or not position.completed_iterations:
                 continue
             if is_done(move.state, move.outcome):
                 stored = typed_json.load(position.progress)

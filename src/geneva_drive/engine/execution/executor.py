@@ -26,6 +26,7 @@ from geneva_drive.engine.execution import bodies, heroes
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import Wanted, wanted_by
+from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.step_loop import Breaks, StepLoop
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
@@ -282,7 +283,7 @@ class Run:
                     return self._call_once(node, (self.loop.make_it(node), *arguments))
                 except Exception as error:
                     # Only what the body did with one item, and only if it is to be passed over.
-                    if not self.loop.passes_over(error):
+                    if not self.loop.skips(error):
                         raise
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:

@@ -24,7 +24,9 @@ from geneva_drive.engine.execution.bodies import ChildPlanned, start_child, tell
 from geneva_drive.engine.execution.executor import Failed, Run
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import Refused
-from geneva_drive.engine.loops.step_loop import Breaks, LoopMoved, StepLoop
+from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.cursor_saver import LoopMoved
+from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
@@ -333,7 +335,7 @@ def _run_loop(
         chaining = may_chain()
         ended_loop = replace(
             ending(claimed, outcome, may_chain=chaining is not None, position=loop.position()),
-            saved_iterations=loop.saved_iterations,
+            saved_iterations=loop.saver.saved_iterations,
         )
         applied = _apply(transaction.connection, environment, ended_loop, chaining)
         if applied is None:

@@ -12,7 +12,7 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 
-def partition_of(execution: ExecutionRecord, iteration: Iteration) -> Partitioning:
+def partitioning_of(execution: ExecutionRecord, iteration: Iteration) -> Partitioning:
     """Say which share of the items a run goes through; raises if its end cannot be read."""
     partition = Partition.load(execution.share)
     if partition is None:

@@ -82,19 +82,20 @@ class LoopTransaction:
             tell()
 
     def save(self, state: LoopState) -> Interruption | None:
-        checkpoint = self._loop.checkpoint_at(state)
+        saver = self._loop.saver
+        update = self._loop.update_for(state)
         connection = self.connection
-        self._loop.lock_for_skipped(connection)
-        after = self._loop.saved_iterations
-        while not self._store.checkpoints.save(connection, checkpoint, after=after):
-            stop = self._loop.why_not(connection, checkpoint)
+        saver.lock_for_skipped(connection)
+        after = saver.saved_iterations
+        while not self._store.checkpoints.save(connection, update, after=after):
+            stop = saver.why_not_saved(connection, update)
             if stop is not None:
                 transaction_mark.leave(connection)  # what was done so far commits with the rest
                 return stop
-            self._loop.check_position(connection)
-        self._store.checkpoints.append(connection, self._loop.skipped_rows())
+            saver.require_unmoved(connection)
+        saver.append_skipped(connection)
         self.commit()
-        self._loop.note_saved(checkpoint, state)
+        self._loop.note_saved(update, state)
         return None
 
     def item_begins(self) -> None:

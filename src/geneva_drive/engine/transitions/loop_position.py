@@ -33,7 +33,7 @@ class LoopPosition:
     item_errors: int = 0
     progress: str | None = None
     skipped: tuple[SkippedItem, ...] = ()  # since the last checkpoint
-    is_told: bool = True  # to those who want to know how far it is
+    is_reported: bool = True  # by a progress event
 
     @classmethod
     def of(cls, record: ExecutionRecord) -> LoopPosition:

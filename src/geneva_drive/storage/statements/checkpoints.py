@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from geneva_drive.states import Request
 from geneva_drive.storage.schema.records import CheckpointRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -25,15 +23,6 @@ class CheckpointUpdate(NamedTuple):
     claim_token: str
     item_errors: int
     progress: str | None  # None leaves what was written last
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Who holds an execution now, what is asked of it, and how far it has come."""
-
-    claim_token: str | None = None
-    stop: Request | None = None
-    completed_iterations: int = 0
 
 
 class Checkpoints:
@@ -86,14 +75,6 @@ class Checkpoints:
         if after is not None:
             statement = self._save.where(self._executions.c.completed_iterations == after)
         return connection.execute(statement, values).rowcount == 1
-
-    def standing(self, connection: Connection, execution_id: Key) -> Standing:
-        c = self._executions.c
-        query = select(c.claim_token, c.stop, c.completed_iterations).where(c.id == execution_id)
-        row = connection.execute(query).first()
-        if row is None:
-            return Standing()
-        return Standing(row[0], Request(row[1]) if row[1] else None, row[2])
 
     def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:

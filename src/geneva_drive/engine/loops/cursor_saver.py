@@ -1,0 +1,134 @@
+"""Save the cursor of one loop, with the items that it skipped."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.engine.commit.rows import skipped_values
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.loop_position import SkippedItem
+from geneva_drive.errors import DatabaseBusy, StorageError
+from geneva_drive.iteration.interruption import Interrupted
+from geneva_drive.states import Interruption, Request
+from geneva_drive.storage.schema.records import ExecutionRecord
+from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
+
+logger = logging.getLogger(__name__)
+
+_FIRST_REST, _LONGEST_REST = 0.05, 2.0
+_MOST_BUSY = 2  # tries, each of which waits for the database's own busy timeout
+_STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
+
+
+class LoopMoved(StorageError):
+    """More is saved than this run knows: the answer to a commit was lost."""
+
+    def __init__(self) -> None:
+        super().__init__("The loop has come further than its worker knows.")
+
+
+class CursorSaver:
+    """Knows what of a loop is saved, and saves more."""
+
+    def __init__(
+        self, environment: Environment, execution: ExecutionRecord, should_stop: Callable[[], bool]
+    ) -> None:
+        self._store = environment.store
+        self._checkpointer = environment.checkpointer
+        self._execution = execution
+        self._should_stop = should_stop
+        self.saved: CheckpointUpdate | None = None  # the last one of this run
+        self.skipped: list[SkippedItem] = []  # since the last checkpoint
+        # True if a checkpoint writes nothing but the cursor and its count. The first one also
+        # clears the failures of earlier attempts.
+        self.is_plain = not (execution.failures or execution.recoveries)
+
+    @property
+    def saved_iterations(self) -> int:
+        """How many iterations are saved, as far as this run knows."""
+        saved = self._execution if self.saved is None else self.saved
+        return saved.completed_iterations
+
+    def forget_skipped(self) -> None:
+        """Forget the skipped items: they are saved."""
+        self.skipped.clear()
+        self.is_plain = True
+
+    def skip(self, item: SkippedItem) -> None:
+        self.skipped.append(item)
+        self.is_plain = False
+
+    def restart_from(self, execution: ExecutionRecord) -> None:
+        self._execution = execution
+        self.saved = None
+        self.skipped.clear()
+
+    def save(self, update: CheckpointUpdate, busy_count: int = 0) -> Interruption | None:
+        """Save a cursor, and return why the loop must stop instead, if it must.
+
+        Waits while the database is away, which is no fault of the step. Raises `DatabaseBusy` if a
+        lock is held for long: the body itself may hold it, through another engine.
+        """
+        rest = _FIRST_REST
+        while True:
+            try:
+                return self._try_to_save(update)
+            except StorageError as error:
+                if self._should_stop():
+                    raise Interrupted(Interruption.SHUTDOWN) from None
+                busy_count += isinstance(error, DatabaseBusy)
+                if busy_count == _MOST_BUSY:
+                    raise
+                name = self._execution.step_name
+                logger.warning("A checkpoint of step %r waits: %s", name, error)
+            time.sleep(rest)
+            rest = min(rest * 2, _LONGEST_REST)
+
+    def _try_to_save(self, update: CheckpointUpdate) -> Interruption | None:
+        while True:
+            save = self._checkpointer.save if self.is_plain else self._save_with_skipped
+            if save(update):
+                return None
+            stop = self._store.read(lambda connection: self.why_not_saved(connection, update))
+            if stop is not None:
+                return stop
+            # The request to stop was withdrawn meanwhile.
+
+    def _save_with_skipped(self, update: CheckpointUpdate) -> bool:
+        def save(connection: Connection) -> bool:
+            self.lock_for_skipped(connection)
+            if not self._store.checkpoints.save(connection, update):
+                return False
+            self.append_skipped(connection)
+            return True
+
+        return self._store.write(save)
+
+    def lock_for_skipped(self, connection: Connection) -> None:
+        """Lock the workflow, which the rows of skipped items refer to, before its execution."""
+        if self.skipped:
+            self._store.workflows.lock(connection, [self._execution.workflow_id])
+
+    def append_skipped(self, connection: Connection) -> None:
+        rows: list[dict[str, Any]] = list(skipped_values(self._execution, self.skipped))
+        self._store.checkpoints.append(connection, rows)
+
+    def why_not_saved(
+        self, connection: Connection, update: CheckpointUpdate
+    ) -> Interruption | None:
+        """Return why a cursor could not be saved; None if it could be saved now."""
+        execution = self._store.executions.get(connection, update.execution_id)
+        if execution is None or execution.claim_token != update.claim_token:
+            return Interruption.CLAIM_LOST
+        return None if execution.stop is None else _STOPS[execution.stop]
+
+    def require_unmoved(self, connection: Connection) -> None:
+        """Raise `LoopMoved` if more is saved than this run knows."""
+        execution = self._store.executions.get(connection, self._execution.id)
+        if execution is None or execution.completed_iterations != self.saved_iterations:
+            raise LoopMoved
