@@ -183,8 +183,8 @@ def test_advance_refuses_what_is_no_integer(geneva: gd.Drive) -> None:
 
     assert error_of(last(workflow)) == (
         "builtins.TypeError",
-        "advance() counts an integer cursor on, and the cursor of step 'rows' is 'a'. Move it "
-        "with set(...).",
+        "advance() needs an integer cursor, and the cursor of step 'rows' is 'a'. Move it with "
+        "set(...).",
     )
     assert places(workflow) == [("failed", None, "a", 1)]
 

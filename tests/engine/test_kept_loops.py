@@ -24,8 +24,8 @@ USES: dict[str, Callable[[gd.IterableStep], object]] = {
     "iterate_over_records": lambda it: it.iterate_over_records(select(User)),
 }
 OVER = (
-    "Step 'rows' is over, and nothing more of its loop can be saved. Use `it` within the body "
-    "only, and wait there for the threads and tasks that it starts."
+    "Step 'rows' is over, and nothing more of its loop can be saved. Use `it` only within the "
+    "body, and wait there for the threads and tasks it starts."
 )
 
 

@@ -224,9 +224,9 @@ def test_a_checkpoint_within_an_item_is_refused(geneva: gd.Drive, users: None) -
 
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidStateError",
-        "checkpoint() within an item of step 'rows' would commit a part of what transaction=True "
-        "keeps together, and the item would be done again after a crash. Leave it out: the loop "
-        "saves its cursor after each item.",
+        "checkpoint() within an item of step 'rows' would commit a part of its writes, and the "
+        "whole item would be done again after a crash. Remove it: with transaction=True, the loop "
+        "commits each item together with its cursor.",
     )
     assert names(geneva) == ["a"]
     assert places(workflow) == [("failed", None, 1, 1)]

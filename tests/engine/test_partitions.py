@@ -409,16 +409,16 @@ def _refused(loop: Callable[[Any, gd.IterableStep], object]) -> str | None:
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_what_cannot_be_divided_is_refused(geneva: gd.Drive) -> None:
     assert _refused(lambda self, it: list(it.iterate_over(iter([1])))) == (
-        "partitions=... divides records and sequences, and what is of type list_iterator can "
-        "only be walked through. Make a list of it, or leave out partitions."
+        "partitions=... divides records and sequences, not a list_iterator. Make a list of it, or "
+        "remove partitions."
     )
     assert _refused(lambda self, it: it.set(1)) == (
-        "Step 'rows' has partitions=2, which divides records and sequences; a loop of one's own "
-        "cannot be divided. Leave out partitions."
+        "Step 'rows' has partitions=2, but only records and sequences can be divided, not a loop "
+        "of one's own. Remove partitions."
     )
     assert _refused(lambda self, it: list(it.iterate_over_pages(lambda token: ([], None)))) == (
-        "Step 'rows' has partitions=2, which divides records and sequences; a loop over pages "
-        "cannot be divided. Leave out partitions."
+        "Step 'rows' has partitions=2, but only records and sequences can be divided, not a loop "
+        "over pages. Remove partitions."
     )
 
 

@@ -174,8 +174,8 @@ def test_advance_refuses_what_is_no_integer_and_leaves_it(geneva: gd.Drive, curs
 
     assert error_of(last(workflow)) == (
         "builtins.TypeError",
-        f"advance() counts an integer cursor on, and the cursor of step 'rows' is {cursor!r}. "
-        f"Move it with set(...).",
+        f"advance() needs an integer cursor, and the cursor of step 'rows' is {cursor!r}. Move it "
+        "with set(...).",
     )
     assert places(workflow) == [("failed", None, cursor, 1)]
 
@@ -458,8 +458,8 @@ def test_the_cursor_of_a_loop_of_it_is_not_moved_by_hand(
 
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidStateError",
-        "Step 'rows' has a loop of `it`, which moves the cursor behind each of its items; set() "
-        "and advance() would move it away from there, and items would be left out. Leave them "
-        "out, or use skip_to(...) to go on from another place.",
+        "Step 'rows' has a loop of `it`, which moves the cursor itself. set() and advance() would "
+        "move it elsewhere, and items would be lost. Remove them, or use skip_to(...) to continue "
+        "from another cursor.",
     )
     assert places(workflow) == [("failed", None, 1, 1)]

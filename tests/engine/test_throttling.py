@@ -185,5 +185,5 @@ def test_an_async_condition_is_refused_in_a_plain_step(geneva: gd.Drive) -> None
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidInput",
         "The condition of throttle() is async, and its step is a plain function, which cannot "
-        "await it. Make the step an `async def`, or give it a plain function.",
+        "await it. Make the step an `async def`, or pass a plain function.",
     )

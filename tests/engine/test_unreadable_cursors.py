@@ -16,7 +16,7 @@ from tests.looping import importing, importing_in_transactions, records, through
 
 GONE = '{"$type":"shop.Voucher","value":7}'
 MOVED = '{"$type":"enum","value":["shop.colors:Color","red"]}'
-WAY_OUT = "Once it can be, resume the workflow; or let the step start over with `geneva rewind`."
+WAY_OUT = "Fix this and resume the workflow, or start the step over with `geneva rewind`."
 UNREADABLE = (
     "geneva_drive.errors.InvalidInput",
     "The saved cursor of step 'rows' cannot be read. The database holds a value of type "

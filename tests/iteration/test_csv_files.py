@@ -127,8 +127,8 @@ def test_an_encoding_whose_newline_is_not_one_byte_is_refused(
         pairs(write(PEOPLE), None, encoding=encoding)
 
     assert str(refusal.value) == (
-        f"A CSV file in {encoding!r} cannot be resumed: its rows are found by their first byte, "
-        f"which needs an encoding whose newline is one byte. Convert the file to utf-8."
+        f"A CSV file in {encoding!r} cannot be resumed: rows are found by their byte offset, which "
+        "needs an encoding with a one-byte newline. Convert the file to utf-8."
     )
 
 
@@ -193,8 +193,8 @@ def test_a_row_that_is_in_another_encoding_is_named(
         rows(path, cursor)
 
     assert str(refusal.value) == (
-        f"The file {str(path)!r} is not utf-8 in the row at byte 9: it has 0xf6 at byte 10. Pass "
-        f"the file's own encoding, such as encoding='cp1252', or mend the row; then resume."
+        f"The file {str(path)!r} is not utf-8 in the row at byte 9: byte 10 is 0xf6. Pass the "
+        "encoding of the file, such as encoding='cp1252', or fix the row; then resume."
     )
 
 
@@ -212,8 +212,8 @@ def test_a_carriage_return_that_ends_no_row_is_refused(
 
     assert str(refusal.value) == (
         f"The file {str(path)!r} has a carriage return without a newline in the line at byte "
-        f"{place}, and rows end with a newline. Convert the line ends of the file, or put the "
-        f"field into quotes; then resume."
+        f"{place}, but rows must end with a newline. Convert the line endings of the file, or "
+        "quote the field; then resume."
     )
 
 
@@ -227,8 +227,8 @@ def test_an_open_file_in_place_of_its_path_is_refused(write: Callable[[bytes], P
         rows(file)  # type: ignore[arg-type]
 
     assert str(refusal.value) == (
-        f"iterate_over_csv() takes the path of a file, and got {file!r}. Pass the path: the loop "
-        f"opens the file by itself, wherever it goes on."
+        f"iterate_over_csv() takes the path of a file, got {file!r}. Pass the path: the loop opens "
+        "the file itself, at the cursor."
     )
 
 
@@ -252,9 +252,9 @@ def test_a_cursor_that_is_no_place_in_a_file_is_refused(
         pairs(write(PEOPLE), cursor)
 
     assert str(refusal.value) == (
-        f"The saved cursor {cursor!r} is not a place in a CSV file: this loop saves (byte offset, "
-        f"checksum). It was saved by another loop. Rewind the step with `geneva rewind`, or put "
-        f"that loop back."
+        f"The saved cursor {cursor!r} is not a position in a CSV file: this loop saves (byte "
+        "offset, checksum). It was saved by another loop. Rewind the step with `geneva rewind`, "
+        "or restore that loop."
     )
 
 

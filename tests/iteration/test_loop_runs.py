@@ -107,7 +107,7 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 def walk(run: LoopRun, text: str, done: list[str], then: Callable[[], None]) -> None:
     """Loop through the letters, note each, and do something."""
-    for item in run.through(pairs(text)):
+    for item in run.loop_over(pairs(text)):
         done.append(item)
         then()
 
@@ -124,7 +124,7 @@ def stopped(
 
 def test_each_item_moves_the_cursor_when_the_next_is_asked_for(make: MakeRun, pages: Pages) -> None:
     run = make()
-    loop = run.through(pairs("ab"))
+    loop = run.loop_over(pairs("ab"))
 
     assert next(loop) == "A"
     assert (run.state, pages.saved) == (LoopState(), [])
@@ -135,14 +135,14 @@ def test_each_item_moves_the_cursor_when_the_next_is_asked_for(make: MakeRun, pa
     assert pages.saved == [("a", 1), ("b", 2)]
 
 
-def test_the_ledger_is_told_of_each_item(make: MakeRun, pages: Pages) -> None:
-    list(make().through(pairs("ab")))
+def test_the_backend_hears_of_each_item(make: MakeRun, pages: Pages) -> None:
+    list(make().loop_over(pairs("ab")))
 
     assert pages.noted == ["begins", "ends", "begins", "ends"]
 
 
 def test_a_position_is_saved_every_so_many_items(make: MakeRun, pages: Pages) -> None:
-    list(make(checkpoint_every=2).through(pairs("abcde")))
+    list(make(checkpoint_every=2).loop_over(pairs("abcde")))
 
     assert pages.saved == [("b", 2), ("d", 4)]
 
@@ -151,7 +151,7 @@ def test_a_position_is_saved_after_so_much_time(
     make: MakeRun, pages: Pages, seconds: Seconds
 ) -> None:
     run = make(checkpoint_every=SECOND)
-    for _ in run.through(pairs("abcdef")):
+    for _ in run.loop_over(pairs("abcdef")):
         seconds.passed += 0.4
 
     assert pages.saved == [("c", 3), ("f", 6)]
@@ -159,7 +159,7 @@ def test_a_position_is_saved_after_so_much_time(
 
 def test_a_checkpoint_by_hand_starts_the_interval_anew(make: MakeRun, pages: Pages) -> None:
     run = make(checkpoint_every=3)
-    for item in run.through(pairs("abcdef")):
+    for item in run.loop_over(pairs("abcdef")):
         if item == "C":
             run.checkpoint()
 
@@ -172,15 +172,15 @@ def test_a_checkpoint_within_an_item_that_commits_as_a_whole_is_refused(
     pages.commits_items = True
     run = make()
     run.checkpoint()
-    next(run.through(pairs("ab")))
+    next(run.loop_over(pairs("ab")))
 
     with pytest.raises(InvalidStateError) as refusal:
         run.checkpoint()
 
     assert str(refusal.value) == (
-        "checkpoint() within an item of step 'rows' would commit a part of what transaction=True "
-        "keeps together, and the item would be done again after a crash. Leave it out: the loop "
-        "saves its cursor after each item."
+        "checkpoint() within an item of step 'rows' would commit a part of its writes, and the "
+        "whole item would be done again after a crash. Remove it: with transaction=True, the loop "
+        "commits each item together with its cursor."
     )
     assert pages.saved == [(None, 0)]
 
@@ -277,8 +277,8 @@ def test_what_the_run_has_come_to_goes_before_a_save(make: MakeRun, pages: Pages
 
 def test_a_stretch_without_items_is_saved_and_not_counted(make: MakeRun, pages: Pages) -> None:
     run = make(checkpoint_every=100, max_iterations=1, iteration_limit=1)
-    run.pass_by(("token", 0))
-    run.pass_by(("next", 0))
+    run.move_cursor(("token", 0))
+    run.move_cursor(("next", 0))
 
     assert pages.saved == [(("token", 0), 0), (("next", 0), 0)]
     assert run.state == LoopState(cursor=("next", 0), has_cursor=True)
@@ -287,10 +287,10 @@ def test_a_stretch_without_items_is_saved_and_not_counted(make: MakeRun, pages: 
 
 def test_a_run_may_end_behind_a_stretch_without_items(make: MakeRun, seconds: Seconds) -> None:
     run = make(max_runtime=SECOND)
-    run.pass_by("first")
+    run.move_cursor("first")
     seconds.passed = 1
     with pytest.raises(Interrupted) as interrupted:
-        run.pass_by("second")
+        run.move_cursor("second")
 
     assert interrupted.value.by is Interruption.MAX_RUNTIME
     assert run.is_between_items
@@ -310,10 +310,10 @@ def test_the_total_bounds_a_loop_before_the_item_is_begun(make: MakeRun, pages: 
 
 def test_the_total_bounds_a_cursor_that_is_set_by_hand(make: MakeRun) -> None:
     run = make(iteration_limit=1)
-    run.pass_to("a")
+    run.finish_item("a")
 
     with pytest.raises(IterationLimitExceeded):
-        run.pass_to("b")
+        run.finish_item("b")
     with pytest.raises(IterationLimitExceeded):
         run.skip_to("b", timedelta(0))
     assert run.state == LoopState(cursor="a", has_cursor=True, completed=1)
@@ -344,8 +344,8 @@ def test_a_throttle_that_cannot_be_asked_is_refused(make: MakeRun) -> None:
         make().throttle(Throttle(answer, SECOND))
 
     assert str(refusal.value) == (
-        "throttle() takes a function that is asked before each item, and got True. "
-        "Write it.throttle(lambda: ..., backoff=...)."
+        "throttle() takes a function that is called before each item, got True. Write "
+        "it.throttle(lambda: ..., backoff=...)."
     )
 
 
@@ -356,7 +356,7 @@ def test_a_total_that_is_no_number_of_items_is_refused(make: MakeRun, total: Any
 
     assert str(refusal.value) == (
         f"progress(total=...) is {total!r}; it must be a whole number from 0 up, or a function "
-        f"that gives one."
+        "that returns one."
     )
 
 
@@ -378,7 +378,7 @@ def test_conditions_of_one_making_are_each_asked(make: MakeRun) -> None:
     run = make()
     run.throttle(Throttle(asking("one"), SECOND))
     run.throttle(Throttle(asking("other"), SECOND))
-    next(run.through(pairs("a")))
+    next(run.loop_over(pairs("a")))
 
     assert asked == ["one", "other", "one", "other"]
 
@@ -398,7 +398,7 @@ def raised_on(letter: str, loop: Iterator[str]) -> ValueError:
 
 def test_an_item_that_failed_is_left_behind_and_counted(make: MakeRun, pages: Pages) -> None:
     run = make()
-    error = raised_on("B", run.through(pairs("abc")))
+    error = raised_on("B", run.loop_over(pairs("abc")))
     assert run.item_of(error) == ("B", "b")
 
     run.skip_item()
@@ -411,22 +411,22 @@ def test_a_body_that_starts_again_may_loop_again(make: MakeRun) -> None:
     asked: list[str] = []
     run = make()
     run.throttle(Throttle(lambda: asked.append("now"), SECOND))
-    next(run.through(pairs("ab")))
+    next(run.loop_over(pairs("ab")))
 
     run.begin_body()
 
     assert not run.has_item
-    assert list(run.through(pairs("b"))) == ["B"]
+    assert list(run.loop_over(pairs("b"))) == ["B"]
     # Its conditions are those that it names this time.
     assert asked == ["now", "now"]
 
 
 def test_a_second_loop_is_refused_when_it_is_made(make: MakeRun) -> None:
     run = make()
-    list(run.through(pairs("a")))
+    list(run.loop_over(pairs("a")))
 
     with pytest.raises(InvalidStateError) as refusal:
-        run.through(pairs("b"))
+        run.loop_over(pairs("b"))
 
     assert str(refusal.value) == (
         "Step 'rows' has one cursor, and a second loop of `it` would start where the first one "
@@ -462,8 +462,8 @@ def test_advancing_what_is_no_integer_is_a_type_error(
         it.advance()
 
     assert str(refusal.value) == (
-        f"advance() counts an integer cursor on, and the cursor of step 'rows' is {cursor!r}. "
-        f"Move it with set(...)."
+        f"advance() needs an integer cursor, and the cursor of step 'rows' is {cursor!r}. Move it "
+        "with set(...)."
     )
     assert (it.cursor, pages.saved) == (cursor, [])
 
@@ -476,7 +476,7 @@ def test_a_total_by_callable_is_asked_for_once(make: MakeRun, seconds: Seconds) 
         return 4
 
     seconds.passed = 2
-    run.pass_to("a")
+    run.finish_item("a")
     run.progress(count)
 
     assert run.progress(count) == IterationProgress(done=1, total=4, elapsed=2 * SECOND)

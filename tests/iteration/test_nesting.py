@@ -88,9 +88,9 @@ def test_cursors_that_cannot_be_compared_are_refused(cursor: Any, one: Any, othe
         list(pairs(ACCOUNTS, PAYMENTS.__getitem__, cursor))
 
     assert str(refusal.value) == (
-        f"The cursors {one!r} and {other!r} of a nested loop cannot be compared, so its place "
-        f"cannot be found again. Give cursors of one type, in ascending order; if they changed "
-        f"since the cursor was saved, rewind the step with `geneva rewind`."
+        f"The cursors {one!r} and {other!r} of a nested loop cannot be compared, so the loop "
+        "cannot be resumed. Use cursors of one type, in ascending order; if they changed since "
+        "the cursor was saved, rewind the step with `geneva rewind`."
     )
 
 
@@ -101,8 +101,8 @@ def test_a_cursor_that_is_not_of_two_loops_is_refused(cursor: object) -> None:
 
     assert str(refusal.value) == (
         f"The saved cursor {cursor!r} is not one of a nested loop, which saves (outer cursor, "
-        f"inner cursor). It was saved by another loop. Rewind the step with `geneva rewind`, or "
-        f"put that loop back."
+        "inner cursor). It was saved by another loop. Rewind the step with `geneva rewind`, or "
+        "restore that loop."
     )
 
 
@@ -132,10 +132,9 @@ def test_cursors_that_do_not_ascend_are_refused_from_wherever_it_starts(
         list(pairs(outer, lambda item: inner, saved))
 
     assert str(refusal.value) == (
-        f"The {level} cursor {cursor} of a nested loop comes after {before}, and is not greater: "
-        f"whatever is up to the saved cursor is passed over, so items would be left out. Give each "
-        f"item a cursor of its own, in ascending order: sort by it, or number the items with "
-        f"enumerate(...)."
+        f"The {level} cursor {cursor} of a nested loop comes after {before} and is not greater: a "
+        "resumed loop would lose items. Give each item a cursor of its own, in ascending order: "
+        "sort by it, or number the items with enumerate(...)."
     )
 
 

@@ -136,8 +136,9 @@ def test_a_cursor_that_is_no_place_in_a_page_is_refused(cursor: object) -> None:
         pairs(PAGES.__getitem__, cursor)
 
     assert str(refusal.value) == (
-        f"The saved cursor {cursor!r} is not a place in a page: this loop saves (token, count). It "
-        f"was saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+        f"The saved cursor {cursor!r} is not a position in a page: this loop saves (token, count). "
+        "It was saved by another loop. Rewind the step with `geneva rewind`, or restore that "
+        "loop."
     )
 
 
@@ -150,5 +151,5 @@ def test_a_fetch_that_is_async_is_refused_in_a_plain_step() -> None:
 
     assert str(refusal.value) == (
         "fetch of iterate_over_pages() is async, and its step is a plain function, which cannot "
-        "await it. Make the step an `async def`, or give it a plain function."
+        "await it. Make the step an `async def`, or pass a plain function."
     )

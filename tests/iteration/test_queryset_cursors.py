@@ -174,5 +174,6 @@ def test_a_loop_that_would_not_come_further_is_refused(read: str, parcels: list[
 
     assert refusal_of(lambda: getattr(records, read)(saved, 2)) == (
         f"The record with the cursor {saved!r} comes after itself: the database compares share, id "
-        f"more exactly than it gives them. Take another field as cursor=, such as the primary key."
+        "more exactly than it returns them. Use another field as cursor=, such as the primary "
+        "key."
     )

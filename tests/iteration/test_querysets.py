@@ -99,8 +99,8 @@ def test_a_batch_takes_no_session() -> None:
     batch, _ = next(batch_pairs(QuerySetRecords(Author.objects.all()), None, 2))
 
     assert refusal_of(lambda: batch.update(object(), rating=1)) == (
-        "A batch of a QuerySet is updated on Django's own connection and takes no session. Put it "
-        "into transaction.atomic() instead."
+        "A batch of a QuerySet is updated on Django's own connection and takes no session. Use "
+        "transaction.atomic() instead."
     )
 
 
@@ -109,7 +109,7 @@ def test_a_queryset_of_values_is_refused(kind: str) -> None:
     records = QuerySetRecords(getattr(Author.objects, kind)("id"))
 
     assert refusal_of(lambda: records.read(None, 2)) == (
-        "A loop over records gives instances of Author, but the QuerySet has values() or "
+        "A loop over records yields instances of Author, but the QuerySet has values() or "
         "values_list(). Remove it; only() reads fewer columns."
     )
 
@@ -118,9 +118,8 @@ def test_nulls_in_the_cursor_field_are_refused() -> None:
     records = QuerySetRecords(Author.objects.all(), "born_on")
 
     assert refusal_of(lambda: records.read(None, 2)) == (
-        "There are records with NULL in the cursor field 'born_on', which would be left out "
-        "silently. Leave them out with filter(born_on__isnull=False), or take another field as "
-        "cursor=."
+        "There are records with NULL in the cursor field 'born_on', which the loop would miss. "
+        "Exclude them with filter(born_on__isnull=False), or use another field as cursor=."
     )
 
 
@@ -153,6 +152,6 @@ def test_a_queryset_with_a_compound_cursor_is_not_divided(geneva: gd.Drive) -> N
     drain()
 
     assert workflow.step_executions[0].error_message == (
-        "A QuerySet is divided into partitions by one unique field, and the cursor is made of "
+        "A QuerySet is divided into partitions by one unique field, but the cursor has the fields "
         "rating, id. Use the primary key as cursor=."
     )

@@ -54,9 +54,9 @@ def test_a_cursor_of_another_shape_is_refused(saved: Any) -> None:
     records = QuerySetRecords(Author.objects.all(), "rating")
 
     assert refusal_of(lambda: records.read(saved, 2)) == (
-        f"The saved cursor {saved!r} does not fit this loop, whose cursor is made of rating, id. "
-        f"It was saved by another loop. Rewind the step with `geneva rewind`, or put that loop "
-        f"back."
+        f"The saved cursor {saved!r} does not fit this loop, whose cursor has the fields rating, "
+        "id. It was saved by another loop. Rewind the step with `geneva rewind`, or restore that "
+        "loop."
     )
 
 
@@ -64,15 +64,15 @@ def test_a_window_function_is_refused_as_the_cursor() -> None:
     place = models.Window(models.Count("id"), order_by="name")
 
     assert refusal_of(lambda: QuerySetRecords(Author.objects.annotate(place=place), "place")) == (
-        "'place' is a window function, which has another value where a loop resumes, as it looks "
-        "at the records that are left. Take a field as cursor=."
+        "'place' is a window function, whose values change when a loop resumes, because it sees "
+        "only the records that are left. Use a field as cursor=."
     )
 
 
 def test_a_cursor_field_with_a_direction_is_refused() -> None:
     assert refusal_of(lambda: QuerySetRecords(Author.objects.all(), "-id")) == (
-        "The cursor '-id' names a direction, but a loop goes through its records in ascending "
-        "order; descending is not supported. Pass the field alone as cursor=."
+        "The cursor '-id' names a direction, but a loop reads its records in ascending order; "
+        "descending is not supported. Pass the field alone as cursor=."
     )
 
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_looped_over_is_refused() -> None:
         pairs(nothing, None)
 
     assert str(refusal.value) == (
-        "iterate_over() takes what can be looped over, and got 5. For a number of turns, "
+        "iterate_over() takes an iterable, got 5. To loop a number of times, use "
         "iterate_over(range(...))."
     )
 
@@ -169,8 +169,8 @@ def test_what_is_walked_through_in_its_own_way_is_not_divided() -> None:
         split(table, None, 2)
 
     assert str(refusal.value) == (
-        "partitions=... divides records and sequences, and what is of type Table can only be "
-        "walked through. Make a list of it, or leave out partitions."
+        "partitions=... divides records and sequences, not a Table. Make a list of it, or remove "
+        "partitions."
     )
 
 
@@ -193,8 +193,8 @@ def test_what_is_to_be_awaited_is_refused_in_a_plain_step(
         loop(give())
 
     assert str(refusal.value) == (
-        f"What is to be looped over is of type {kind}, which is to be awaited, and its step is a "
-        f"plain function. Make the step an `async def`."
+        f"A value of type {kind} has to be awaited, and its step is a plain function. Make the "
+        "step an `async def`."
     )
 
 
@@ -205,7 +205,7 @@ def test_a_cursor_that_is_no_index_is_refused(cursor: object) -> None:
 
     assert str(refusal.value) == (
         f"The saved cursor {cursor!r} is not an index: this loop counts its items from 0. It was "
-        f"saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+        "saved by another loop. Rewind the step with `geneva rewind`, or restore that loop."
     )
 
 

@@ -1,4 +1,4 @@
-"""Group commit for positions: those of several loops are saved by one transaction."""
+"""Save the cursors of a process's loops; those that arrive together share one commit."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 
 class _Pending:
-    """A position on its way, and what came of it."""
+    """A checkpoint that waits for its turn, and its result."""
 
-    __slots__ = ("error", "is_saved", "position")
+    __slots__ = ("error", "is_saved", "update")
 
-    def __init__(self, position: CheckpointUpdate) -> None:
-        self.position = position
+    def __init__(self, update: CheckpointUpdate) -> None:
+        self.update = update
         self.is_saved: bool | None = None
         self.error: Exception | None = None
 
 
 class Checkpointer:
-    """Saves positions on the thread of whoever finds nobody saving.
+    """Saves a cursor on the calling thread.
 
-    It never waits on purpose. What comes while others are saved waits for its turn, and whoever
-    has the turn saves all that is waiting by then.
+    It never waits on purpose: a thread that finds nothing being saved saves its own cursor. Threads
+    that come meanwhile wait, and the next one saves all that are waiting.
     """
 
     def __init__(self, saving: Saving) -> None:
         self._saving = saving
         self._turn = threading.Lock()
-        self._waiting: list[_Pending] = []  # appended to by anybody, emptied by who has the turn
+        self._waiting: list[_Pending] = []  # any thread appends; the one with the turn empties it
 
-    def save(self, position: CheckpointUpdate) -> bool:
-        """Save a position; False if its loop may not simply go on."""
-        if self._turn.acquire(False):  # by name it takes twice as long
+    def save(self, update: CheckpointUpdate) -> bool:
+        """Save a cursor; False if the loop lost its claim or must stop."""
+        if self._turn.acquire(False):  # blocking=False would take twice as long
             try:
                 if not self._waiting:
-                    return self._saving.save_one(position)
-                return self._save_all(_Pending(position))
+                    return self._saving.save_one(update)
+                return self._save_all(_Pending(update))
             finally:
                 self._turn.release()
-        pending = _Pending(position)
+        pending = _Pending(update)
         self._waiting.append(pending)
         with self._turn:
             return self._save_all(pending)
@@ -56,12 +56,12 @@ class Checkpointer:
 
     def _save_group(self, group: Sequence[_Pending]) -> None:
         try:
-            saved = self._saving.save([one.position for one in group])
-        except Exception as error:  # noqa: BLE001 - raised in the one who waits for it
+            saved = self._saving.save([one.update for one in group])
+        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for it
             if len(group) == 1:
                 group[0].error = error
                 return
-            # What one of them holds must not cost the others their checkpoint.
+            # One bad checkpoint must not fail the others.
             for one in group:
                 self._save_group([one])
             return

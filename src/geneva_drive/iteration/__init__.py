@@ -1,6 +1,8 @@
-"""Resumable loops: what they walk through, and how they find their place again.
+"""Resumable loops: `it`, its sources, and when a loop saves its cursor.
 
-Pure: nothing here knows a database or a worker. Every source is a stream of pairs, an item and the
-cursor that says "this item is done", and begins after a saved cursor; None means from the start.
-A query is seen only through the small protocol in `sources/records`.
+Open `loop_run.py` first: it hands out items, moves the cursor and ends the run. `iterable_step.py`
+is the `it` of the user. Every source in `sources` is a stream of (item, cursor) pairs that begins
+after a saved cursor; the cursor says "this item is done", and None means from the start.
+
+Nothing here knows a database or a worker: the engine implements `loop_backend.py`.
 """

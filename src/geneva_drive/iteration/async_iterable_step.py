@@ -1,4 +1,4 @@
-"""What an `async def` body of a resumable step calls `it`."""
+"""The argument `it` of a resumable step's `async def` body."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from geneva_drive.iteration.loop_run import LoopRun
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import async_sources
 from geneva_drive.iteration.sources.records import RecordBatch
-from geneva_drive.iteration.throttle import Throttle, line_of_caller, rest_if
+from geneva_drive.iteration.throttle import Throttle, line_of_caller, suspend_if
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -33,9 +33,9 @@ AnyPairs = Pairs[T] | AsyncIterable[tuple[T, Any]]
 
 
 class AsyncIterableStep:
-    """`gd.IterableStep` to be awaited: its loops are for `async for`.
+    """`gd.IterableStep` for `async def`: its loops are for `async for`, its methods are awaited.
 
-    Whatever may wait for the database or a file does so on another thread.
+    Whatever waits for the database or a file runs on a thread.
     """
 
     def __init__(self, run: LoopRun) -> None:
@@ -90,14 +90,14 @@ class AsyncIterableStep:
         self, iterable: Iterable[Any] | AsyncIterable[Any], *, with_cursors: bool = False
     ) -> AsyncIterator[Any]:
         if not isinstance(iterable, AsyncIterable):
-            # One call for each, or the type checker finds no form that takes a bool.
+            # Two calls: the overloads take a literal, not a bool.
             if with_cursors:
                 return self._awaited(lambda: self._step.iterate_over(iterable, with_cursors=True))
             return self._awaited(lambda: self._step.iterate_over(iterable))
-        self._run.refuse_partitions("what is awaited")
+        self._run.refuse_partitions("an async iterable")
         if with_cursors:
-            return self._through(async_sources.given_pairs(iterable))
-        return self._through(async_sources.pairs(iterable, self.cursor))
+            return self._loop_over(async_sources.given_pairs(iterable))
+        return self._loop_over(async_sources.pairs(iterable, self.cursor))
 
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000
@@ -117,7 +117,7 @@ class AsyncIterableStep:
         self, fetch: Callable[[Token], Awaitable[Page[T]] | Page[T]]
     ) -> AsyncIterator[T]:
         self._run.refuse_partitions("a loop over pages")
-        return self._through(async_sources.pages(fetch, self.cursor, self._run.pass_by))
+        return self._loop_over(async_sources.pages(fetch, self.cursor, self._run.move_cursor))
 
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
@@ -131,18 +131,18 @@ class AsyncIterableStep:
         outer: AnyPairs[T] | Awaitable[AnyPairs[T]],
         inner: Callable[[T], AnyPairs[U] | Awaitable[AnyPairs[U]]],
     ) -> AsyncIterator[tuple[T, U]]:
-        """Loop over a loop in a loop, each of which may be awaited."""
+        """Loop over (outer item, inner item); both sources may be async."""
         self._run.refuse_partitions("a nested loop")
-        return self._through(async_sources.nested(outer, inner, self.cursor))
+        return self._loop_over(async_sources.nested(outer, inner, self.cursor))
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
         return self._step.progress(total)
 
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> Awaitable[None]:
-        """Suspend for `backoff` whenever the condition holds: now, and before each next item.
+        """Suspend for `backoff` while the condition is true; asked now and before each item.
 
-        An async condition is awaited before each next item; to ask it now, and always within an
-        item, `await it.throttle(...)`.
+        An async condition is awaited before each item. To ask it now, write
+        `await it.throttle(...)`; within an item, that is the only time it is asked.
         """
         span = parse_span("throttle(backoff=...)", backoff)
         throttle = Throttle(condition, span, line_of_caller(inspect.currentframe()))
@@ -150,28 +150,28 @@ class AsyncIterableStep:
         if not inspect.iscoroutinefunction(condition):
             answer = condition()
             if not inspect.isawaitable(answer):
-                rest_if(answer, span)
+                suspend_if(answer, span)
                 return _Asked()
             maybe_async.discard(answer)
         self._run.throttles.settle = _settling(asyncio.get_running_loop())
-        # Within an item nobody else will ask: Python complains of a coroutine that is not awaited.
+        # Within an item only the caller can await it: a coroutine makes Python warn if they forget.
         return _ask(throttle) if self._run.has_begun else _Asked(throttle)
 
     def _awaited(self, begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
         return AsyncLoop(async_sources.on_a_thread(begin), self._run.exit)
 
-    def _through(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
+    def _loop_over(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncIterator[T]:
         self._run.begin_loop()
-        return AsyncLoop(self._loop(pairs), self._run.exit)
+        return AsyncLoop(self._items(pairs), self._run.exit)
 
-    async def _loop(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncGenerator[T, None]:
+    async def _items(self, pairs: AsyncIterator[tuple[T, Any]]) -> AsyncGenerator[T, None]:
         async for pair in pairs:
-            if self._run.throttles:  # which may wait
+            if self._run.throttles:  # a condition may block
                 await asyncio.to_thread(self._run.begin_item, pair)
             else:
                 self._run.begin_item(pair)
             yield pair[0]
-            await asyncio.to_thread(self._run.pass_to, pair[1])
+            await asyncio.to_thread(self._run.finish_item, pair[1])
         await asyncio.to_thread(self._run.backend.body_goes_on)
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class AsyncIterableStep:
 
 
 class _Asked:
-    """What need not be awaited."""
+    """The result of throttle() that may, but need not, be awaited."""
 
     def __init__(self, throttle: Throttle | None = None) -> None:
         self._throttle = throttle
@@ -190,11 +190,11 @@ class _Asked:
 
 
 async def _ask(throttle: Throttle) -> None:
-    rest_if(await maybe_async.awaited(throttle.condition), throttle.backoff)
+    suspend_if(await maybe_async.awaited(throttle.condition), throttle.backoff)
 
 
 def _settling(event_loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:
-    """Await answers on the event loop, for the threads on which items are begun."""
+    """Return a function that awaits an answer on the event loop, called from another thread."""
 
     async def answered(answer: Awaitable[Any]) -> Any:
         return await answer

@@ -1,4 +1,4 @@
-"""What `it` meets that was kept beyond the end of its step."""
+"""The backend of a loop whose step is over."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from geneva_drive.errors import InvalidStateError
 
 
 class EndedBackend:
-    """Stands where positions were saved: whatever is asked of it, the step is over."""
+    """Raises at every access: a thread or task of the body has kept `it`."""
 
     def __init__(self, step_name: str) -> None:
         self._step_name = step_name
@@ -16,5 +16,5 @@ class EndedBackend:
     def __getattr__(self, name: str) -> NoReturn:
         raise InvalidStateError(
             f"Step {self._step_name!r} is over, and nothing more of its loop can be saved. Use "
-            f"`it` within the body only, and wait there for the threads and tasks that it starts."
+            f"`it` only within the body, and wait there for the threads and tasks it starts."
         )

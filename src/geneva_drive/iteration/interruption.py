@@ -1,4 +1,7 @@
-"""How a loop ends between two items."""
+"""Exceptions that end a run between two items.
+
+They are not of type `Exception`, so that an `except Exception` in a body lets them pass.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from geneva_drive.states import Interruption
 
 
 class PartitionsFound(BaseException):
-    """The step is divided into partitions here, each of which goes through its share."""
+    """The step is to be divided into partitions at these cursors."""
 
     def __init__(self, after: Any, borders: Sequence[Any]) -> None:
         self.after = after
@@ -19,14 +22,11 @@ class PartitionsFound(BaseException):
 
 
 class RanTooLong(BaseException):
-    """The step is past its timeout, and fails here; what is done is saved."""
+    """The step is past its timeout; the cursor is saved, and the step fails."""
 
 
 class Interrupted(BaseException):
-    """The loop stops here; its cursor says where it goes on.
-
-    Not an `Exception`, so that a step's own `except Exception` lets it pass.
-    """
+    """The loop stops here, and a later run continues from its cursor."""
 
     def __init__(self, by: Interruption, wait: timedelta = timedelta(0)) -> None:
         self.by = by

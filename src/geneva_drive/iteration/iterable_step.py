@@ -1,4 +1,4 @@
-"""What a resumable step's body calls `it`."""
+"""The argument `it` of a resumable step's body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.iteration.loop_backend import Query
 from geneva_drive.iteration.loop_run import LoopRun, Query
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import csv_files, pages, records, sequences
-from geneva_drive.iteration.sources import nested as nested_source
+from geneva_drive.iteration.sources import nested as nested_loops
 from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttle import Throttle, line_of_caller
 
@@ -27,10 +27,11 @@ Pairs = Iterable[tuple[T, Any]]
 
 
 class IterableStep:
-    """The loops of a resumable step, and the cursor that says where it goes on.
+    """The loops and the cursor of a resumable step.
 
     A loop of `it` moves the cursor when it is asked for the next item, that is, after the body
-    has done the last one. A loop of one's own does so with `set` or `advance`.
+    has done the last one. In a loop of your own, call `set` or `advance`. After a crash, the step
+    continues from the last saved cursor.
 
     >>> import geneva_drive as gd
     >>> class Import(gd.Workflow):
@@ -53,41 +54,41 @@ class IterableStep:
 
     @property
     def cursor(self) -> Any:
-        """Where the loop goes on; None before there is a cursor."""
+        """Where the loop continues; None if there is no cursor yet."""
         return self._run.state.cursor
 
     @property
     def resumed(self) -> bool:
-        """Whether this run started from a saved cursor."""
+        """True if this run started from a saved cursor."""
         return self._run.resumed
 
     @property
     def advanced(self) -> bool:
-        """Whether the cursor was moved in this run."""
+        """True if the cursor was moved in this run."""
         return self._run.advanced
 
     def set(self, value: Any) -> None:
-        """Move the cursor, and checkpoint: an item is done."""
+        """Count an item as done, move the cursor, and checkpoint."""
         self._require_running()
         self._run.refuse_partitions("a loop of one's own")
         self._run.set(value)
 
     def advance(self) -> None:
-        """Move an integer cursor on by one, and checkpoint; without a cursor, from 0."""
+        """Add one to an integer cursor, and checkpoint; no cursor counts as 0."""
         cursor = 0 if not self._run.state.has_cursor else self.cursor
         if not isinstance(cursor, int) or isinstance(cursor, bool):
             raise TypeError(
-                f"advance() counts an integer cursor on, and the cursor of step {self.name!r} is "
+                f"advance() needs an integer cursor, and the cursor of step {self.name!r} is "
                 f"{cursor!r}. Move it with set(...)."
             )
         self.set(cursor + 1)
 
     def checkpoint(self) -> None:
-        """Save the cursor now, and stop here if it is time to."""
+        """Save the cursor now, and suspend here if it is time to."""
         self._run.checkpoint()
 
     def skip_to(self, value: Any, wait: Duration | None = None) -> NoReturn:
-        """Move the cursor and suspend; the step goes on from there, now or after `wait`."""
+        """Move the cursor and suspend; the step continues from there, at once or after `wait`."""
         self._require_running()
         self._run.skip_to(value, parse_span("skip_to(wait=...)", wait))
         raise AssertionError("skip_to does not return")
@@ -99,32 +100,34 @@ class IterableStep:
         self, iterable: Iterable[T], *, with_cursors: Literal[False] = False
     ) -> Iterator[T]: ...
     def iterate_over(self, iterable: Iterable[Any], *, with_cursors: bool = False) -> Iterator[Any]:
-        """Loop over anything, with the index as cursor; over a sequence without starting over.
+        """Loop over an iterable, with the index of the next item as cursor.
 
-        With `with_cursors` it is given pairs of item and cursor, which start after `it.cursor`.
+        A sequence is read from that index on; other iterables are read again from the start, and
+        items that are done are dropped. With `with_cursors`, the iterable yields (item, cursor)
+        pairs that start after `it.cursor`.
         """
         if with_cursors:
             self._run.refuse_partitions("a loop with cursors of one's own")
-            return self._run.through(sequences.given_pairs(iterable))
+            return self._run.loop_over(sequences.given_pairs(iterable))
         until = self._run.partition_end(partial(sequences.split, iterable))
-        return self._run.through(sequences.pairs(iterable, self.cursor, until))
+        return self._run.loop_over(sequences.pairs(iterable, self.cursor, until))
 
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000
     ) -> Iterator[Any]:
-        """Loop over the records of a select, or of a Django QuerySet, in the order of `cursor`.
+        """Loop over the records of a select or a Django QuerySet, in the order of `cursor`.
 
-        A select of one entity gives entities, detached; any other gives rows.
+        A select of one entity yields detached entities; any other select yields rows.
         """
         source = self._open(query, cursor)
-        return self._run.through(records.pairs(source, self.cursor, chunk))
+        return self._run.loop_over(records.pairs(source, self.cursor, chunk))
 
     def iterate_over_record_batches(
         self, query: Any, *, batch_size: int, cursor: Any = "id"
     ) -> Iterator[RecordBatch]:
-        """Loop over the records of a select in batches, whose boundaries are fixed beforehand."""
+        """Loop over records in batches; each batch is fixed before the body gets it."""
         source = self._open(query, cursor)
-        return self._run.through(records.batch_pairs(source, self.cursor, batch_size))
+        return self._run.loop_over(records.batch_pairs(source, self.cursor, batch_size))
 
     def _open(self, query: Any, cursor: Any) -> Query:
         source = self._run.backend.open_query(query, cursor)
@@ -132,36 +135,36 @@ class IterableStep:
         return source if until is None else source.up_to(until)
 
     def iterate_over_pages(self, fetch: Callable[[Token], Page[T]]) -> Iterator[T]:
-        """Loop over what comes in pages: `fetch(token)` gives the items and the next token.
+        """Loop over the items of pages: `fetch(token)` returns (items, next token).
 
-        The first token is None, and None ends it.
+        The first token is None. A next token of None ends the loop.
         """
         self._run.refuse_partitions("a loop over pages")
-        return self._run.through(pages.pairs(fetch, self.cursor, self._run.pass_by))
+        return self._run.loop_over(pages.pairs(fetch, self.cursor, self._run.move_cursor))
 
     def iterate_over_csv(
         self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
     ) -> Iterator[dict[str | None, Any]]:
-        """Loop over the rows of a CSV file as dictionaries, going on at the byte where it stood."""
+        """Loop over the rows of a CSV file as dicts; the cursor is a byte offset and a checksum."""
         self._run.refuse_partitions("a loop over a CSV file")
-        return self._run.through(
+        return self._run.loop_over(
             csv_files.pairs(path, self.cursor, encoding=encoding, **csv_options)
         )
 
     def nested(self, outer: Pairs[T], inner: Callable[[T], Pairs[U]]) -> Iterator[tuple[T, U]]:
-        """Loop over a loop in a loop: pairs of item and cursor outside, and inside for each item.
+        """Loop over (outer item, inner item); both sources yield (item, cursor) pairs.
 
-        The cursors of each have to ascend; what is up to the saved cursor is passed over.
+        Cursors must ascend on both levels. Items up to the saved cursor are dropped.
         """
         self._run.refuse_partitions("a nested loop")
-        return self._run.through(nested_source.pairs(outer, inner, self.cursor))
+        return self._run.loop_over(nested_loops.pairs(outer, inner, self.cursor))
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
-        """Say how many items there are in all, so that others see how far it is."""
+        """Return the progress of the step; `total` sets how many items there are in all."""
         return self._run.progress(total)
 
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
-        """Suspend for `backoff` whenever the condition holds: now, and before each next item."""
+        """Suspend for `backoff` while the condition is true; asked now and before each item."""
         self._require_running()
         span = parse_span("throttle(backoff=...)", backoff)
         self._run.throttle(Throttle(condition, span, line_of_caller(inspect.currentframe())))

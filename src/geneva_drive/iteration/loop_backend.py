@@ -1,4 +1,4 @@
-"""What the engine does for a loop."""
+"""What a loop needs from the engine."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from geneva_drive.states import Interruption
 
 
 class Query(Records[Any], Batches[Any], Protocol):
-    """A query that is ready to be read from any cursor on, one by one or in batches."""
+    """A query that can be read from any cursor on, record by record or in batches."""
 
     def split(self, after: Any, parts: int) -> Sequence[Any]:
-        """Find the cursors between so many parts of what comes after a cursor."""
+        """Return the cursors that divide the records after a cursor into so many parts."""
 
     def up_to(self, until: Any) -> Query:
-        """Give the same query, ending with the record of a cursor."""
+        """Return the same query, ending with the record of a cursor."""
 
 
 class LoopBackend(Protocol):
-    """Where positions are saved; the engine fills it in."""
+    """Saves cursors and reads records; `engine/loops` implements it."""
 
-    commits_items: bool  # with the cursor, in one transaction
+    commits_items: bool  # together with the cursor, as transaction=True does
 
     def save(self, state: LoopState) -> Interruption | None:
-        """Save a position, and say whether somebody wants the loop to stop."""
+        """Save the cursor, and return why the loop must stop, if it must."""
 
     def item_begins(self) -> None:
-        """Note that the body is about to see an item."""
+        """The body is about to get an item."""
 
     def item_ends(self) -> None:
-        """Note that the body is through with an item, of which nothing is saved yet."""
+        """The body has done an item; its cursor is not saved yet."""
 
     def item_failed(self) -> None:
-        """Note that the body raised on an item, which is passed over."""
+        """The body raised on an item, which is skipped."""
 
     def body_goes_on(self) -> None:
-        """Note that the body may do something between loops, or in a loop of its own."""
+        """The body runs outside of items: after a loop, or in a loop of its own."""
 
     def open_query(self, query: Any, cursor: Any) -> Query:
-        """Get a query ready to be read from any cursor on."""
+        """Prepare a select or a QuerySet for a loop."""

@@ -1,4 +1,4 @@
-"""One run of a resumable step: where its loop stands, and whether it goes on."""
+"""One run of a loop: hand out items, move the cursor, save it, and stop when it is time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def _count(total: Any) -> int:
-    """Read a number of items, which a database may give as another kind of number."""
+    """Return `total` as an int: a database may count in another type, such as Decimal."""
     try:
         count = int(total)
     except (TypeError, ValueError, OverflowError):
@@ -30,13 +30,16 @@ def _count(total: Any) -> int:
     if count < 0 or isinstance(total, str):
         raise InvalidInput(
             f"progress(total=...) is {total!r}; it must be a whole number from 0 up, or a function "
-            f"that gives one."
+            f"that returns one."
         )
     return count
 
 
 class LoopRun:
-    """What `it` works with: counts items, has positions saved, and ends the run when it is time."""
+    """What `it` works with.
+
+    The cursor of an item is "behind" it: a run that starts from there begins with the next item.
+    """
 
     def __init__(
         self,
@@ -55,19 +58,19 @@ class LoopRun:
         self.stopwatch = stopwatch
         self.resumed = state.has_cursor
         self.advanced = False
-        self.is_between_items = False  # nothing was done that the cursor is not behind
+        self.is_between_items = False  # the cursor is behind everything that was done
         self._iteration_limit = iteration_limit
         self._partition = partition
         self.throttles = Throttles()
-        self.has_begun = False  # an item, since the body was called
+        self.has_begun = False  # the body has got an item since it was called
         self._is_looping = False
-        self._item: tuple[Any, Any] | None = None  # what the body has now, and the cursor behind it
+        self._item: tuple[Any, Any] | None = None  # the item at hand, and the cursor behind it
         self.is_awaited = False  # by an `async for`
         # One for each call of the body: a loop of an earlier call may be dropped at any time.
         self.exit = LoopExit()
 
     def begin_body(self) -> None:
-        """Let the body start, or start again behind an item that it failed on."""
+        """Reset what belongs to one call of the body: it is called again after a skipped item."""
         self._is_looping = False
         self.is_between_items = False
         self._item = None
@@ -76,21 +79,21 @@ class LoopRun:
         self.has_begun = False
 
     def item_of(self, error: Exception) -> tuple[Any, Any] | None:
-        """Return the item that the body raised on, with the cursor behind it; None if none is."""
+        """Return the item that raised `error`, with its cursor; None if no item did."""
         return self._item if self.exit.is_due_to(error) else None
 
     @property
     def has_item(self) -> bool:
-        """True if the body has an item that the cursor is not behind."""
+        """True if the body is working on an item, or left its loop during one."""
         return self._item is not None
 
-    def through(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
-        """Loop over items; each moves the cursor when the body is through with it."""
+    def loop_over(self, pairs: Iterable[tuple[T, Any]]) -> Iterator[T]:
+        """Loop over items; the cursor moves when the body asks for the next one."""
         self.begin_loop()
         source = iter(pairs)
         # An `async for` notes its exit itself; the loop beneath it ends on another thread.
         loop_exit = LoopExit() if self.is_awaited else self.exit
-        return Loop(lambda: self._through(source, loop_exit), loop_exit)
+        return Loop(lambda: self._items(source, loop_exit), loop_exit)
 
     def begin_loop(self) -> None:
         if self._is_looping:
@@ -101,11 +104,11 @@ class LoopRun:
             )
         self._is_looping = True
 
-    def _through(
+    def _items(
         self, pairs: Iterator[tuple[T, Any]], loop_exit: LoopExit
     ) -> Generator[T, None, None]:
-        if self._item is not None:  # from a `for` that was left, and now another goes on
-            self.pass_to(self._item[1])
+        if self._item is not None:  # an earlier `for` was left during this item
+            self.finish_item(self._item[1])
         for pair in pairs:
             self.begin_item(pair)
             try:
@@ -113,11 +116,11 @@ class LoopRun:
             except GeneratorExit:
                 loop_exit.note(inspect.currentframe())
                 raise
-            self.pass_to(pair[1])
+            self.finish_item(pair[1])
         self.backend.body_goes_on()
 
     def partition_end(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
-        """Give the cursor that this run ends with, None for no end; or divide the step first."""
+        """Return the cursor at which this run ends, or None; raises to divide the step first."""
         partition = self._partition
         if partition.wanted > 1 and not partition.is_assigned:
             after = self.state.cursor
@@ -127,12 +130,12 @@ class LoopRun:
     def refuse_partitions(self, what: str) -> None:
         if self._partition.wanted > 1:
             raise InvalidStateError(
-                f"Step {self.name!r} has partitions={self._partition.wanted}, which divides "
-                f"records and sequences; {what} cannot be divided. Leave out partitions."
+                f"Step {self.name!r} has partitions={self._partition.wanted}, but only records and "
+                f"sequences can be divided, not {what}. Remove partitions."
             )
 
     def begin_item(self, pair: tuple[Any, Any]) -> None:
-        """Let the body have an item, which comes with the cursor behind it."""
+        """Note that the body gets an item; raises if the run ends before it."""
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
         if self.throttles:
@@ -141,8 +144,8 @@ class LoopRun:
         self.backend.item_begins()
         self._item = pair
 
-    def pass_to(self, cursor: Any) -> None:
-        """Move on: an item is done, and the cursor is behind it."""
+    def finish_item(self, cursor: Any) -> None:
+        """Count an item as done and move the cursor behind it; raises if the run ends there."""
         self.has_begun = True
         self.backend.item_ends()
         if self._iteration_limit is not None:
@@ -154,46 +157,46 @@ class LoopRun:
         self._item = None
         self.advanced = True
         if self.pace.item_done():
-            self._look_around()
+            self._save_or_stop()
 
     def set(self, cursor: Any) -> None:
-        """Move on in a loop of the body's own."""
+        """Move the cursor in a loop that is not one of `it`."""
         if self._is_looping:
             raise InvalidStateError(
-                f"Step {self.name!r} has a loop of `it`, which moves the cursor behind each of its "
-                f"items; set() and advance() would move it away from there, and items would be "
-                f"left out. Leave them out, or use skip_to(...) to go on from another place."
+                f"Step {self.name!r} has a loop of `it`, which moves the cursor itself. set() and "
+                f"advance() would move it elsewhere, and items would be lost. Remove them, or use "
+                f"skip_to(...) to continue from another cursor."
             )
-        self.pass_to(cursor)
+        self.finish_item(cursor)
         if self.throttles:
             self._ask_throttles()
         self.backend.body_goes_on()
 
-    def pass_by(self, cursor: Any) -> None:
-        """Move the cursor where there was no item to do, and look around there."""
+    def move_cursor(self, cursor: Any) -> None:
+        """Move the cursor where no item was to be done; raises if the run ends there."""
         self.state.cursor = cursor
         self.state.has_cursor = True
         self.advanced = True
-        self.pace.passed_by()
-        self._look_around()
+        self.pace.moved_without_item()
+        self._save_or_stop()
 
     def skip_item(self) -> None:
-        """Leave behind an item that the body failed on."""
-        assert self._item is not None, "only an item of a loop of ours can be passed over"
+        """Move the cursor behind the item that raised; raises if the run ends there."""
+        assert self._item is not None, "only an item of a loop of `it` can be skipped"
         self.state.cursor = self._item[1]
         self.state.has_cursor = True
         self.state.completed += 1
         self.state.errors += 1
         if self.pace.item_done():
-            self._look_around()
+            self._save_or_stop()
 
     def checkpoint(self) -> None:
-        """Save the position now, and stop if it is time."""
+        """Save the cursor now; raises if the run ends here."""
         if self._item is not None and self.backend.commits_items:
             raise InvalidStateError(
-                f"checkpoint() within an item of step {self.name!r} would commit a part of what "
-                f"transaction=True keeps together, and the item would be done again after a crash. "
-                f"Leave it out: the loop saves its cursor after each item."
+                f"checkpoint() within an item of step {self.name!r} would commit a part of its "
+                f"writes, and the whole item would be done again after a crash. Remove it: with "
+                f"transaction=True, the loop commits each item together with its cursor."
             )
         self._save()
         if self.pace.is_late():
@@ -215,12 +218,12 @@ class LoopRun:
         raise Interrupted(Interruption.SKIP_TO, wait)
 
     def throttle(self, throttle: Throttle) -> None:
-        """Suspend while a condition holds: looked at now, and before each further item."""
+        """Suspend while a condition holds: ask it now, and before each further item."""
         self.keep(throttle)
         self.throttles.ask(throttle)
 
     def keep(self, throttle: Throttle) -> None:
-        """Have a condition asked before each further item."""
+        """Ask a condition before each further item."""
         self.throttles.keep(throttle, has_begun=self.has_begun)
 
     def _ask_throttles(self) -> None:
@@ -229,7 +232,7 @@ class LoopRun:
         self.is_between_items = False
 
     def progress(self, total: int | Callable[[], int] | None) -> IterationProgress:
-        """Note how many items there are; a callable is asked once for all runs."""
+        """Note how many items there are, and return the progress; a callable is called once."""
         if callable(total):
             total = total() if self.stopwatch.total is None else None
         if total is not None:
@@ -237,11 +240,12 @@ class LoopRun:
         done = self.state.completed
         return IterationProgress.read(done, self.stopwatch.read(done))
 
-    def _look_around(self) -> None:
-        """Save the position behind an item, or end the run there, if it is time."""
+    def _save_or_stop(self) -> None:
+        """Save the cursor behind an item if that is due; raises if the run ends there."""
         self.is_between_items = True
         if self.pace.is_late():
-            # Else a transaction of many items would be rolled back, and never come further.
+            # Without this save, a transaction of many items would be rolled back at each timeout,
+            # and the loop would never advance.
             self._save()
             raise RanTooLong
         reached = self.pace.reached()

@@ -1,4 +1,7 @@
-"""Where a loop stands, and where it ends."""
+"""Where a loop stands in memory, and where it ends.
+
+The engine stores the state as text: `LoopPosition` in engine/transitions/loop_position.py.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ class LoopState:
     """How far a loop has come, over all its runs."""
 
     cursor: Any = None
-    has_cursor: bool = False  # None may be one
-    completed: int = 0
-    errors: int = 0
+    has_cursor: bool = False  # None may be a cursor
+    completed: int = 0  # items, including skipped ones
+    errors: int = 0  # skipped items
 
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """Which share of a step's items a run goes through, if it is divided."""
+    """Which of a step's items a run goes through."""
 
-    wanted: int = 1  # shares in all
-    is_assigned: bool = False
-    until: Any = None
+    wanted: int = 1  # how many partitions the step asks for
+    is_assigned: bool = False  # this run goes through one of them
+    until: Any = None  # the cursor of its last item; None is the end of the items
 
 
 UNDIVIDED = Partitioning()

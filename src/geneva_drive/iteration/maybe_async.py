@@ -1,4 +1,4 @@
-"""Functions that a body hands over, which may be async."""
+"""Call functions of a body that may be async."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from geneva_drive.errors import InvalidInput
 
 
 def at_once(answer: Any, what: str) -> Any:
-    """Pass on what a function answered in a step that cannot await it."""
+    """Return an answer to a plain step; raises if it would have to be awaited."""
     if inspect.isawaitable(answer):
         discard(answer)
         raise InvalidInput(
             f"{what} is async, and its step is a plain function, which cannot await it. Make the "
-            f"step an `async def`, or give it a plain function."
+            f"step an `async def`, or pass a plain function."
         )
     return answer
 
 
 async def awaited(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of an async step: a plain one, which may take its time, on a thread."""
+    """Call a function of an async step; a plain one runs on a thread, as it may block."""
     if inspect.iscoroutinefunction(function):
         return await function(*arguments)
     answer = await asyncio.to_thread(function, *arguments)
@@ -30,6 +30,6 @@ async def awaited(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def discard(answer: object) -> None:
-    """Drop what nobody will await; of a coroutine Python would complain."""
+    """Close a coroutine that will not be awaited: Python would warn about it."""
     if inspect.iscoroutine(answer):
         answer.close()

@@ -13,15 +13,15 @@ _EVERY_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationProgress:
-    """Items done, of how many, in how much time of running."""
+    """Items done, their total, and the time that the loop has been running."""
 
     done: int
-    total: int | None  # of the whole step, also in the progress of one of its partitions
+    total: int | None  # of the whole step, also for one of its partitions
     elapsed: timedelta
-    # The items of that time, where more are done by now.
+    # The items done in `elapsed`, which is written less often than `done`.
     measured: int | None = field(default=None, compare=False, repr=False)
-    is_over: bool = field(default=False, compare=False, repr=False)  # nothing is left to do
-    # To a cursor: it counts from there, and nobody knows how many of the total lie before it.
+    is_over: bool = field(default=False, compare=False, repr=False)  # no item is left
+    # Rewound to a cursor: items count from there, and how many lie before it is unknown.
     is_rewound: bool = field(default=False, compare=False, repr=False)
 
     @property
@@ -32,7 +32,7 @@ class IterationProgress:
 
     @property
     def remaining(self) -> timedelta | None:
-        """The time left at this rate; None while that is anybody's guess."""
+        """The time left at this rate; None while it cannot be estimated."""
         if self.is_over:
             return timedelta(0)
         if self.total is None or self.rate is None or self.is_rewound:
@@ -61,7 +61,7 @@ class IterationProgress:
 
 
 class Stopwatch:
-    """The time that a loop has been running, earlier runs included, and its total."""
+    """Measures how long a loop has been running, over all its runs, and keeps its total."""
 
     def __init__(
         self, stored: dict[str, Any] | None, clock: Callable[[], float] = time.monotonic
@@ -72,15 +72,15 @@ class Stopwatch:
         self._before = float(stored.get("seconds", 0.0))
         self._clock = clock
         self._started_at = clock()
-        self._written_at = self._started_at - _EVERY_SECONDS  # with the first checkpoint
+        self._written_at = self._started_at - _EVERY_SECONDS  # so the first checkpoint writes it
 
     def read(self, done: int) -> dict[str, Any]:
-        """Give what is stored of it."""
+        """Return what is stored in the column `progress`."""
         seconds = self._before + self._clock() - self._started_at
         return {"total": self.total, "seconds": round(seconds, 3), "done": done, **self._marks}
 
     def is_due(self) -> bool:
-        """Say whether it was not written for a second."""
+        """True if the progress was last written a second ago or earlier."""
         return self._clock() - self._written_at >= _EVERY_SECONDS
 
     def written(self) -> None:

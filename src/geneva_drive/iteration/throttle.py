@@ -1,4 +1,4 @@
-"""Conditions under which a loop rests, before it goes on to its next item."""
+"""Conditions that suspend a loop before its next item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Line = tuple[CodeType, int]
 class Throttle(NamedTuple):
     condition: Condition
     backoff: timedelta
-    line: Line | None = None  # on which the body has written it
+    line: Line | None = None  # where the body called throttle()
 
 
 def _refuse_to_settle(answer: Any) -> Any:
@@ -28,24 +28,24 @@ def _refuse_to_settle(answer: Any) -> Any:
 
 
 class Throttles(list[Throttle]):
-    """What is asked before each item."""
+    """The conditions to ask before each item."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Gets the answer of an async condition; an async step knows how to.
+        # Awaits the answer of an async condition; an async step replaces it.
         self.settle: Callable[[Any], Any] = _refuse_to_settle
 
     def keep(self, throttle: Throttle, *, has_begun: bool) -> None:
         given: Any = throttle.condition
         if not callable(given):
             raise InvalidInput(
-                f"throttle() takes a function that is asked before each item, and got {given!r}. "
+                f"throttle() takes a function that is called before each item, got {given!r}. "
                 f"Write it.throttle(lambda: ..., backoff=...)."
             )
         if not has_begun:
             self.append(throttle)
             return
-        # Written inside the loop it comes anew with each item, and is asked by itself.
+        # A throttle() inside the loop is called with each item and asks by itself.
         self[:] = [one for one in self if one.line != throttle.line]
 
     def ask_all(self) -> None:
@@ -56,10 +56,10 @@ class Throttles(list[Throttle]):
         answer = throttle.condition()
         if answer and inspect.isawaitable(answer):
             answer = self.settle(answer)
-        rest_if(answer, throttle.backoff)
+        suspend_if(answer, throttle.backoff)
 
 
-def rest_if(answer: object, backoff: timedelta) -> None:
+def suspend_if(answer: object, backoff: timedelta) -> None:
     if answer:
         raise Interrupted(Interruption.THROTTLED, backoff)
 

@@ -1,1 +1,6 @@
-"""The engine's side of resumable steps: run a loop, save its cursor, skip failed items."""
+"""The engine's side of resumable steps.
+
+Open `step_loop.py` first: it runs one loop. `cursor_saver.py` saves its cursor, through the
+process's `Checkpointer` (`engine/checkpointer.py`), which commits the cursors of several loops
+together. With `transaction=True`, `transactional_loop.py` commits items and cursor in one.
+"""

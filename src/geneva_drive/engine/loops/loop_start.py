@@ -1,4 +1,4 @@
-"""Where a run of a loop begins, read from its row."""
+"""Where a run of a loop begins and ends, read from its execution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def partitioning_of(execution: ExecutionRecord, iteration: Iteration) -> Partitioning:
-    """Say which share of the items a run goes through; raises if its end cannot be read."""
+    """Return which items a run goes through; raises if the end cannot be read."""
     partition = Partition.load(execution.share)
     if partition is None:
         return Partitioning(iteration.partitions)
@@ -22,7 +22,7 @@ def partitioning_of(execution: ExecutionRecord, iteration: Iteration) -> Partiti
 
 
 def state_of(execution: ExecutionRecord, iteration: Iteration) -> LoopState:
-    """Say where a loop stands by its row; raises if its cursor cannot be read."""
+    """Return where the loop stands; raises if its cursor cannot be read."""
     has_cursor = execution.cursor is not None
     cursor = read_cursor(execution, execution.cursor) if has_cursor else _start(execution)
     if cursor is None and not has_cursor:
@@ -39,10 +39,10 @@ def read_cursor(execution: ExecutionRecord, text: str | None) -> Any:
     try:
         return typed_json.load(text)
     except Exception as error:
-        # The types of an app are read by its own functions, which may raise anything.
+        # A registered serializer decodes the types of an app, and may raise anything.
         raise InvalidInput(
-            f"The saved cursor of step {execution.step_name!r} cannot be read. {_why(error)} Once "
-            f"it can be, resume the workflow; or let the step start over with `geneva rewind`."
+            f"The saved cursor of step {execution.step_name!r} cannot be read. {_why(error)} Fix "
+            f"this and resume the workflow, or start the step over with `geneva rewind`."
         ) from error
 
 
@@ -53,6 +53,6 @@ def _start(execution: ExecutionRecord) -> Any:
 
 def _why(error: Exception) -> str:
     words = typed_json.words_of(error)
-    if isinstance(error, GenevaDriveError):  # whose words are a sentence that tells what to do
+    if isinstance(error, GenevaDriveError):  # a whole sentence already
         return words
     return f"{type(error).__name__}: {words.rstrip('.')}."

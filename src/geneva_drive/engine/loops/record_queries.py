@@ -1,4 +1,4 @@
-"""Records for loops: how a step's queries are read."""
+"""Open the queries that loops read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OpenSession = Callable[[], "AbstractContextManager[Session]"]
 def open_query(
     query: Any, cursor: Any, open_session: OpenSession, *, detach: bool
 ) -> Keyset | QuerySetRecords:
-    """Get a query ready to be read from any cursor on, one by one or in batches."""
+    """Prepare a select or a QuerySet to be read from any cursor on."""
     if is_queryset(query):
         return QuerySetRecords(query, cursor)
     return Keyset(query, cursor, open_session=open_session, detach=detach)
@@ -27,8 +27,8 @@ def open_query(
 
 @contextmanager
 def session_of(environment: Environment) -> Iterator[Session]:
-    """Open a session on the user's tables for a moment: with the Drive's engine, or their own."""
-    # Who loops over records has loaded this; for the others it takes as long as all the rest.
+    """Open a session on the user's tables: from `session_factory`, or on the Drive's engine."""
+    # Imported here: the ORM doubles the import time, and only loops over records need it.
     from sqlalchemy.orm import Session
 
     factory = environment.settings.session_factory

@@ -1,4 +1,4 @@
-"""Loops whose items and cursor commit together, every so many items: exactly once."""
+"""Loops with `transaction=True`: the items' writes and the cursor commit together."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
 
 
 class LoopTransaction:
-    """The session of a loop with `transaction=True`: each checkpoint commits, and begins anew.
+    """The session of such a loop, and its backend in place of the `StepLoop`.
 
-    Saves the positions of its loop instead of the loop itself. What is open when it is left is
-    rolled back.
+    Each checkpoint commits, and the next item begins a new transaction. Whatever is open at the
+    end is rolled back.
     """
 
     commits_items = True
@@ -34,18 +34,18 @@ class LoopTransaction:
         self._store = environment.store
         self._database = environment.store.database
         self._loop = loop
-        self._held = ExitStack()  # what a writing transaction of this process has to hold
+        self._held = ExitStack()  # the process's writer lock, and the joined connection
         self._is_open = False
-        self._of_item: SessionTransaction | None = None
+        self._savepoint: SessionTransaction | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            # What the items of a chunk were read as must not be read again after each commit.
+            # Without expiry, or each commit would make the rest of the chunk be read again.
             self.session = StepSession(self._database.engine, expire_on_commit=False)
             stack.callback(self.session.close)
             stack.callback(self._roll_back)
             self._begin()
-            self._leaving = stack.pop_all()
+            self._exit_stack = stack.pop_all()
         self._loop.run.backend = self
         return self
 
@@ -56,15 +56,15 @@ class LoopTransaction:
         traceback: TracebackType | None,
     ) -> None:
         self._loop.run.backend = self._loop
-        self._leaving.close()
+        self._exit_stack.close()
 
     @property
     def connection(self) -> Connection:
-        """The connection whose transaction is open, with all that was written so far."""
+        """The connection of the open transaction, with all writes flushed."""
         self._begin()
-        if self._of_item is not None:  # the body has left its loop within an item
-            self._of_item.commit()
-            self._of_item = None
+        if self._savepoint is not None:  # the body left its loop during an item
+            self._savepoint.commit()
+            self._savepoint = None
         self.flush()
         connection = self.session.connection()
         transaction_mark.find(connection, self._database)
@@ -78,8 +78,8 @@ class LoopTransaction:
         joined = self._joined
         Session.commit(self.session)
         self._release()
-        for tell in joined.to_tell:
-            tell()
+        for notify in joined.to_tell:
+            notify()
 
     def save(self, state: LoopState) -> Interruption | None:
         saver = self._loop.saver
@@ -90,7 +90,7 @@ class LoopTransaction:
         while not self._store.checkpoints.save(connection, update, after=after):
             stop = saver.why_not_saved(connection, update)
             if stop is not None:
-                transaction_mark.leave(connection)  # what was done so far commits with the rest
+                transaction_mark.leave(connection)  # the items done so far commit with the outcome
                 return stop
             saver.require_unmoved(connection)
         saver.append_skipped(connection)
@@ -101,19 +101,19 @@ class LoopTransaction:
     def item_begins(self) -> None:
         self._begin()
         if self._loop.skips_item_errors:
-            self._of_item = self.session.begin_nested()
+            self._savepoint = self.session.begin_nested()
 
     def item_ends(self) -> None:
         self._loop.item_ends()
-        if self._of_item is not None:
-            self._of_item.commit()
-            self._of_item = None
+        if self._savepoint is not None:
+            self._savepoint.commit()
+            self._savepoint = None
 
     def item_failed(self) -> None:
-        """Undo what the body did with an item that is passed over."""
-        if self._of_item is not None:
-            self._of_item.rollback()
-            self._of_item = None
+        """Roll back the writes of a skipped item."""
+        if self._savepoint is not None:
+            self._savepoint.rollback()
+            self._savepoint = None
 
     def body_goes_on(self) -> None:
         self._begin()
@@ -130,7 +130,8 @@ class LoopTransaction:
         if self._is_open:
             return
         with ExitStack() as stack:
-            # The writer's place before a connection, as everywhere: a pool may be small.
+            # First the writer lock, then a connection, as everywhere: in the other order, threads
+            # that wait for the lock could hold all connections of a small pool.
             stack.enter_context(self._database.dialect.writing())
             connection = self.session.connection(execution_options={WRITES_OPTION: True})
             self._joined = stack.enter_context(self._database.joining(connection))
@@ -139,11 +140,11 @@ class LoopTransaction:
         self._is_open = True
 
     def _roll_back(self) -> None:
-        self._of_item = None
+        self._savepoint = None
         try:
             Session.rollback(self.session)
         finally:
-            # Else this thread would write everything that follows into what is over.
+            # Or later writes of this thread would go to the ended transaction.
             self._release()
 
     def _release(self) -> None:

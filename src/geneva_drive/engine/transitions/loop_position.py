@@ -1,4 +1,7 @@
-"""Where a resumable step stands, and what happened on the way there."""
+"""Where a loop stands, as stored in its execution.
+
+In memory it is a `LoopState` (iteration/loop_state.py).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ _REWOUND = '{"rewound":true}'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedItem:
-    """An item whose body raised, and which the loop has passed over."""
+    """An item that raised and was skipped."""
 
-    cursor: str | None  # behind it
+    cursor: str | None  # behind the item
     completed_iterations: int
     item: str
     error_class: str
@@ -26,7 +29,7 @@ class SkippedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopPosition:
-    """How far a loop has come; its cursor is typed JSON."""
+    """How far a loop has come; the cursor is typed JSON."""
 
     cursor: str | None = None
     completed_iterations: int = 0
@@ -45,10 +48,10 @@ class LoopPosition:
         )
 
     def reached_by(self, record: ExecutionRecord) -> ExecutionRecord:
-        """Give an execution as it is now that its loop stands here.
+        """Return the execution with this position.
 
-        One that has come further than what was saved starts to count its failures anew: only
-        those in a row, at the same item, are a reason to give up.
+        If the loop has advanced, its failures are cleared: only failures in a row, at the same
+        item, count against the step.
         """
         moved = record._replace(
             cursor=self.cursor,
@@ -65,18 +68,18 @@ AT_THE_START = LoopPosition()
 
 
 def rewound_to(cursor: str) -> LoopPosition:
-    """Say where a loop goes on that an operator has sent to a cursor; it counts from there."""
+    """Return the position of a loop that an operator rewound to a cursor; counts start at 0."""
     return LoopPosition(cursor=cursor, progress=_REWOUND)
 
 
 def before_partitions(divided: ExecutionRecord) -> LoopPosition:
-    """Say where the partitions of a step begin; that it was rewound holds for each of them."""
+    """Return the position of each new partition; the mark of a rewind is copied to all."""
     is_rewound = "rewound" in (typed_json.load(divided.progress) or {})
     return LoopPosition(progress=_REWOUND) if is_rewound else AT_THE_START
 
 
 def carried_over(latest: ExecutionRecord | None) -> LoopPosition | None:
-    """Say where a new attempt at a node goes on: from the start, if the latest one was done."""
+    """Return where a new attempt at a node continues; None, from the start, after a done one."""
     if latest is None or is_done(latest.state, latest.outcome):
         return None
     return LoopPosition.of(latest)

@@ -1,1 +1,1 @@
-"""What loops walk through: streams of pairs, an item and the cursor that says it is done."""
+"""Sources of loops: streams of (item, cursor) pairs; the cursor says that its item is done."""

@@ -1,4 +1,4 @@
-"""Sources that are awaited."""
+"""Sources for `async for`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collections.abc import (
 from typing import Any, TypeVar
 
 from geneva_drive.iteration import maybe_async
-from geneva_drive.iteration.sources import nested as nested_source
+from geneva_drive.iteration.sources import nested as nested_loops
 from geneva_drive.iteration.sources import pages as plain_pages
 from geneva_drive.iteration.sources import sequences
 
@@ -24,7 +24,7 @@ _END: Any = object()
 
 
 async def pairs(iterable: AsyncIterable[T], cursor: Any) -> AsyncIterator[tuple[T, int]]:
-    """Give items with the index behind each, passing over those before the cursor."""
+    """Yield each item with the index of the next, starting at the cursor."""
     sequences.refuse_queries(iterable)
     start = sequences.index_of(cursor)
     index = 0
@@ -40,16 +40,16 @@ async def given_pairs(iterable: AsyncIterable[Any]) -> AsyncIterator[tuple[Any, 
 
 
 async def nested(outer: Any, inner: Callable[[Any], Any], cursor: Any) -> AsyncIterator[Any]:
-    """Give each outer item with each of its inner items, awaiting whatever is to be awaited."""
-    place = nested_source.NestedCursor(cursor)
+    """Yield each outer item with each of its inner items; both sources may be async."""
+    saved = nested_loops.NestedCursor(cursor)
     outer = await outer if inspect.isawaitable(outer) else outer
     async for outer_item, outer_cursor in _pairs_of(outer):
-        if not place.enters(outer_cursor):
+        if not saved.enters(outer_cursor):
             continue
         async for inner_item, inner_cursor in _pairs_of(
             await maybe_async.awaited(inner, outer_item)
         ):
-            if place.reaches(inner_cursor):
+            if saved.reaches(inner_cursor):
                 yield (outer_item, inner_item), (outer_cursor, inner_cursor)
 
 
@@ -60,13 +60,13 @@ async def _pairs_of(iterable: Any) -> AsyncIterator[tuple[Any, Any]]:
     elif isinstance(iterable, Collection):
         for pair in sequences.given_pairs(iterable):
             yield pair
-    else:  # whatever comes next may have to be waited for
+    else:  # its next item may block
         async for pair in on_a_thread(lambda: sequences.given_pairs(iterable)):
             yield pair
 
 
 async def on_a_thread(begin: Callable[[], Iterator[T]]) -> AsyncGenerator[T, None]:
-    """Begin something plain, and give its items, on another thread than the event loop's."""
+    """Begin a plain iterator and read its items on a thread, as they may block."""
     items = await asyncio.to_thread(begin)
     while True:
         item = await asyncio.to_thread(next, items, _END)
@@ -76,14 +76,14 @@ async def on_a_thread(begin: Callable[[], Iterator[T]]) -> AsyncGenerator[T, Non
 
 
 async def pages(
-    fetch: Callable[[Any], Any], cursor: Any, pass_by: plain_pages.PassBy
+    fetch: Callable[[Any], Any], cursor: Any, move_cursor: plain_pages.MoveCursor
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the items of page after page, each with the token of its page and its place in it."""
-    place: plain_pages.PagePosition | None = plain_pages.PagePosition.of(cursor)
-    while place is not None:
-        page = plain_pages.Page.of(await maybe_async.awaited(fetch, place.token), place.token)
-        for pair in page.pairs(place.done):
+    """Yield the items of all pages, as `pages.pairs` does; `fetch` may be async."""
+    position: plain_pages.PagePosition | None = plain_pages.PagePosition.of(cursor)
+    while position is not None:
+        page = plain_pages.Page.of(await maybe_async.awaited(fetch, position.token), position.token)
+        for pair in page.pairs(position.done):
             yield pair
-        if page.is_passed_by(place.done):
-            await asyncio.to_thread(pass_by, (page.next_token, 0))
-        place = page.following
+        if page.has_nothing_left(position.done):
+            await asyncio.to_thread(move_cursor, (page.next_token, 0))
+        position = page.following

@@ -1,10 +1,10 @@
-"""The rows of a CSV file, found again by the byte at which the next one begins.
+"""The rows of a CSV file; the cursor is the byte at which the next row begins, and a checksum.
 
-A cursor is `(offset, checksum)`. The checksum is over the header and over the last line before the
-offset (at most its last 1024 bytes): one short CRC a row. A resumed loop reads these and nothing
-else that lies before its place. So it notices another header, a file cut before its place, and
-whatever leaves another line ending there, as rows inserted or removed do unless their neighbours
-are equal. It does not notice earlier rows exchanged for as many bytes. Rows appended are read.
+The checksum covers the header and the last line before that byte (at most its last 1024 bytes), so
+it costs one short CRC per row, and a resumed loop reads nothing else before its cursor. It detects
+another header, a file that was cut, and inserted or removed rows, unless an equal line ends at the
+same byte. It does not detect earlier rows that were replaced by as many bytes. Appended rows are
+read.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _TAIL = 1024
 def pairs(
     path: Path, cursor: Any, *, encoding: str = "utf-8", **csv_options: Any
 ) -> Iterator[tuple[CsvRow, Cursor]]:
-    """Give each row as a dict, as `csv.DictReader` does, with the options of `csv.reader`."""
+    """Yield each row as a dict, like `csv.DictReader`; takes the options of `csv.reader`."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(
-            f"iterate_over_csv() takes the path of a file, and got {path!r}. Pass the path: the "
-            f"loop opens the file by itself, wherever it goes on."
+            f"iterate_over_csv() takes the path of a file, got {path!r}. Pass the path: the loop "
+            f"opens the file itself, at the cursor."
         )
     saved = None if cursor is None else _saved(cursor)
     return _rows(path, saved, _byte_encoding(encoding), csv_options)
@@ -65,7 +65,7 @@ def _rows(
 
 
 class _Lines:
-    """The decoded lines of a file, and how many bytes they took."""
+    """The decoded lines of a file, and the byte offset of the next one."""
 
     def __init__(self, file: BinaryIO, path: Path, encoding: str) -> None:
         self._file = file
@@ -91,20 +91,20 @@ class _Lines:
             yield text
 
     def refuse_bare_returns(self, error: csv.Error) -> None:
-        """Say what is wrong with a line that holds several rows, as files of old Macs do."""
+        """Raise if a line has bare carriage returns, which older Mac files use to end rows."""
         if b"\r" in self.last.rstrip(b"\r\n"):
             raise InvalidInput(
                 f"The file {os.fspath(self._path)!r} has a carriage return without a newline in "
-                f"the line at byte {self.offset - len(self.last)}, and rows end with a newline. "
-                f"Convert the line ends of the file, or put the field into quotes; then resume."
+                f"the line at byte {self.offset - len(self.last)}, but rows must end with a "
+                f"newline. Convert the line endings of the file, or quote the field; then resume."
             ) from error
 
     def _undecodable(self, error: UnicodeDecodeError) -> InvalidInput:
-        byte, place = error.object[error.start], self.offset + error.start
+        byte, at = error.object[error.start], self.offset + error.start
         return InvalidInput(
             f"The file {os.fspath(self._path)!r} is not {self._encoding} in the row at byte "
-            f"{self.offset}: it has 0x{byte:02x} at byte {place}. Pass the file's own encoding, "
-            f"such as encoding='cp1252', or mend the row; then resume."
+            f"{self.offset}: byte {at} is 0x{byte:02x}. Pass the encoding of the file, such as "
+            f"encoding='cp1252', or fix the row; then resume."
         )
 
 
@@ -131,7 +131,7 @@ def _require_unchanged(
     file.seek(start)
     before = file.read(max(offset - start, 0))
     line = before[before.rfind(b"\n", 0, -1) + 1 :][-_TAIL:]
-    # A row at the end of a file that had no newline there may have been lengthened since.
+    # A last row without a newline may have been extended since.
     is_cut_through = not line.endswith(b"\n") and file.read(1) not in (b"", b"\r", b"\n")
     is_short = start + len(before) != offset
     if is_short or is_cut_through or crc32(line, header_sum) != checksum:
@@ -144,8 +144,8 @@ def _byte_encoding(encoding: str) -> str:
         return "utf-8"
     if "\n".encode(name) != b"\n":
         raise InvalidInput(
-            f"A CSV file in {encoding!r} cannot be resumed: its rows are found by their first "
-            f"byte, which needs an encoding whose newline is one byte. Convert the file to utf-8."
+            f"A CSV file in {encoding!r} cannot be resumed: rows are found by their byte offset, "
+            f"which needs an encoding with a one-byte newline. Convert the file to utf-8."
         )
     return name
 
@@ -155,7 +155,7 @@ def _saved(cursor: Any) -> Cursor:
         case (int(offset), int(checksum)) if offset >= 0:
             return offset, checksum
     raise InvalidInput(
-        f"The saved cursor {cursor!r} is not a place in a CSV file: this loop saves (byte offset, "
-        f"checksum). It was saved by another loop. Rewind the step with `geneva rewind`, or put "
-        f"that loop back."
+        f"The saved cursor {cursor!r} is not a position in a CSV file: this loop saves (byte "
+        f"offset, checksum). It was saved by another loop. Rewind the step with `geneva rewind`, "
+        f"or restore that loop."
     )

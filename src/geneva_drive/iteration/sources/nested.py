@@ -1,4 +1,4 @@
-"""A loop within a loop, with one cursor for both."""
+"""A loop in a loop, with one cursor for both."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def pairs(
     inner: Callable[[Outer], Iterable[tuple[Inner, Any]]],
     cursor: Any,
 ) -> Nested[Outer, Inner]:
-    """Give each outer item with each of its inner items, and the cursors of both.
+    """Yield each outer item with each of its inner items, and the cursors of both.
 
-    Cursors ascend, and a cursor names its item. Whatever lies before the saved place is passed
-    over, so iterables that begin at the start and ones that begin at the cursor both will do.
+    Cursors ascend on both levels. Items up to the saved cursor are dropped, so the iterables may
+    begin at the start or at the cursor.
     """
-    return _from(NestedCursor(cursor), outer, inner)
+    return _pairs_from(NestedCursor(cursor), outer, inner)
 
 
-def _from(
-    place: NestedCursor,
+def _pairs_from(
+    saved: NestedCursor,
     outer: Iterable[tuple[Outer, Any]],
     inner: Callable[[Outer], Iterable[tuple[Inner, Any]]],
 ) -> Nested[Outer, Inner]:
     for outer_item, outer_cursor in given_pairs(outer):
-        if not place.enters(outer_cursor):
+        if not saved.enters(outer_cursor):
             continue
         for inner_item, inner_cursor in given_pairs(inner(outer_item)):
-            if place.reaches(inner_cursor):
+            if saved.reaches(inner_cursor):
                 yield (outer_item, inner_item), (outer_cursor, inner_cursor)
 
 
 class NestedCursor:
-    """Where a nested loop stands: says what is still to be done, and that its cursors ascend."""
+    """The saved cursor of a nested loop: tells which items are left, and that cursors ascend."""
 
     def __init__(self, cursor: Any) -> None:
         self._saved = None if cursor is None else _both(cursor)
@@ -52,7 +52,7 @@ class NestedCursor:
         self._inner_saved: Any = _NOTHING
 
     def enters(self, cursor: Any) -> bool:
-        """Come to an outer item, and say whether any of its inner items may be left to do."""
+        """True if inner items of the outer item at `cursor` may be left."""
         _require_ascent("outer", self._outer, cursor)
         self._outer = cursor
         # Inner cursors begin anew with each outer item.
@@ -62,13 +62,13 @@ class NestedCursor:
         outer_saved, inner_saved = self._saved
         if _is_less(cursor, outer_saved):
             return False
-        # The saved one says nothing about the inner items of any other.
+        # The saved inner cursor is of the saved outer item only.
         self._inner_saved = inner_saved if cursor == outer_saved else _NOTHING
         self._saved = None
         return True
 
     def reaches(self, cursor: Any) -> bool:
-        """Come to an inner item, and say whether it is still to be done."""
+        """True if the inner item at `cursor` is left."""
         _require_ascent("inner", self._inner, cursor)
         self._inner = cursor
         return self._inner_saved is _NOTHING or _is_less(self._inner_saved, cursor)
@@ -78,10 +78,9 @@ def _require_ascent(level: str, before: Any, cursor: Any) -> None:
     if before is _NOTHING or _is_less(before, cursor):
         return
     raise InvalidInput(
-        f"The {level} cursor {cursor!r} of a nested loop comes after {before!r}, and is not "
-        f"greater: whatever is up to the saved cursor is passed over, so items would be left out. "
-        f"Give each item a cursor of its own, in ascending order: sort by it, or number the items "
-        f"with enumerate(...)."
+        f"The {level} cursor {cursor!r} of a nested loop comes after {before!r} and is not "
+        f"greater: a resumed loop would lose items. Give each item a cursor of its own, in "
+        f"ascending order: sort by it, or number the items with enumerate(...)."
     )
 
 
@@ -92,7 +91,7 @@ def _both(cursor: Any) -> tuple[Any, Any]:
     raise InvalidInput(
         f"The saved cursor {cursor!r} is not one of a nested loop, which saves (outer cursor, "
         f"inner cursor). It was saved by another loop. Rewind the step with `geneva rewind`, or "
-        f"put that loop back."
+        f"restore that loop."
     )
 
 
@@ -101,7 +100,7 @@ def _is_less(one: Any, other: Any) -> bool:
         return bool(one < other)
     except TypeError as error:
         raise InvalidInput(
-            f"The cursors {one!r} and {other!r} of a nested loop cannot be compared, so its place "
-            f"cannot be found again. Give cursors of one type, in ascending order; if they changed "
+            f"The cursors {one!r} and {other!r} of a nested loop cannot be compared, so the loop "
+            f"cannot be resumed. Use cursors of one type, in ascending order; if they changed "
             f"since the cursor was saved, rewind the step with `geneva rewind`."
         ) from error

@@ -1,4 +1,4 @@
-"""Items that a service hands out page by page, each page naming the next by a token."""
+"""Pages of items; each page names the next one by a token."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from geneva_drive.iteration import maybe_async
 T = TypeVar("T")
 
 Fetch = Callable[[Any], tuple[Iterable[T], Any]]
-PassBy = Callable[[tuple[Any, int]], None]
+MoveCursor = Callable[[tuple[Any, int]], None]
 
 
-def pairs(fetch: Fetch[T], cursor: Any, pass_by: PassBy) -> Iterator[tuple[T, tuple[Any, int]]]:
-    """Give the items of all pages, each with the token of its page and how many of it are done.
-
-    `pass_by` is told the place behind a page that has none: an endless run of these is to be
-    stopped, and gone on with, like any other.
-    """
-    return _from_place(fetch, PagePosition.of(cursor), pass_by)
-
-
-def _from_place(
-    fetch: Fetch[T], place: PagePosition | None, pass_by: PassBy
+def pairs(
+    fetch: Fetch[T], cursor: Any, move_cursor: MoveCursor
 ) -> Iterator[tuple[T, tuple[Any, int]]]:
-    while place is not None:
-        fetched = maybe_async.at_once(fetch(place.token), "fetch of iterate_over_pages()")
-        page = Page.of(fetched, place.token)
-        yield from page.pairs(place.done)
-        if page.is_passed_by(place.done):
-            pass_by((page.next_token, 0))
-        place = page.following
+    """Yield the items of all pages; a cursor is (token of the page, items done in it).
+
+    `move_cursor` is called behind an empty page, so that an endless row of empty pages can be
+    interrupted and continued like any other loop.
+    """
+    return _pairs_from(fetch, PagePosition.of(cursor), move_cursor)
+
+
+def _pairs_from(
+    fetch: Fetch[T], position: PagePosition | None, move_cursor: MoveCursor
+) -> Iterator[tuple[T, tuple[Any, int]]]:
+    while position is not None:
+        fetched = maybe_async.at_once(fetch(position.token), "fetch of iterate_over_pages()")
+        page = Page.of(fetched, position.token)
+        yield from page.pairs(position.done)
+        if page.has_nothing_left(position.done):
+            move_cursor((page.next_token, 0))
+        position = page.following
 
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """Where a loop over pages stands: so many items of the page of this token are done."""
+    """Where a loop over pages stands: `done` items of the page of `token` are done."""
 
     token: Any
     done: int
@@ -51,9 +53,9 @@ class PagePosition:
             case (token, int(done)) if not isinstance(done, bool) and done >= 0:
                 return cls(token, done)
         raise InvalidInput(
-            f"The saved cursor {cursor!r} is not a place in a page: this loop saves (token, "
-            f"count). It was saved by another loop. Rewind the step with `geneva rewind`, or put "
-            f"that loop back."
+            f"The saved cursor {cursor!r} is not a position in a page: this loop saves "
+            f"(token, count). It was saved by another loop. Rewind the step with `geneva rewind`, "
+            f"or restore that loop."
         )
 
 
@@ -82,13 +84,13 @@ class Page:
     def following(self) -> PagePosition | None:
         return None if self.next_token is None else PagePosition(self.next_token, 0)
 
-    def is_passed_by(self, done: int) -> bool:
-        """Say whether nothing of it is left to do, but another page comes."""
+    def has_nothing_left(self, done: int) -> bool:
+        """True if no item of this page is left, and another page follows."""
         return done >= len(self.items) and self.next_token is not None
 
     def pairs(self, done: int) -> Iterator[tuple[Any, tuple[Any, int]]]:
-        """Give the items that are not done, each with the place behind it."""
+        """Yield the items that are not done, each with the cursor behind it."""
         for count, item in enumerate(self.items[done:], done + 1):
-            # After a page's last item the page need not be fetched again.
-            is_left = count == len(self.items) and self.next_token is not None
-            yield item, (self.next_token, 0) if is_left else (self.token, count)
+            # Behind a page's last item, so that the page is not fetched again.
+            is_last = count == len(self.items) and self.next_token is not None
+            yield item, (self.next_token, 0) if is_last else (self.token, count)

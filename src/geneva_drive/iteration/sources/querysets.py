@@ -1,4 +1,4 @@
-"""A Django QuerySet, seen through the protocol for records without importing Django."""
+"""Django QuerySets as sources of records, without importing Django."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_queryset(thing: object) -> bool:
 
 
 class QuerySetRecords:
-    """One walk through a QuerySet, in the order of its cursor fields and primary key."""
+    """A QuerySet that is read in the order of its cursor fields and primary key."""
 
     def __init__(self, queryset: Any, cursor: Any = "id") -> None:
         self.queryset = _plain(queryset)
@@ -30,10 +30,10 @@ class QuerySetRecords:
         for items in self._next(self.queryset, after, limit):
             if items and not isinstance(items[0], model):
                 raise InvalidInput(
-                    f"A loop over records gives instances of {model.__name__}, but the QuerySet "
+                    f"A loop over records yields instances of {model.__name__}, but the QuerySet "
                     f"has values() or values_list(). Remove it; only() reads fewer columns."
                 )
-            # A join may repeat a record, which has its place in the order once.
+            # A join may return a record more than once.
             found |= {cursor_of(item): item for item in items}
         self._refuse_repetition(after, found)
         return [(item, cursor) for cursor, item in found.items()]
@@ -44,12 +44,12 @@ class QuerySetRecords:
         if not found:
             return None
         self._refuse_repetition(after, map(_bare, found))
-        places = [self.key.index(name) for name in self.primary_key]
-        ids = dict.fromkeys(_bare([key[place] for place in places]) for key in found)
+        indexes = [self.key.index(name) for name in self.primary_key]
+        ids = dict.fromkeys(_bare([key[index] for index in indexes]) for key in found)
         return QuerySetBatch(self, list(ids)), _bare(found[-1])
 
     def split(self, after: Any, parts: int) -> list[Any]:
-        """Find the cursors between so many parts of about the same size; fewer if there are few."""
+        """Return the cursors that divide the records into parts of about the same size."""
         self._refuse_compound()
         [name] = self.key
         keys = self.queryset.order_by(name).values_list(name, flat=True)
@@ -65,22 +65,22 @@ class QuerySetRecords:
         return borders
 
     def up_to(self, until: Any) -> QuerySetRecords:
-        """Give the same walk with an end: the last record is that of the cursor `until`."""
+        """Return the same records up to the one with the cursor `until`."""
         [name] = self.key
         return QuerySetRecords(self.queryset.filter(**{f"{name}__lte": until}), name)
 
     def _refuse_compound(self) -> None:
         if len(self.key) > 1:
             raise InvalidInput(
-                f"A QuerySet is divided into partitions by one unique field, and the cursor is "
-                f"made of {', '.join(self.key)}. Use the primary key as cursor=."
+                f"A QuerySet is divided into partitions by one unique field, but the cursor has "
+                f"the fields {', '.join(self.key)}. Use the primary key as cursor=."
             )
 
     def _next(self, queryset: Any, after: Any, limit: int) -> Iterator[list[Any]]:
-        """Read what is equal in all columns but the last, then what is equal in fewer.
+        """Yield the records that equal `after` in all fields but the last, then in fewer fields.
 
-        Several queries of plain filters: one with OR takes Django's Q objects, or querysets put
-        together with `|`, which joins the tables of many-valued relations anew.
+        One query with OR would need Django's Q objects, which cannot be imported here, or
+        querysets combined with `|`, which join many-valued relations a second time.
         """
         self._refuse_nulls()
         ordered = queryset.order_by(*self.key)
@@ -88,9 +88,9 @@ class QuerySetRecords:
             yield list(ordered[:limit])
             return
         parts = self._parts(after)
-        for place in reversed(range(len(self.key))):
-            equal = dict(zip(self.key[:place], parts, strict=False))
-            beyond = {f"{self.key[place]}__gt": parts[place]}
+        for count in reversed(range(len(self.key))):
+            equal = dict(zip(self.key[:count], parts, strict=False))
+            beyond = {f"{self.key[count]}__gt": parts[count]}
             items = list(ordered.filter(**equal, **beyond)[:limit])
             yield items
             limit -= len(items)
@@ -102,18 +102,18 @@ class QuerySetRecords:
             name = self._may_be_null[-1]
             if self.queryset.order_by().filter(**{f"{name}__isnull": True}).exists():
                 raise InvalidInput(
-                    f"There are records with NULL in the cursor field {name!r}, which would be "
-                    f"left out silently. Leave them out with filter({name}__isnull=False), or take "
-                    f"another field as cursor=."
+                    f"There are records with NULL in the cursor field {name!r}, which the loop "
+                    f"would miss. Exclude them with filter({name}__isnull=False), or use another "
+                    f"field as cursor=."
                 )
             self._may_be_null.pop()
 
     def _refuse_repetition(self, after: Any, found: Iterable[Any]) -> None:
-        """Find out that a loop would not come further, as with floats that are read as decimals."""
+        """Raise if the loop would not advance, as with floats that are read as decimals."""
         if after is not None and _bare(self._parts(after)) in found:
             raise InvalidInput(
                 f"The record with the cursor {after!r} comes after itself: the database compares "
-                f"{', '.join(self.key)} more exactly than it gives them. Take another field as "
+                f"{', '.join(self.key)} more exactly than it returns them. Use another field as "
                 f"cursor=, such as the primary key."
             )
 
@@ -122,9 +122,9 @@ class QuerySetRecords:
         if len(parts) == len(self.key) and None not in parts:
             return parts
         raise InvalidInput(
-            f"The saved cursor {after!r} does not fit this loop, whose cursor is made of "
+            f"The saved cursor {after!r} does not fit this loop, whose cursor has the fields "
             f"{', '.join(self.key)}. It was saved by another loop. Rewind the step with "
-            f"`geneva rewind`, or put that loop back."
+            f"`geneva rewind`, or restore that loop."
         )
 
 
@@ -141,8 +141,8 @@ class QuerySetBatch:
     @property
     def where(self) -> Any:
         queryset = self._records.queryset
-        # Not the query's own conditions: the body may change what they look at. And not its `db`,
-        # which is a replica where Django's routers send reading to one.
+        # Without the query's conditions: the body may change the fields that they filter by. And
+        # not `queryset.db`, which may be a replica if a router sends reads there.
         return queryset.model._base_manager.using(queryset._db).filter(pk__in=self.ids)
 
     @property
@@ -155,7 +155,7 @@ class QuerySetBatch:
         if session is not None:
             raise InvalidInput(
                 "A batch of a QuerySet is updated on Django's own connection and takes no session. "
-                "Put it into transaction.atomic() instead."
+                "Use transaction.atomic() instead."
             )
         return int(self.where.update(**values))
 
@@ -168,7 +168,7 @@ def _plain(queryset: Any) -> Any:
         "a reverse()": not query.standard_ordering,
         "a union(), intersection() or difference()": query.combinator,
         "a distinct() of single fields": query.distinct_fields,
-        # True is a count() and the like for each record, which is read as it is.
+        # True means an annotation such as Count() per record, which is fine.
         "values() with aggregates": query.group_by not in (None, True),
     }
     for part, is_there in parts.items():
@@ -181,7 +181,7 @@ def _plain(queryset: Any) -> Any:
 
 
 def _fields(queryset: Any) -> dict[str, bool]:
-    """Tell what may be a cursor, and whether it may be NULL."""
+    """Return the fields that may be a cursor, and whether each may be NULL."""
     fields = dict.fromkeys(queryset.query.annotations, True)
     for field in queryset.model._meta.concrete_fields:
         fields[field.attname] = field.null
@@ -202,8 +202,8 @@ def _key(
     for name in names:
         if name.startswith("-") and name[1:] in fields:
             raise InvalidInput(
-                f"The cursor {name!r} names a direction, but a loop goes through its records in "
-                f"ascending order; descending is not supported. Pass the field alone as cursor=."
+                f"The cursor {name!r} names a direction, but a loop reads its records in ascending "
+                f"order; descending is not supported. Pass the field alone as cursor=."
             )
         if name not in fields:
             raise InvalidInput(
@@ -212,8 +212,8 @@ def _key(
             )
         if getattr(queryset.query.annotations.get(name), "contains_over_clause", False):
             raise InvalidInput(
-                f"{name!r} is a window function, which has another value where a loop resumes, as "
-                f"it looks at the records that are left. Take a field as cursor=."
+                f"{name!r} is a window function, whose values change when a loop resumes, because "
+                f"it sees only the records that are left. Use a field as cursor=."
             )
     return list(dict.fromkeys([*names, *primary_key]))
 

@@ -1,4 +1,4 @@
-"""Items by their index, and items that bring their own cursors."""
+"""Iterables, with the index as cursor or with cursors of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tuple[T, int]]:
-    """Give the items from the index `cursor` on, up to `until`, each with the index of the next."""
+    """Yield the items from the index `cursor` up to `until`, each with the index of the next."""
     if isinstance(iterable, set | frozenset):
         raise InvalidInput(
             f"A {type(iterable).__name__} has another order in every process, so an index into it "
@@ -26,11 +26,11 @@ def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tup
     if _is_indexed(iterable):
         return _from_index(iterable, start, sys.maxsize if until is None else index_of(until))
     _require_iterable(iterable)
-    return _passing_over(iterable, start, None if until is None else index_of(until))
+    return _from_start(iterable, start, None if until is None else index_of(until))
 
 
 def given_pairs(pairs: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
-    """Pass on pairs of item and cursor that start after the cursor by their maker's doing."""
+    """Yield the (item, cursor) pairs of a source that starts after the cursor by itself."""
     if not _is_indexed(pairs):
         _require_iterable(pairs)
     return map(checked, pairs)
@@ -47,20 +47,20 @@ def checked(pair: Any) -> tuple[Any, Any]:
 
 
 def index_of(cursor: Any) -> int:
-    """Read a saved cursor as the index of the next item."""
+    """Return the saved cursor as the index of the next item."""
     if cursor is None:
         return 0
-    # True is an int to Python, but nobody saved it as an index.
+    # A bool is an int in Python, but this loop never saves one.
     if isinstance(cursor, int) and not isinstance(cursor, bool) and cursor >= 0:
         return cursor
     raise InvalidInput(
         f"The saved cursor {cursor!r} is not an index: this loop counts its items from 0. It was "
-        f"saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+        f"saved by another loop. Rewind the step with `geneva rewind`, or restore that loop."
     )
 
 
 def refuse_queries(given: object) -> None:
-    """Refuse a QuerySet: its records have no numbers that last while others come and go."""
+    """Refuse a QuerySet: the index of a record changes as others are inserted or deleted."""
     if is_queryset(given):
         raise InvalidInput(
             "iterate_over() does not read from the database, and got a QuerySet. Use "
@@ -71,7 +71,7 @@ def refuse_queries(given: object) -> None:
 def _require_iterable(given: object) -> None:
     if hasattr(given, "__iter__"):
         return
-    if getattr(given, "is_select", False):  # as SQLAlchemy's are, which this room does not import
+    if getattr(given, "is_select", False):  # SQLAlchemy's, which this package must not import
         raise InvalidInput(
             "iterate_over() does not read from the database, and got a select(). Use "
             "it.iterate_over_records(select(...))."
@@ -79,37 +79,36 @@ def _require_iterable(given: object) -> None:
     if isinstance(given, AsyncIterable | Awaitable):
         maybe_async.discard(given)
         raise InvalidInput(
-            f"What is to be looped over is of type {type(given).__name__}, which is to be awaited, "
-            f"and its step is a plain function. Make the step an `async def`."
+            f"A value of type {type(given).__name__} has to be awaited, and its step is a plain "
+            f"function. Make the step an `async def`."
         )
     raise InvalidInput(
-        f"iterate_over() takes what can be looped over, and got {given!r}. For a number of turns, "
+        f"iterate_over() takes an iterable, got {given!r}. To loop a number of times, use "
         f"iterate_over(range(...))."
     )
 
 
 def _is_indexed(iterable: object) -> bool:
-    """Say whether its items are those of the numbers from 0 up, in a `for` loop too.
+    """True if `iterable[n]` is the n-th item of a `for` over it.
 
-    What has keys, as a table of pandas has, may have a length and brackets as well. It is walked
-    through, as is all else that says by itself how it is to be walked through.
+    A length and brackets are not enough: a dict or a pandas table is indexed by its keys. So an
+    object that defines `__iter__` counts only if it is a sequence or an array.
     """
     if isinstance(iterable, Sequence):
         return True
     is_sized = hasattr(iterable, "__len__") and hasattr(iterable, "__getitem__")
-    is_array = hasattr(iterable, "__array_interface__")  # as NumPy's are
+    is_array = hasattr(iterable, "__array_interface__")  # NumPy's
     return is_sized and (is_array or not hasattr(iterable, "__iter__"))
 
 
 def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
-    """Find the indexes between so many parts of about the same size; fewer if there are few."""
+    """Return the indexes that divide the items into parts of about the same size."""
     refuse_queries(iterable)
     if not _is_indexed(iterable):
         _require_iterable(iterable)
         raise InvalidInput(
-            f"partitions=... divides records and sequences, and what is of type "
-            f"{type(iterable).__name__} can only be walked through. Make a list of it, or leave "
-            f"out partitions."
+            f"partitions=... divides records and sequences, not a {type(iterable).__name__}. Make "
+            f"a list of it, or remove partitions."
         )
     items: Any = iterable
     start = index_of(cursor)
@@ -119,12 +118,12 @@ def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
 
 
 def _from_index(items: Any, index: int, until: int) -> Iterator[tuple[Any, int]]:
-    # The length is asked each time, as a list may grow while it is walked through.
+    # Not the length at the start: a list may grow while the loop runs.
     while index < until and index < len(items):
         item = items[index]
         index += 1
         yield item, index
 
 
-def _passing_over(iterable: Iterable[T], start: int, until: int | None) -> Iterator[tuple[T, int]]:
+def _from_start(iterable: Iterable[T], start: int, until: int | None) -> Iterator[tuple[T, int]]:
     return ((item, index) for index, item in enumerate(islice(iterable, start, until), start + 1))
