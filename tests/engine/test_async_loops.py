@@ -1,4 +1,4 @@
-"""Loops of `async def` bodies: the same, awaited."""
+"""Loops of `async def` bodies."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Color(Enum):
 
 
 class Unknown:
-    """A type that nobody registered."""
+    """A type without a serializer."""
 
 
 CURSORS: list[Any] = [
@@ -500,7 +500,7 @@ def test_resuming_at_a_loop_that_was_not_done_goes_on_from_its_cursor(geneva: gd
 
 
 def crash(drive: gd.Drive, times: int, *, items: int) -> None:
-    """Let so many runs die, each at so many items."""
+    """Crash so many runs, each after so many items."""
     for _ in range(times):
         with crash_after(items=items):
             drain(drive)

@@ -1,4 +1,4 @@
-"""Items on which a body raises, and which are passed over."""
+"""Items that raise and are skipped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LETTERS = "abcdef"
 
 
 def choking(done: list[str], *on: str) -> Callable[[Any, Any], None]:
-    """A body that notes letters, and raises on some."""
+    """Return a body that notes letters and raises on some."""
 
     def body(self: Any, it: gd.IterableStep) -> None:
         for letter in it.iterate_over(LETTERS):

@@ -1,4 +1,4 @@
-"""An `it` that was kept beyond the end of its step is of no more use, and says so."""
+"""An `it` that is kept after the end of its step raises at every use."""
 
 from __future__ import annotations
 

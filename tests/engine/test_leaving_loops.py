@@ -1,4 +1,4 @@
-"""Whose error it is that a body raises: an item's, or, once it has left its loop, the step's."""
+"""Which errors are the item's, and which the step's: those after the loop was left."""
 
 from __future__ import annotations
 

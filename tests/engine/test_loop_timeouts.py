@@ -1,4 +1,4 @@
-"""Loops that take longer than their step may."""
+"""Loops that run past the timeout of their step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMED_OUT = (
 
 
 def dawdle(*_: Any) -> None:
-    """Take longer than the steps of this module may, by one item already."""
+    """Take longer than the timeout of these steps, with a single item."""
     threading.Event().wait(0.02)
 
 

@@ -22,7 +22,7 @@ Act = Callable[[Any, str, Session], object]
 
 
 def adding(act: Act | None = None, items: str = "abcdef", **options: Any) -> gd.WorkflowHandle[Any]:
-    """Create a workflow that adds a user for each letter, after it did `act` with it."""
+    """Create a workflow that calls `act` with each letter and then adds a user for it."""
 
     def body(self: Any, it: gd.IterableStep, session: Session) -> None:
         for letter in it.iterate_over(items):

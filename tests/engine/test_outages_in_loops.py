@@ -1,4 +1,4 @@
-"""A database that is away while a loop runs is nobody's failure."""
+"""A loop waits while its database is away."""
 
 from __future__ import annotations
 

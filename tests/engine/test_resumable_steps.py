@@ -1,4 +1,4 @@
-"""Steps that go through many items: what `it` offers, and what is kept of the way."""
+"""Resumable steps: the methods of `it`, and what is stored of a loop."""
 
 from __future__ import annotations
 

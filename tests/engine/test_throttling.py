@@ -1,4 +1,4 @@
-"""Loops that rest while a condition holds."""
+"""Loops that are suspended while a condition is true."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_condition_within_a_loop_of_ones_own_is_asked_where_it_is_written(
 
     perform_next_step(importing(body))
 
-    # Behind the first item nobody knows yet that it comes by again.
+    # After the first item it is not known yet that the call comes again.
     assert asked == [None, 1, 1, 2, 3]
 
 

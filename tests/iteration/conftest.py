@@ -13,7 +13,7 @@ def library_database(
     create_database: Callable[[str, str], str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
-    # Where Django is missing, this skips the test and not the whole room.
+    # Without Django, skip the test and not the whole folder.
     from tests.iteration import library
 
     if database == "sqlite":
@@ -26,7 +26,7 @@ def library_database(
 
 @pytest.fixture
 def library(library_database: None) -> None:
-    """Give seven authors, of whom three have written two books each."""
+    """Seven authors; three of them have written two books each."""
     from tests.iteration.library import fill
 
     fill()

@@ -14,7 +14,7 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources.querysets import QuerySetRecords
 from geneva_drive.iteration.sources.records import pairs
 
-# Asked for this way, they are untyped, and these tests are left out where Django is not installed.
+# Imported this way the models are untyped, and the tests are skipped without Django.
 django = pytest.importorskip("django")
 conf = pytest.importorskip("django.conf")
 if not conf.settings.configured:
@@ -23,7 +23,7 @@ if not conf.settings.configured:
         INSTALLED_APPS=["tests.iteration"],
         USE_TZ=True,
     )
-    # Django knows MySQL's other driver only, which needs a compiler to be installed.
+    # Django supports only the other MySQL driver, which needs a compiler.
     pymysql.install_as_MySQLdb()
     django.setup()
 models = pytest.importorskip("django.db.models")
@@ -98,7 +98,7 @@ BY_RATING = [(1, 2), (1, 6), (2, 4), (3, 1), (3, 3), (3, 5), (3, 7)]
 
 @contextmanager
 def opened(database: str, address: str) -> Iterator[None]:
-    """Lead Django to this database, in which the library's tables are made."""
+    """Point Django at this database, and create the tables of the library there."""
     url = make_url(address)
     connections.settings["default"] |= {
         "ENGINE": ENGINES[database],
@@ -129,7 +129,7 @@ def fill() -> None:
 
 
 def end_connection(database: str) -> None:
-    """Let the server end Django's connection, as when it is restarted."""
+    """Make the server end Django's connection, as a restart would."""
     own_number, end = ENDING[database]
     with connections["default"].cursor() as cursor:
         cursor.execute(own_number)

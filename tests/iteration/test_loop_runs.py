@@ -1,4 +1,4 @@
-"""One run of a loop: when positions are saved, when it stops, and what it counts."""
+"""One run of a loop: when cursors are saved, when it stops, and what it counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Seconds:
 
 
 class Pages:
-    """A backend on paper: what was saved, and who wants the loop to stop."""
+    """A backend in memory: what was saved, and whether the loop is asked to stop."""
 
     def __init__(self) -> None:
         self.commits_items = False
@@ -75,7 +75,7 @@ MakeRun = Callable[..., LoopRun]
 
 @pytest.fixture
 def make(pages: Pages, seconds: Seconds) -> MakeRun:
-    """Make a run whose positions are saved on paper."""
+    """Make a run whose cursors are saved in memory."""
 
     def make(
         state: LoopState | None = None,
@@ -115,7 +115,7 @@ def walk(run: LoopRun, text: str, done: list[str], then: Callable[[], None]) -> 
 def stopped(
     run: LoopRun, text: str = "abcdef", then: Callable[[], None] = lambda: None
 ) -> tuple[list[str], Interruption, timedelta]:
-    """Loop until it is interrupted; give what was done, why it stopped and how long it rests."""
+    """Loop until it is interrupted; return what was done, why it stopped and its wait."""
     done: list[str] = []
     with pytest.raises(Interrupted) as interrupted:
         walk(run, text, done, then)
@@ -200,7 +200,7 @@ def test_a_run_ends_after_its_share_of_items(make: MakeRun, pages: Pages) -> Non
 
     assert stopped(run) == (["A", "B"], Interruption.MAX_ITERATIONS, timedelta(0))
     assert run.state == LoopState(cursor="b", has_cursor=True, completed=2)
-    # Whoever ends the run saves the position with the rest.
+    # The end of the run saves the cursor with the outcome.
     assert pages.saved == []
 
 
@@ -232,7 +232,7 @@ def test_a_step_past_its_timeout_ends_behind_the_item_at_hand_and_is_saved(
     with pytest.raises(RanTooLong):
         walk(run, "abcdef", done, take_half)
 
-    # In just a second it is in time.
+    # Exactly one second is in time.
     assert done == ["A", "B", "C"]
     assert pages.saved == [("c", 3)]
 
@@ -417,7 +417,7 @@ def test_a_body_that_starts_again_may_loop_again(make: MakeRun) -> None:
 
     assert not run.has_item
     assert list(run.loop_over(pairs("b"))) == ["B"]
-    # Its conditions are those that it names this time.
+    # Only the conditions of this call of the body are asked.
     assert asked == ["now", "now"]
 
 

@@ -1,4 +1,4 @@
-"""A loop within a loop, resumed in the middle of both."""
+"""Nested loops, resumed in the middle of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops over what a service hands out page by page."""
+"""Loops over pages with tokens."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ VALUES: dict[str, list[Any]] = {
     "sender": ["10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.3"],
     "seal": [b"", b"\x00a", b"\x00a", b"\xff"],
 }
-# What one database holds equal and another does not: capitals, accents, blanks at the end.
+# Texts that some databases treat as equal: capitals, accents, trailing blanks.
 CODES = ["b", "B", "b ", "ä", "a", "A", "", "é", "e", "%", "\\", "'"]
 
 
@@ -169,7 +169,7 @@ def test_an_update_counts_records_that_had_the_value_before(parcels: list[UUID])
 def test_a_loop_that_would_not_come_further_is_refused(read: str, parcels: list[UUID]) -> None:
     seventh = models.ExpressionWrapper(models.F("weight") / 7, models.DecimalField())
     records = QuerySetRecords(Parcel.objects.annotate(share=seventh), "share")
-    # SQLite computes with floats, of which Django shows fifteen digits.
+    # SQLite computes with floats, and Django shows fifteen of their digits.
     saved = (Decimal("0.0476142857142857"), parcels[1])
 
     assert refusal_of(lambda: getattr(records, read)(saved, 2)) == (

@@ -1,4 +1,4 @@
-"""Loops over what answers like a query."""
+"""Loops over records and batches, with a fake query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no QuerySet that a loop can resume in: it is told before anything is read."""
+"""QuerySets that a loop cannot resume are refused before anything is read."""
 
 from __future__ import annotations
 

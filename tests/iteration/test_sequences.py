@@ -1,4 +1,4 @@
-"""Loops over items by their index, and over pairs that bring their own cursors."""
+"""Loops with the index as cursor, and with cursors of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geneva_drive.iteration.sources.sequences import given_pairs, pairs, split
 
 
 class Shelf:
-    """Has a length and indexes, and remembers which were asked for."""
+    """A sequence that remembers which indexes were read."""
 
     def __init__(self, *books: str) -> None:
         self.books = books
@@ -32,7 +32,7 @@ class Shelf:
 
 
 class Table:
-    """Has a length and brackets, but columns in them, as tables of pandas do."""
+    """Has a length and brackets, but returns columns, like a pandas table."""
 
     def __init__(self, **columns: int) -> None:
         self.columns = columns
@@ -48,7 +48,7 @@ class Table:
 
 
 class Array(Shelf):
-    """Says how it is to be read, and has numbers all the same, as arrays of NumPy do."""
+    """Defines `__iter__` and is indexed all the same, like a NumPy array."""
 
     __array_interface__: Any = None
 
