@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn, TypeVar, overload
 from geneva_drive import checks
 from geneva_drive.durations import Duration
 from geneva_drive.iteration.loop_backend import Query
-from geneva_drive.iteration.loop_run import LoopRun, Query
+from geneva_drive.iteration.loop_run import LoopRun
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import csv_files, pages, records, sequences
 from geneva_drive.iteration.sources import nested as nested_loops

@@ -27,7 +27,7 @@ from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import Wanted, wanted_by
 from geneva_drive.engine.loops.breaks import Breaks
-from geneva_drive.engine.loops.step_loop import Breaks, StepLoop
+from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
