@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects import hints as hints_module
-from geneva_drive.storage.dialects.hints import COALESCED, Notices
+from geneva_drive.storage.dialects.postgresql import notices
+from geneva_drive.storage.dialects.postgresql.notices import COALESCED, Notices
 from geneva_drive.worker.listener import Listening
 from geneva_drive.worker.poller import Found
 from tests.worker.conftest import MakeDrive
@@ -86,7 +86,7 @@ def resting(make_drive: MakeDrive, monkeypatch: pytest.MonkeyPatch) -> gd.Drive:
     woken looks again after a moment.
     """
     monkeypatch.setattr(FIRST_REST, 600.0)
-    monkeypatch.setattr(hints_module, "COALESCED", timedelta(0))
+    monkeypatch.setattr(notices, "COALESCED", timedelta(0))
     return make_drive(**RESTING)
 
 
@@ -629,7 +629,7 @@ def test_a_name_that_nobody_understands_is_a_hint_like_any_other(
 def test_a_worker_looks_after_it_was_asked_whether_its_connection_lives(
     postgresql: str, geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hints_module, "_ALIVE_CHECK", timedelta(milliseconds=20))
+    monkeypatch.setattr(notices, "_ALIVE_CHECK", timedelta(milliseconds=20))
     rings: list[str | None] = []
     watch = Notices(geneva.engine, CHANNEL, geneva.store.write).watch(rings.append)
     thread = threading.Thread(target=watch.run, daemon=True)

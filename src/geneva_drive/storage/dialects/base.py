@@ -27,12 +27,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects import start as starting
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
-from geneva_drive.storage.dialects.mysql import claim as claiming_by_steps
-from geneva_drive.storage.dialects.start import Started
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -100,9 +98,7 @@ class Dialect:
 
     def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
         """Take the most urgent executions of a worker's lanes, in the order to run them in."""
-        return claiming_by_steps.claim(
-            connection, tables, wish, lambda query: self.lock(query, skip_locked=True)
-        )
+        raise NotImplementedError
 
     def take(
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
@@ -166,10 +162,10 @@ class Dialect:
         tables: Tables,
         workflow: Mapping[str, Any],
         execution: Mapping[str, Any] | None,
-        notice: Notice | None,  # noqa: ARG002 - sent on PostgreSQL
+        notice: Notice | None,
     ) -> Started | None:
         """Insert a workflow and its first execution; None if an index refuses the workflow."""
-        return starting.without_returning(connection, tables, workflow, execution)
+        raise NotImplementedError
 
     def hints(
         self,

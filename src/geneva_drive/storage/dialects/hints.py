@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import math
-import secrets
-import selectors
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError
-
-from geneva_drive.errors import StorageError
-from geneva_drive.storage.dialects.postgresql import pooler
-
-logger = logging.getLogger(__name__)
-
-# Within this time one notice stands for all: whoever it wakes looks again a little later anyway.
-COALESCED = timedelta(milliseconds=5)
-_NOTIFY = text("SELECT pg_notify(:channel, :sender)")
-_ALIVE_CHECK = timedelta(minutes=1)
-_PASSED_ON_WITHIN = timedelta(seconds=2)
-_LIVELY, _QUIET = 0.005, 0.05  # seconds between two looks at SQLite's counter
-_LIVELY_FOR = 1.0
+from sqlalchemy import Connection
 
 Write = Callable[[Callable[[Connection], Any]], Any]
 Ring = Callable[[str | None], None]  # with the id of the one execution it is about, if it says so
@@ -76,7 +53,7 @@ class Watch(Protocol):
         """Let go of what it holds, once nobody runs it any more."""
 
 
-def _taken_out(connection: Connection) -> Any:
+def taken_out(connection: Connection) -> Any:
     """Give the driver's connection, out of its pool, and closed for good with `connection`.
 
     The pool may be as small as one, and who gets a connection next must not hear notices on it.
@@ -84,190 +61,3 @@ def _taken_out(connection: Connection) -> Any:
     driver = connection.connection.driver_connection
     connection.detach()
     return driver
-
-
-class Notices(Hints):
-    """PostgreSQL's NOTIFY and LISTEN."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        channel: str,
-        write: Write,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._engine = engine
-        self._channel = channel
-        self._write = write
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._sent_at = -math.inf
-        self._sender = secrets.token_hex(8)
-
-    def send(self) -> None:
-        with self._lock:
-            now = self._clock()
-            if not self._is_due(now):
-                return
-            self._sent_at = now
-        try:
-            self._write(lambda connection: _notify(connection, self._channel, self._sender))
-        except (StorageError, DBAPIError) as error:
-            logger.debug("No notice was sent: %s", error)
-
-    def along(self) -> Notice | None:
-        with self._lock:
-            is_due = self._is_due(self._clock())
-        return Notice(self._channel, self._sender) if is_due else None
-
-    def went_along(self) -> None:
-        with self._lock:
-            self._sent_at = self._clock()
-
-    def _is_due(self, now: float) -> bool:
-        return now - self._sent_at >= COALESCED.total_seconds()
-
-    def send_within(self, connection: Connection) -> None:
-        # Without a sender: nobody will tell us of the commit, so that our own workers listen too.
-        _notify(connection, self._channel, "")
-
-    def watch(self, ring: Ring) -> Watch:
-        return _Listening(self._engine, self._channel, self._sender, ring)
-
-
-def _notify(connection: Connection, channel: str, sender: str) -> None:
-    connection.execute(_NOTIFY, {"channel": channel, "sender": sender})
-
-
-class _Listening:
-    def __init__(self, engine: Engine, channel: str, own_sender: str, ring: Ring) -> None:
-        self._engine = engine
-        self._channel = channel
-        self._own_sender = own_sender
-        self._ring = ring
-        self._hear_stop, self._say_stop = socket.socketpair()
-
-    def run(self) -> None:
-        with self._engine.connect() as connection:
-            driver = _taken_out(connection)
-            try:
-                self._run_on(driver)
-            except BaseException:
-                # It is lost: its pool would try to make it usable, and be loud about it.
-                connection.invalidate()
-                driver.close()
-                raise
-
-    def _run_on(self, driver: Any) -> None:
-        driver.autocommit = True
-        with selectors.DefaultSelector() as selector:
-            selector.register(driver, selectors.EVENT_READ)
-            selector.register(self._hear_stop, selectors.EVENT_READ)
-            if not pooler.stands_before(driver) or self._are_passed_on(driver, selector):
-                self._listen(driver, selector)
-
-    def stop(self) -> None:
-        self._say_stop.close()
-
-    def close(self) -> None:
-        self._hear_stop.close()
-
-    def _listen(self, driver: Any, selector: selectors.BaseSelector) -> None:
-        driver.execute(f'LISTEN "{self._channel}"')
-        self._ring(None)  # what was sent before is not heard any more
-        while True:
-            heard = _wait(selector, _ALIVE_CHECK)
-            if self._hear_stop in heard:
-                return
-            if not heard:
-                driver.execute("SELECT 1")  # a dead connection keeps silent until it is asked
-                self._ring(None)  # with the answer, notices may have come of which we are not told
-            others = [named for sender, named in _heard(driver) if sender != self._own_sender]
-            if others:  # our own workers were woken when it was sent
-                self._ring(others[0] if len(others) == 1 else None)
-
-    def _are_passed_on(self, driver: Any, selector: selectors.BaseSelector) -> bool:
-        """Find out whether a pooler passes notices on: not if it lends connections by transaction.
-
-        There, what is listened to stays with a connection that somebody else gets next: so it is
-        tried on a channel that is never used again.
-        """
-        channel = f"{self._channel}_{secrets.token_hex(8)}"
-        driver.execute(f'LISTEN "{channel}"')
-        with self._engine.begin() as another:
-            _notify(another, channel, "")
-        heard = _wait(selector, _PASSED_ON_WITHIN)
-        if self._hear_stop in heard:
-            return False
-        if not list(driver.notifies(timeout=0)):
-            logger.info("Hints are not heard through this pooler: what is due is found by polling.")
-            return False
-        driver.execute(f'UNLISTEN "{channel}"')
-        return True
-
-
-def _heard(driver: Any) -> Iterator[tuple[str, str | None]]:
-    """Give of each notice that has come who sent it, and the id that it names, if any."""
-    # What has come is read past the driver's own way, which begins and ends a wait each time.
-    driver.pgconn.consume_input()
-    while (notice := driver.pgconn.notifies()) is not None:
-        sender, _, named = notice.extra.decode(errors="replace").partition(":")
-        yield sender, named or None
-
-
-def _wait(selector: selectors.BaseSelector, longest: timedelta) -> list[Any]:
-    return [key.fileobj for key, _ in selector.select(longest.total_seconds())]
-
-
-class Counter(Hints):
-    """SQLite's counter of changes made by other connections, in this process and others.
-
-    Asked on the connection that saves the positions of loops, if one is kept for that: nobody is to
-    be woken after each item of a loop.
-    """
-
-    def __init__(self, engine: Engine, saving: AbstractContextManager[Any] | None) -> None:
-        self._engine = engine
-        self._saving = saving
-
-    def watch(self, ring: Ring) -> Watch:
-        return _Counting(self._engine, self._saving, ring)
-
-
-class _Counting:
-    def __init__(
-        self,
-        engine: Engine,
-        saving: AbstractContextManager[Any] | None,
-        ring: Ring,
-    ) -> None:
-        self._engine = engine
-        self._saving = saving
-        self._ring = ring
-        self._stopping = threading.Event()
-
-    def run(self) -> None:
-        if self._saving is not None:
-            self._ask_on(self._saving)
-            return
-        with self._engine.connect() as connection:
-            self._ask_on(nullcontext(_taken_out(connection).cursor()))
-
-    def _ask_on(self, asked: AbstractContextManager[Any]) -> None:
-        seen = None
-        changed_at = time.monotonic()
-        while not self._stopping.is_set():
-            with asked as cursor:
-                # With whom was asked: another connection, opened meanwhile, counts by itself.
-                count = cursor, cursor.execute("PRAGMA data_version").fetchall()
-            if count != seen:
-                seen, changed_at = count, time.monotonic()
-                self._ring(None)
-            is_lively = time.monotonic() - changed_at < _LIVELY_FOR
-            self._stopping.wait(_LIVELY if is_lively else _QUIET)
-
-    def stop(self) -> None:
-        self._stopping.set()
-
-    def close(self) -> None:
-        """Its connection was closed when it ended."""

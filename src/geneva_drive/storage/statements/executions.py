@@ -22,8 +22,8 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.claim_order import later, top_priority
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
-from geneva_drive.storage.dialects.mysql import claim as claiming_by_steps
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import in_turn
@@ -225,7 +225,7 @@ class Executions:
         due = select(c.id).where(c.id == execution_id, free)
         # One that was suspended began when it was first taken up.
         now = literal(claim["started_at"], c.started_at.type)
-        started_at = func.coalesce(c.started_at, claiming_by_steps.later(c.created_at, now))
+        started_at = func.coalesce(c.started_at, later(c.created_at, now))
         values = {**claim, "started_at": started_at}
         rows = self._dialect.take(connection, self._table, due, values)
         return ExecutionRecord.of(rows[0]) if rows else None
@@ -286,7 +286,7 @@ class Executions:
         self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
     ) -> int | None:
         """Give the priority of the most urgent execution that could be claimed."""
-        return claiming_by_steps.top_priority(
+        return top_priority(
             connection, self._tables, types, None if queues is None else sorted(queues)
         )
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from geneva_drive.storage.dialects.claim_order import top_priority
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed, Completion
-from geneva_drive.storage.dialects.mysql import claim
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import Key
@@ -227,9 +227,7 @@ class _Writer:
             return [False] * len(followed)
         top = None
         if self._is_outranked:
-            top = claim.top_priority(
-                self._connection, self._tables, claimant.types, claimant.queues
-            )
+            top = top_priority(self._connection, self._tables, claimant.types, claimant.queues)
         return [
             one.may_claim
             and (top is None or (one.following is not None and one.following.priority >= top))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -23,8 +23,13 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
-from geneva_drive.storage.dialects.mysql import complete as completing_mysql
+from geneva_drive.storage.dialects.first_rows import Started
+from geneva_drive.storage.dialects.hints import Notice
+from geneva_drive.storage.dialects.mysql.claim import claim
+from geneva_drive.storage.dialects.mysql.complete import complete
+from geneva_drive.storage.dialects.mysql.insert import start
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -75,10 +80,23 @@ class MySQL(Dialect):
         rows = connection.execute(select(table).where(table.c.id.in_(ids)))
         return rows.mappings().all()
 
+    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+        return claim(connection, tables, wish, lambda query: self.lock(query, skip_locked=True))
+
+    def start(
+        self,
+        connection: Connection,
+        tables: Tables,
+        workflow: Mapping[str, Any],
+        execution: Mapping[str, Any] | None,
+        notice: Notice | None,  # noqa: ARG002 - sent on PostgreSQL
+    ) -> Started | None:
+        return start(connection, tables, workflow, execution)
+
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch
     ) -> dict[Key, Completed]:
-        return completing_mysql.complete(connection, tables, batch)
+        return complete(connection, tables, batch)
 
 
 # On checkout, not on connect: a user's engine may have made connections before us.

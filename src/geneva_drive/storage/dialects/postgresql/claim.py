@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects import driver as straight
+from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.claim_request import Claim, Row, Taken, read_taken
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
 from geneva_drive.storage.schema.tables import Tables
@@ -61,7 +61,9 @@ _PLACE = """, lane.room,
 
 
 @lru_cache(maxsize=64)
-def _statement_for(tables: Tables, driver: str, types: int, queues: int | None, reach: int) -> str:
+def _statement_for(
+    tables: Tables, driver_name: str, types: int, queues: int | None, reach: int
+) -> str:
     """Write the statement for so many types and queues.
 
     It tells how many there are, and how far to look, in its text: the server, which cannot know
@@ -80,20 +82,20 @@ def _statement_for(tables: Tables, driver: str, types: int, queues: int | None, 
         reach=reach,
         executions=tables.quoted(tables.step_executions),
     )
-    return _written(tables, driver, taken)
+    return _written(tables, driver_name, taken)
 
 
 @lru_cache(maxsize=64)
-def _named_statement_for(tables: Tables, driver: str, types: int, queues: int | None) -> str:
+def _named_statement_for(tables: Tables, driver_name: str, types: int, queues: int | None) -> str:
     taken = _BY_NAME.format(
         executions=tables.quoted(tables.step_executions),
         types=_each(types, "%(type_{0})b"),
         on_queue="" if queues is None else f" AND e.queue IN ({_each(queues, '%(queue_{0})b')})",
     )
-    return _written(tables, driver, taken)
+    return _written(tables, driver_name, taken)
 
 
-def _written(tables: Tables, driver: str, taken: str) -> str:
+def _written(tables: Tables, driver_name: str, taken: str) -> str:
     written = taken + _CLAIMED.format(
         executions=tables.quoted(tables.step_executions),
         workflows=tables.quoted(tables.workflows),
@@ -102,7 +104,7 @@ def _written(tables: Tables, driver: str, taken: str) -> str:
         ),
     )
     # As in the fast commit: other drivers know only %s.
-    return written if driver == "psycopg" else written.replace(")b", ")s")
+    return written if driver_name == "psycopg" else written.replace(")b", ")s")
 
 
 def _each(count: int, row: str) -> str:
@@ -129,7 +131,7 @@ def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken
         statement = _statement_for(*kind, 1 << (wish.reach - 1).bit_length())
         rooms = (wish.queues or {}).values()
         values |= {"limit": wish.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}
-    return read_taken(straight.execute(connection, statement, values), _in_utc, _in_utc)
+    return read_taken(driver.execute(connection, statement, values), _in_utc, _in_utc)
 
 
 def _in_utc(row: Row) -> Iterable[Any]:

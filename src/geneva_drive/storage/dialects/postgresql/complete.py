@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects import driver as straight
+from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.completion_batch import Batch, Claimant, Completed, Completion
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
@@ -130,7 +130,7 @@ def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, 
         executions[workflow_id]: Completed(
             following_id=following_id, attempt_number=attempt, is_claimed=is_claimed
         )
-        for workflow_id, following_id, attempt, is_claimed in straight.execute(
+        for workflow_id, following_id, attempt, is_claimed in driver.execute(
             connection, statement, values
         )
     }
@@ -181,7 +181,7 @@ def _lanes(claimant: Claimant | None) -> _Lanes | None:
 
 
 @lru_cache(maxsize=64)
-def _statement_for(tables: Tables, driver: str, is_one: bool, lanes: _Lanes | None) -> str:
+def _statement_for(tables: Tables, driver_name: str, is_one: bool, lanes: _Lanes | None) -> str:
     is_uuid = tables.key_type is KeyType.UUID
     executions = tables.quoted(tables.step_executions)
     written = _STATEMENT.format(
@@ -195,7 +195,7 @@ def _statement_for(tables: Tables, driver: str, is_one: bool, lanes: _Lanes | No
     ).replace("{key}", "uuid" if is_uuid else "bigint")
     # psycopg sends binary values where it is asked to, ten times faster for long lists; other
     # drivers know only %s.
-    return written if driver == "psycopg" else written.replace(")b", ")s")
+    return written if driver_name == "psycopg" else written.replace(")b", ")s")
 
 
 def _given(is_one: bool) -> str:

@@ -29,15 +29,15 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.storage.dialects import start as starting
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
-from geneva_drive.storage.dialects.hints import Hints, Notice, Notices, Write
-from geneva_drive.storage.dialects.postgresql import claim as claiming_postgresql
-from geneva_drive.storage.dialects.postgresql import complete as completing_postgresql
-from geneva_drive.storage.dialects.postgresql import insert
-from geneva_drive.storage.dialects.start import Started
+from geneva_drive.storage.dialects.first_rows import Started
+from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.postgresql.claim import claim
+from geneva_drive.storage.dialects.postgresql.complete import complete
+from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
+from geneva_drive.storage.dialects.postgresql.notices import Notices
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -63,7 +63,7 @@ class PostgreSQL(Dialect):
     is_at_once = True
 
     def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
-        return claiming_postgresql.claim(connection, tables, wish)
+        return claim(connection, tables, wish)
 
     def renew(self, connection: Connection) -> None:
         # A plan made beside a table of a page or none goes through all of it, and is kept as it
@@ -119,7 +119,7 @@ class PostgreSQL(Dialect):
     ) -> None:
         # The driver sends many rows one by one, each with an answer of its own.
         if connection.dialect.driver == "psycopg" and len(rows) >= _MANY:
-            insert.insert_columns(connection, table, rows)
+            insert_columns(connection, table, rows)
         else:
             super().insert_many(connection, table, rows)
 
@@ -138,7 +138,7 @@ class PostgreSQL(Dialect):
         execution: Mapping[str, Any] | None,
         notice: Notice | None,
     ) -> Started | None:
-        return starting.in_one_statement(connection, tables, workflow, execution, notice)
+        return start(connection, tables, workflow, execution, notice)
 
     def hints(
         self,
@@ -153,7 +153,7 @@ class PostgreSQL(Dialect):
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch
     ) -> dict[Key, Completed]:
-        return completing_postgresql.complete(connection, tables, batch)
+        return complete(connection, tables, batch)
 
 
 def _list_of(column: Column[Any]) -> ARRAY[Any]:

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, Connection, Table, Uuid
 
+from geneva_drive.storage.dialects.claim_order import MOST_LANES, Lane, in_turn, lanes_of
 from geneva_drive.storage.dialects.claim_request import Claim, Row, Taken, read_taken
-from geneva_drive.storage.dialects.mysql.claim import MOST_LANES, Lane, in_turn, lanes_of
 from geneva_drive.storage.dialects.sqlite.statements import Statements, places
 from geneva_drive.storage.dialects.sqlite.values import moment_text, plain, read_moment
 from geneva_drive.storage.schema.column_types import Moment

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from geneva_drive.storage.dialects.claim_order import top_priority
 from geneva_drive.storage.dialects.completion_batch import (
     Batch,
     Claimant,
@@ -14,7 +15,6 @@ from geneva_drive.storage.dialects.completion_batch import (
     Completion,
     Following,
 )
-from geneva_drive.storage.dialects.mysql import claim
 from geneva_drive.storage.dialects.sqlite.statements import Statements, places
 from geneva_drive.storage.dialects.sqlite.values import moment_text
 from geneva_drive.storage.schema import keys
@@ -193,7 +193,7 @@ class _Writer:
         )
         if not outranked:
             return None
-        return claim.top_priority(self._connection, self._tables, claimant.types, queues)
+        return top_priority(self._connection, self._tables, claimant.types, queues)
 
     def _key(self, key: Key) -> Any:
         return key.hex if self._is_uuid else key

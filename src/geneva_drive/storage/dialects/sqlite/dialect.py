@@ -19,14 +19,15 @@ from sqlalchemy.sql.operators import custom_op
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects import start as starting
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
-from geneva_drive.storage.dialects.hints import Counter, Hints, Notice, Write
-from geneva_drive.storage.dialects.sqlite import claim as claiming_sqlite
-from geneva_drive.storage.dialects.sqlite import complete as completing_sqlite
-from geneva_drive.storage.dialects.start import Started
+from geneva_drive.storage.dialects.first_rows import Started
+from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.sqlite.change_counter import ChangeCounter
+from geneva_drive.storage.dialects.sqlite.claim import claim
+from geneva_drive.storage.dialects.sqlite.complete import complete
+from geneva_drive.storage.dialects.sqlite.insert import start
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -144,7 +145,7 @@ class SQLite(Dialect):
         execution: Mapping[str, Any] | None,
         notice: Notice | None,  # noqa: ARG002 - sent on PostgreSQL
     ) -> Started | None:
-        return starting.on_sqlite(connection, tables, workflow, execution)
+        return start(connection, tables, workflow, execution)
 
     def hints(
         self,
@@ -153,15 +154,15 @@ class SQLite(Dialect):
         write: Write,  # noqa: ARG002
         saving: AbstractContextManager[Any] | None,
     ) -> Hints:
-        return Counter(engine, saving)
+        return ChangeCounter(engine, saving)
 
     def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
-        return claiming_sqlite.claim(connection, tables, wish)
+        return claim(connection, tables, wish)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch
     ) -> dict[Key, Completed]:
-        return completing_sqlite.complete(connection, tables, batch)
+        return complete(connection, tables, batch)
 
 
 def _begin_ours(connection: Connection) -> None:

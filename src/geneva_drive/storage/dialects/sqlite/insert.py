@@ -1,0 +1,36 @@
+"""Starting a workflow on SQLite: its row and its first execution's, unless an index refuses it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, Table
+
+from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects.first_rows import Row, Started, given
+from geneva_drive.storage.dialects.sqlite.values import plain
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+def start(
+    connection: Connection, tables: Tables, workflow: Row, execution: Row | None
+) -> Started | None:
+    """Start it inside BEGIN IMMEDIATE."""
+    key = _insert(connection, tables, tables.workflows, workflow)
+    if key is None or execution is None:
+        return None if key is None else (key, None)
+    first = {**execution, "workflow_id": key}
+    return key, _insert(connection, tables, tables.step_executions, first)
+
+
+def _insert(connection: Connection, tables: Tables, table: Table, values: Row) -> Key | None:
+    """Insert a row; None if an index refuses it."""
+    row = given(tables, values)
+    values_of = {name: plain(value) for name, value in row.items()}
+    columns, places = ", ".join(values_of), ", ".join("?" * len(values_of))
+    found = driver.execute(
+        connection,
+        f"INSERT INTO {tables.quoted(table)} ({columns}) VALUES ({places}) "
+        f"ON CONFLICT DO NOTHING RETURNING id",
+        tuple(values_of.values()),
+    )
+    return row.get("id", found[0][0]) if found else None
