@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
-    ForeignKey,
     Index,
     Integer,
     Table,
     UniqueConstraint,
     bindparam,
-    event,
     false,
-    text,
-    true,
 )
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
@@ -27,23 +22,14 @@ from geneva_drive.states import (
     ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,
     STORED_WORKFLOW_STATES,
-    Outcome,
     Request,
-    StepState,
 )
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
+from geneva_drive.storage.schema.execution_table import step_executions
+from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
 from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.limit_tables import limit_slots, limits
 from geneva_drive.storage.schema.table_builder import TableMaker
-
-# A step's own key is made of two names.
-LIMIT_KEY_LENGTH = 400
-
-# On PostgreSQL. Rows of the queue are rewritten as they move on: room on the page keeps the rewrite
-# beside the original, and early vacuuming keeps the queue's index short.
-_HOT_TABLE = DDL(  # type: ignore[no-untyped-call]  # SQLAlchemy's own
-    "ALTER TABLE %(fullname)s SET (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, "
-    "autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.02)"
-).execute_if(dialect="postgresql")
 
 
 class Tables(TableMaker):
@@ -52,16 +38,16 @@ class Tables(TableMaker):
     def __init__(self, *, prefix: str, key_type: KeyType, dialect_name: str) -> None:
         super().__init__(prefix=prefix, key_type=key_type, dialect_name=dialect_name)
         self.workflows = self._workflows()
-        self.step_executions = self._step_executions()
+        self.step_executions = step_executions(self)
         self.checkpoints = self._checkpoints()
         self.audit_entries = self._audit_entries()
         self.dead_letters = self._dead_letters()
         self.workers = self._workers()
-        self.limits = self._limits()
-        self.limit_slots = self._limit_slots()
-        self.graphs = self._graphs()
-        self.graph_nodes = self._graph_nodes()
-        self.graph_joins = self._graph_joins()
+        self.limits = limits(self)
+        self.limit_slots = limit_slots(self)
+        self.graphs = graphs(self)
+        self.graph_nodes = graph_nodes(self)
+        self.graph_joins = graph_joins(self)
 
     def is_active(self) -> ColumnElement[bool]:
         """Say of an execution that it is active, in the words of the index of those."""
@@ -132,115 +118,6 @@ class Tables(TableMaker):
         self.index_where("workflows_parent", parent, where=parent.is_not(None))
         return table
 
-    def _step_executions(self) -> Table:
-        active = ", ".join(f"'{state}'" for state in sorted(ACTIVE_STEP_STATES))
-        table = self.table(
-            "step_executions",
-            self.key(),
-            self.workflow_reference(),
-            Column("type", name_type(), nullable=False),
-            Column("signature", name_type(16), nullable=False),
-            Column("step_name", name_type(), nullable=False),
-            Column("node_id", name_type(), nullable=False),
-            Column("slot", name_type(), nullable=False),
-            Column("attempt_number", Integer, nullable=False),
-            Column("state", name_type(20), nullable=False),
-            Column("outcome", name_type(40)),
-            Column("queue", name_type(), nullable=False),
-            Column("priority", Integer, nullable=False),
-            Column("claimable", Boolean, nullable=False),
-            Column("wakes_at", Moment),
-            Column("stop", name_type(20)),
-            Column("worker_id", name_type(64)),
-            Column("claim_token", name_type(32)),
-            Column("failures", long_text()),
-            Column("recoveries", Integer, nullable=False),
-            Column("scheduled_for", Moment, nullable=False),
-            Column("created_at", Moment, nullable=False),
-            Column("started_at", Moment),
-            Column("finished_at", Moment),
-            Column("error_class", name_type(255)),
-            Column("error_message", long_text()),
-            Column("error_backtrace", long_text()),
-            Column("result", long_text()),
-            Column("metadata", long_text()),
-            self.check_in("step_executions", "state", StepState),
-            self.check_in("step_executions", "outcome", Outcome),
-            self.check_in("step_executions", "stop", Request),
-            CheckConstraint(
-                "(state = 'in_progress') = (claim_token IS NOT NULL)",
-                name=f"{self.prefix}step_executions_claim_iff_running",
-            ),
-            CheckConstraint(
-                "claim_token IS NULL OR worker_id IS NOT NULL",
-                name=f"{self.prefix}step_executions_claim_has_worker",
-            ),
-            CheckConstraint(
-                "NOT claimable OR (state IN ('scheduled', 'suspended') AND stop IS NULL)",
-                name=f"{self.prefix}step_executions_claimable_is_free",
-            ),
-            CheckConstraint(
-                "wakes_at IS NULL OR (state IN ('scheduled', 'suspended') AND stop IS NULL "
-                "AND NOT claimable)",
-                name=f"{self.prefix}step_executions_sleeper_wakes",
-            ),
-            CheckConstraint(
-                "attempt_number >= 1", name=f"{self.prefix}step_executions_attempts_from_one"
-            ),
-            UniqueConstraint(
-                "workflow_id",
-                "node_id",
-                "attempt_number",
-                name=f"{self.prefix}step_executions_attempt",
-            ),
-            *self.unique_where(
-                "step_executions_one_active",
-                "workflow_id",
-                "slot",
-                marker="active",
-                where=f"state IN ({active})",
-            ),
-            Column("limit_key", name_type(LIMIT_KEY_LENGTH)),
-            CheckConstraint(
-                "limit_key IS NULL OR (state IN ('in_progress', 'scheduled', 'suspended') "
-                "AND wakes_at IS NULL)",
-                name=f"{self.prefix}step_executions_limit_is_ahead",
-            ),
-            Column("cursor", long_text()),
-            Column("completed_iterations", BigInteger, nullable=False, server_default=text("0")),
-            Column("item_errors", BigInteger, nullable=False, server_default=text("0")),
-            Column("progress", long_text()),
-            Column("share", long_text()),
-            Column("ancestry_hash", name_type(64)),
-            Column("child_id", self.key_kind()),  # the workflow that it waits for
-        )
-        self._step_execution_indexes(table)
-        event.listen(table, "after_create", _HOT_TABLE)
-        return table
-
-    def _step_execution_indexes(self, table: Table) -> None:
-        c = table.c
-        # By lane, so that what a worker does not serve costs its claims nothing, however much of
-        # it waits; with the queue for workers that serve only some.
-        for name, lane in (("claim", [c.type]), ("claim_queue", [c.type, c.queue])):
-            columns: list[Any] = [*lane, c.priority.desc(), c.id]
-            if not self.has_partial_indexes:
-                columns.insert(0, c.claimable)
-            # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
-            self.index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
-        self.index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
-        # Where all rows are indexed, the token comes first: what is over has none.
-        held = [c.worker_id] if self.has_partial_indexes else [c.claim_token, c.worker_id]
-        self.index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
-        self.index_where(
-            "step_executions_parked",
-            c.limit_key,
-            c.priority.desc(),
-            c.id,
-            where=c.limit_key.is_not(None),
-        )
-        self.index_where("step_executions_child", c.child_id, where=c.child_id.is_not(None))
-
     def _checkpoints(self) -> Table:
         """Where resumable steps stood when something happened to them; only ever appended to."""
         return self.table(
@@ -306,71 +183,4 @@ class Tables(TableMaker):
             Column("started_at", Moment, nullable=False),
             Column("heartbeat_at", Moment, nullable=False),
             Column("stopped_at", Moment),
-        )
-
-    def _limits(self) -> Table:
-        table = self.table(
-            "limits",
-            Column("limit_key", name_type(LIMIT_KEY_LENGTH), primary_key=True),
-            Column("concurrency", Integer),
-            Column("rate", name_type(40)),
-            Column("last_number", BigInteger, nullable=False),
-            Column("used_at", Moment),
-            Column("wakes_at", Moment),
-        )
-        wakes_at = table.c.wakes_at
-        self.index_where("limits_timer", wakes_at, where=wakes_at.is_not(None))
-        return table
-
-    def _limit_slots(self) -> Table:
-        of_limit = ForeignKey(f"{self.prefix}limits.limit_key", ondelete="CASCADE")
-        table = self.table(
-            "limit_slots",
-            Column("limit_key", name_type(LIMIT_KEY_LENGTH), of_limit, primary_key=True),
-            Column("number", BigInteger, primary_key=True, autoincrement=False),
-            Column("execution_id", self.key_kind(), nullable=False),
-            Column("claim_token", name_type(32)),
-            Column("started_at", Moment, nullable=False),
-        )
-        token = table.c.claim_token
-        self.index_where("limit_slots_held", table.c.limit_key, token, where=token.is_not(None))
-        return table
-
-    def _graphs(self) -> Table:
-        """Stored graphs, apart from the workflows: a completion never rewrites them."""
-        return self.table(
-            "graphs",
-            self.workflow_reference(primary_key=True, autoincrement=False),
-            Column("signature", name_type(64), nullable=False),
-            Column("template", name_type()),
-            Column("frozen_at", Moment, nullable=False),
-            Column("total", Integer, nullable=False),
-            Column("remaining", Integer, nullable=False),  # nodes that are not done
-            Index(f"{self.prefix}graphs_template", "template", "workflow_id"),
-        )
-
-    def _graph_nodes(self) -> Table:
-        """The nodes of stored graphs, each with its edges."""
-        return self.table(
-            "graph_nodes",
-            self.workflow_reference(primary_key=True, autoincrement=False),
-            Column("node_id", name_type(), primary_key=True),
-            Column("position", Integer, nullable=False),
-            Column("name", name_type(), nullable=False),
-            Column("job", name_type(255)),
-            Column("dependency_count", Integer, nullable=False),
-            # Last, as they may be long: SQLite reads a row from its beginning.
-            Column("args", long_text()),
-            Column("depends_on", long_text(), nullable=False),
-            Column("dependants", long_text(), nullable=False),
-            Column("scheduling", long_text()),
-        )
-
-    def _graph_joins(self) -> Table:
-        """How much the nodes with several dependencies wait for: apart, as it is written often."""
-        return self.table(
-            "graph_joins",
-            self.workflow_reference(primary_key=True, autoincrement=False),
-            Column("node_id", name_type(), primary_key=True),
-            Column("unmet", Integer, nullable=False),  # dependencies that are not done
         )
