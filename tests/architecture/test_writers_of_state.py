@@ -25,7 +25,7 @@ def test_only_storage_writes_rows() -> None:
         "storage/dialects/base.py",
         "storage/dialects/mysql/claim.py",
         "storage/dialects/mysql/dialect.py",
-        "storage/dialects/start.py",
+        "storage/dialects/mysql/insert.py",
         "storage/statements/executions.py",
         # Counts of what nodes wait for, and graphs themselves: never a state.
         "storage/statements/graphs.py",
@@ -76,7 +76,7 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
         "storage/dialects/postgresql/insert.py",
         "storage/dialects/sqlite/claim.py",
         "storage/dialects/sqlite/complete.py",
-        "storage/dialects/start.py",
+        "storage/dialects/sqlite/insert.py",
         # A loop's position, which is no state: saved after each of millions of items.
         "storage/statements/checkpoint_writer.py",
     ]

@@ -87,6 +87,31 @@ def test_an_orphan_is_scheduled_again_where_it_stands(geneva: gd.Drive) -> None:
     assert geneva.housekeep() == 0
 
 
+def test_an_orphan_is_hashed_without_a_step_that_only_asked_for_another_attempt(
+    geneva: gd.Drive,
+) -> None:
+    class Impatient(gd.Workflow[Any]):
+        type_name = "test_orphans.Impatient"
+
+        @gd.step
+        def ask(self) -> None:
+            self.reattempt(wait=DAY)
+
+        @gd.step(wait=DAY)
+        def answer(self) -> None: ...
+
+    workflow = Impatient.create()
+    drain()
+    workflow.reload().pause()
+    workflow.reload().resume_at("answer")
+    [orphan] = orphaned(geneva, workflow)
+
+    assert geneva.housekeep() == 1
+
+    assert rows_of(orphan)[-1] == ("answer", "scheduled", None)
+    assert orphan.reload().verify_ancestry() == []
+
+
 def test_an_orphan_runs_to_its_end(geneva: gd.Drive) -> None:
     [letter] = orphaned(geneva, Letter.create())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -13,13 +11,10 @@ from sqlalchemy import (
     Integer,
     Table,
     UniqueConstraint,
-    bindparam,
     false,
 )
-from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from geneva_drive.states import (
-    ACTIVE_STEP_STATES,
     ENDED_WORKFLOW_STATES,
     STORED_WORKFLOW_STATES,
     Request,
@@ -48,17 +43,6 @@ class Tables(TableMaker):
         self.graphs = graphs(self)
         self.graph_nodes = graph_nodes(self)
         self.graph_joins = graph_joins(self)
-
-    def is_active(self) -> ColumnElement[bool]:
-        """Say of an execution that it is active, in the words of the index of those."""
-        c = self.step_executions.c
-        if not self.has_partial_indexes:
-            return c.active == 1
-        # A database does not see through a parameter.
-        states: BindParameter[Any] = bindparam(
-            "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
-        )
-        return c.state.in_(states)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))

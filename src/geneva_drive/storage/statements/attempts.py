@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, exists, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import Outcome, StepState
+from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.conditions import is_done_execution
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
@@ -103,9 +104,7 @@ class Attempts:
     ) -> list[str]:
         """Give those of some nodes that are done."""
         c = self._table.c
-        is_done = (c.state == StepState.SKIPPED) | (
-            (c.state == StepState.COMPLETED) & (c.outcome != Outcome.REATTEMPTED)
-        )
+        is_done = is_done_execution(self._tables)
         found: list[str] = []
         for portion in portions(node_ids):
             query = select(c.node_id).where(
@@ -129,8 +128,8 @@ class Attempts:
     @cached_property
     def _hashes_of_done(self) -> tuple[Sequence[ColumnElement[Any]], ColumnElement[bool]]:
         c = self._table.c
-        is_done = c.state.in_([StepState.COMPLETED, StepState.SKIPPED])
-        return [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash], is_done
+        columns = [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash]
+        return columns, is_done_execution(self._tables)
 
     def kept_result(
         self, connection: Connection, workflow_id: Key, names: Sequence[str]

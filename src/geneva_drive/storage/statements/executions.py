@@ -24,6 +24,7 @@ from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_order import later, top_priority
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.schema.conditions import is_active_execution
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import in_turn
@@ -81,7 +82,7 @@ class Executions:
         c = self._table.c
         query = (
             select(self._table)
-            .where(c.workflow_id == workflow_id, self._tables.is_active())
+            .where(c.workflow_id == workflow_id, is_active_execution(self._tables))
             .order_by(c.id)
         )
         return list(self._by_id(connection, self._dialect.lock(query)).values())
@@ -99,7 +100,7 @@ class Executions:
         c = self._table.c
         query = (
             select(self._table)
-            .where(c.workflow_id.in_(workflow_ids), self._tables.is_active())
+            .where(c.workflow_id.in_(workflow_ids), is_active_execution(self._tables))
             .order_by(c.id)
         )
         return list(self._by_id(connection, query).values())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, case, func, select
 
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState
+from geneva_drive.storage.schema.conditions import is_active_execution, is_done_execution
 from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -88,9 +89,7 @@ class Overviews:
     ) -> list[tuple[str, datetime | None]]:
         """Give the nodes that are done, and when they ended; those that ended before are left."""
         c = self._executions.c
-        is_done = (c.state == StepState.SKIPPED) | (
-            (c.state == StepState.COMPLETED) & (c.outcome != Outcome.REATTEMPTED)
-        )
+        is_done = is_done_execution(self._tables)
         query = select(c.node_id, c.finished_at).where(c.workflow_id == workflow_id, is_done)
         if since is not None:
             query = query.where(c.finished_at >= since)
@@ -133,7 +132,7 @@ class Overviews:
         is_later = case((c.scheduled_for > now, 1), else_=0).label("is_later")
         query = (
             select(c.state, is_later, func.count(), func.min(c.scheduled_for))
-            .where(c.workflow_id == workflow_id, self._tables.is_active())
+            .where(c.workflow_id == workflow_id, is_active_execution(self._tables))
             .group_by(c.state, is_later)
         )
         return [

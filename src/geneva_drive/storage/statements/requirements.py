@@ -13,13 +13,13 @@ from sqlalchemy import (
     and_,
     exists,
     func,
-    or_,
     select,
     union,
 )
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ACTIVE_STEP_STATES, ENDED_WORKFLOW_STATES, Outcome, StepState
+from geneva_drive.states import ACTIVE_STEP_STATES, ENDED_WORKFLOW_STATES, StepState
+from geneva_drive.storage.schema.conditions import is_done_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -40,6 +40,7 @@ class Obstacles:
     """What is read of ongoing workflows before new code is deployed."""
 
     def __init__(self, tables: Tables) -> None:
+        self._is_done = is_done_execution(tables)
         self._workflows = tables.workflows
         self._executions = tables.step_executions
         self._nodes = tables.graph_nodes
@@ -91,7 +92,7 @@ class Obstacles:
         """Remember steps as done, in workflows that follow their classes."""
         w = self._workflows.c
         follows = and_(self._is_ongoing(), ~w.has_graph, w.type != "")
-        return self._with_executions().where(follows, self._is_done())
+        return self._with_executions().where(follows, self._is_done)
 
     def jobs(self) -> Needs:
         """Need the jobs of stored nodes that are not done."""
@@ -125,7 +126,7 @@ class Obstacles:
             .correlate(self._executions)
         )
         return self._with_executions().where(
-            self._is_ongoing(), w.has_graph, e.share.is_(None), self._is_done(), ~is_there
+            self._is_ongoing(), w.has_graph, e.share.is_(None), self._is_done, ~is_there
         )
 
     def _with_executions(self) -> Select[tuple[str, str, Any]]:
@@ -138,7 +139,7 @@ class Obstacles:
         w, n, e = self._workflows.c, self._nodes.c, self._executions.c
         is_done = (
             exists()
-            .where(e.workflow_id == n.workflow_id, e.node_id == n.node_id, self._is_done())
+            .where(e.workflow_id == n.workflow_id, e.node_id == n.node_id, self._is_done)
             .correlate(self._nodes)
         )
         return (
@@ -149,11 +150,6 @@ class Obstacles:
 
     def _is_ongoing(self) -> ColumnElement[bool]:
         return self._workflows.c.state.not_in(ENDED_WORKFLOW_STATES)
-
-    def _is_done(self) -> ColumnElement[bool]:
-        e = self._executions.c
-        completed = and_(e.state == StepState.COMPLETED, e.outcome != Outcome.REATTEMPTED)
-        return or_(e.state == StepState.SKIPPED, completed)
 
     def _is_latest(self) -> ColumnElement[bool]:
         e, later = self._executions.c, self._executions.alias()

@@ -30,6 +30,7 @@ from geneva_drive.states import (
     WorkflowState,
 )
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.conditions import is_active_execution
 from geneva_drive.storage.schema.records import WORKFLOW_COLUMNS, Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.portions import portions
@@ -262,7 +263,7 @@ class Workflows:
 
     def _has_active(self) -> ColumnElement[bool]:
         is_of_this = self._tables.step_executions.c.workflow_id == self._table.c.id
-        return exists().where(is_of_this, self._tables.is_active())
+        return exists().where(is_of_this, is_active_execution(self._tables))
 
     def ended(
         self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]

@@ -1,0 +1,40 @@
+"""Conditions on executions that several statements share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, and_, bindparam, or_
+from sqlalchemy.sql.elements import BindParameter, ColumnElement
+
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
+from geneva_drive.storage.schema.tables import Tables
+
+
+def is_active_execution(tables: Tables) -> ColumnElement[bool]:
+    """True of an active execution, in the words of the index of active executions."""
+    c = tables.step_executions.c
+    if not tables.has_partial_indexes:
+        return c.active == 1
+    # As literals: a partial index is not used for parameters.
+    states: BindParameter[Any] = bindparam(
+        "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
+    )
+    return c.state.in_(states)
+
+
+def is_done_execution(tables: Tables) -> ColumnElement[bool]:
+    """True of an attempt after which its node needs no further one: `states.is_done` as SQL."""
+    c = tables.step_executions.c
+    conditions = [_ended_in(state, c.state, c.outcome) for state in StepState]
+    return or_(*(condition for condition in conditions if condition is not None))
+
+
+def _ended_in(
+    state: StepState, state_column: Column[Any], outcome_column: Column[Any]
+) -> ColumnElement[bool] | None:
+    again = [outcome for outcome in Outcome if not is_done(state, outcome)]
+    if len(again) == len(Outcome):
+        return None
+    is_in_state = state_column == state
+    return and_(is_in_state, outcome_column.not_in(again)) if again else is_in_state
