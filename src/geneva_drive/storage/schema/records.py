@@ -130,6 +130,30 @@ class ExecutionRecord(NamedTuple):
 
 EXECUTION_COLUMNS = ExecutionRecord._fields
 
+# What is written of a step's next execution, by the general insert and by each dialect's fast
+# completion. The other columns keep their defaults there.
+FOLLOW_UP_COLUMNS = (
+    "workflow_id",
+    "attempt_number",
+    "slot",
+    "type",
+    "signature",
+    "step_name",
+    "node_id",
+    "queue",
+    "priority",
+    "state",
+    "claimable",
+    "wakes_at",
+    "worker_id",
+    "claim_token",
+    "recoveries",
+    "scheduled_for",
+    "created_at",
+    "started_at",
+    "ancestry_hash",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ActiveCount:

@@ -13,7 +13,7 @@ from geneva_drive.storage.dialects.claim_order import top_priority
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed, Completion
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
 # Each workflow is locked before its execution, in the order of ids. The indexes are named, as a
@@ -44,11 +44,12 @@ SET e.state = 'completed', e.outcome = 'success', e.claim_token = NULL, e.finish
     w.updated_at = {now}
 WHERE e.id IN ({execution_ids}) AND e.state = 'in_progress' AND w.state = 'ready'
 """
-_ADDED = """
-INSERT INTO {executions} ({id_column}workflow_id, attempt_number, slot, type, signature, step_name,
-    node_id, queue, priority, state, claimable, wakes_at, worker_id, claim_token, recoveries,
-    scheduled_for, created_at, started_at, ancestry_hash)
-VALUES {rows}
+# The keys and numbers of a row come first; `_form` writes the rest.
+_OF_ROW = ("workflow_id", "attempt_number")
+_OF_FORM = tuple(name for name in FOLLOW_UP_COLUMNS if name not in _OF_ROW)
+_ADDED = f"""
+INSERT INTO {{executions}} ({{id_column}}{", ".join((*_OF_ROW, *_OF_FORM))})
+VALUES {{rows}}
 """
 _READ_BACK = """
 SELECT workflow_id, id FROM {executions} FORCE INDEX ({executions}_one_active)
@@ -169,27 +170,26 @@ class _Writer:
         scheduled_for = place(_text(following.scheduled_for))
         is_due = following.scheduled_for <= self._now
         claimant = self._claimant if claims else None
-        return ", ".join(
-            (
-                "'chain'",
-                place(one.workflow.type),
-                place(following.signature),
-                name,
-                name,
-                place(following.queue),
-                str(following.priority),
-                "'in_progress'" if claimant else "'scheduled'",
-                "1" if is_due and not claimant else "0",
-                "NULL" if is_due else scheduled_for,
-                place(claimant.worker_id) if claimant else "NULL",
-                place(claimant.claim_token) if claimant else "NULL",
-                "0",
-                scheduled_for,
-                now,
-                now if claimant else "NULL",
-                place(following.ancestry_hash),
-            )
-        )
+        values = {
+            "slot": "'chain'",
+            "type": place(one.workflow.type),
+            "signature": place(following.signature),
+            "step_name": name,
+            "node_id": name,
+            "queue": place(following.queue),
+            "priority": str(following.priority),
+            "state": "'in_progress'" if claimant else "'scheduled'",
+            "claimable": "1" if is_due and not claimant else "0",
+            "wakes_at": "NULL" if is_due else scheduled_for,
+            "worker_id": place(claimant.worker_id) if claimant else "NULL",
+            "claim_token": place(claimant.claim_token) if claimant else "NULL",
+            "recoveries": "0",
+            "scheduled_for": scheduled_for,
+            "created_at": now,
+            "started_at": now if claimant else "NULL",
+            "ancestry_hash": place(following.ancestry_hash),
+        }
+        return ", ".join(values[column] for column in _OF_FORM)
 
     def _following(self, completions: Iterable[Completion]) -> str:
         """Choose the name of the next step by the workflow."""

@@ -12,7 +12,7 @@ from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.completion_batch import Batch, Claimant, Completed, Completion
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
 # The columns that each completion gives: name, type.
@@ -69,19 +69,8 @@ WITH given AS (
     FROM done WHERE w.id = done.workflow_id
     RETURNING done.*
 ), added AS (
-    INSERT INTO {executions} ({id_column} workflow_id, type, signature, step_name, node_id, slot,
-        attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
-        recoveries, scheduled_for, created_at, started_at, ancestry_hash)
-    SELECT {id_value} m.workflow_id, m.type, m.signature, m.name, m.name, 'chain',
-        COALESCE((SELECT max(p.attempt_number) FROM {executions} p
-                  WHERE p.workflow_id = m.workflow_id AND p.node_id = m.name), 0) + 1,
-        CASE WHEN m.claims THEN 'in_progress' ELSE 'scheduled' END, m.queue, m.priority,
-        NOT m.claims AND m.scheduled_for <= %(now)b,
-        CASE WHEN m.scheduled_for > %(now)b THEN m.scheduled_for END,
-        CASE WHEN m.claims THEN %(worker_id)b::text END,
-        CASE WHEN m.claims THEN %(claim_token)b::text END,
-        0, m.scheduled_for, %(now)b, CASE WHEN m.claims THEN %(now)b::timestamptz END,
-        m.ancestry_hash
+    INSERT INTO {executions} ({id_column} {columns})
+    SELECT {id_value} {values}
     FROM moved m WHERE m.name IS NOT NULL
     RETURNING id, workflow_id, attempt_number, claim_token
 )
@@ -89,6 +78,28 @@ SELECT workflow_id, id, attempt_number, claim_token IS NOT NULL FROM added
 UNION ALL
 SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
 """
+_FOLLOW_UP = {
+    "workflow_id": "m.workflow_id",
+    "attempt_number": """COALESCE((SELECT max(p.attempt_number) FROM {executions} p
+        WHERE p.workflow_id = m.workflow_id AND p.node_id = m.name), 0) + 1""",
+    "slot": "'chain'",
+    "type": "m.type",
+    "signature": "m.signature",
+    "step_name": "m.name",
+    "node_id": "m.name",
+    "queue": "m.queue",
+    "priority": "m.priority",
+    "state": "CASE WHEN m.claims THEN 'in_progress' ELSE 'scheduled' END",
+    "claimable": "NOT m.claims AND m.scheduled_for <= %(now)b",
+    "wakes_at": "CASE WHEN m.scheduled_for > %(now)b THEN m.scheduled_for END",
+    "worker_id": "CASE WHEN m.claims THEN %(worker_id)b::text END",
+    "claim_token": "CASE WHEN m.claims THEN %(claim_token)b::text END",
+    "recoveries": "0",
+    "scheduled_for": "m.scheduled_for",
+    "created_at": "%(now)b",
+    "started_at": "CASE WHEN m.claims THEN %(now)b::timestamptz END",
+    "ancestry_hash": "m.ancestry_hash",
+}
 # It always holds, but has the planner expect very few rows. A plan is made when the tables may be
 # small and kept as they grow: expecting many rows, it would go through all of a small table.
 _FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
@@ -184,12 +195,15 @@ def _lanes(claimant: Claimant | None) -> _Lanes | None:
 def _statement_for(tables: Tables, driver_name: str, is_one: bool, lanes: _Lanes | None) -> str:
     is_uuid = tables.key_type is KeyType.UUID
     executions = tables.quoted(tables.step_executions)
+    values = ", ".join(_FOLLOW_UP[name] for name in FOLLOW_UP_COLUMNS)
     written = _STATEMENT.format(
         executions=executions,
         workflows=tables.quoted(tables.workflows),
         given=_given(is_one),
         few=_FEW,
         claims=_claims(lanes, executions, is_one=is_one),
+        columns=", ".join(FOLLOW_UP_COLUMNS),
+        values=values.format(executions=executions),
         id_column="id," if is_uuid else "",
         id_value="m.following_id," if is_uuid else "",
     ).replace("{key}", "uuid" if is_uuid else "bigint")

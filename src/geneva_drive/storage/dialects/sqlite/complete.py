@@ -19,7 +19,7 @@ from geneva_drive.storage.dialects.sqlite.statements import Statements, places
 from geneva_drive.storage.dialects.sqlite.values import moment_text
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
 # Joined in this order, and by keys alone. Left to choose, it would read, for a large group, all
@@ -60,13 +60,31 @@ _FINISHED = """
 UPDATE {workflows} SET state = 'finished', finished_at = ? WHERE id IN ({places})
 """
 _LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
-_ADDED = """
-INSERT INTO {executions} (id, workflow_id, type, signature, step_name, node_id, slot,
-    attempt_number, state, queue, priority, claimable, wakes_at, worker_id, claim_token,
-    recoveries, scheduled_for, created_at, started_at, ancestry_hash)
-SELECT column1, column2, column3, column4, column5, column5, 'chain', column6, column7, column8,
-    column9, column10, column11, column12, column13, 0, column14, column15, column16, column17
-FROM (VALUES {rows}) WHERE column1 IS NOT NULL
+# What `_Writer._added` gives of each follow-up, after its id; the rest is the same for all.
+_GIVEN = (
+    "workflow_id",
+    "type",
+    "signature",
+    "step_name",
+    "attempt_number",
+    "state",
+    "queue",
+    "priority",
+    "claimable",
+    "wakes_at",
+    "worker_id",
+    "claim_token",
+    "scheduled_for",
+    "created_at",
+    "started_at",
+    "ancestry_hash",
+)
+_FOLLOW_UP = {name: f"column{place}" for place, name in enumerate(_GIVEN, start=2)}
+_FOLLOW_UP |= {"node_id": _FOLLOW_UP["step_name"], "slot": "'chain'", "recoveries": "0"}
+_ADDED = f"""
+INSERT INTO {{executions}} (id, {", ".join(FOLLOW_UP_COLUMNS)})
+SELECT column1, {", ".join(_FOLLOW_UP[name] for name in FOLLOW_UP_COLUMNS)}
+FROM (VALUES {{rows}}) WHERE column1 IS NOT NULL
 """
 
 
