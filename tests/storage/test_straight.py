@@ -13,7 +13,7 @@ from sqlalchemy.exc import DataError, OperationalError, ProgrammingError
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.driver import STRAIGHT_OPTION
+from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION
 from geneva_drive.storage.dialects.postgresql import prepared
 from geneva_drive.storage.dialects.postgresql.prepared import Prepared
 from tests.servers import with_query

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.driver import STRAIGHT_OPTION
+from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
+from geneva_drive.storage.dialects.connection_options import WRITES_OPTION
 from tests.engines import OWN_DIALECTS, trace
 
 _MOVES = re.compile(r"UPDATE [\"`]?geneva_drive_step_executions\b.*?\bSET\s+(e\.)?state", re.DOTALL)

@@ -15,8 +15,8 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
 from geneva_drive.settings import mistyped
+from geneva_drive.storage.dialects.finding import Check, Finding, ok
 from geneva_drive.storage.health import examination as health
-from geneva_drive.storage.health.finding import Check, Finding, ok
 from geneva_drive.storage.schema import revisions
 from geneva_drive.storage.schema.records import WorkerRecord
 from geneva_drive.storage.store import Store

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects.finding import Check, Thresholds
 from geneva_drive.storage.health.examination import examine
-from geneva_drive.storage.health.finding import Check, Thresholds
 
 
 def findings(drive: gd.Drive, name: str, **thresholds: Any) -> list[Check]:

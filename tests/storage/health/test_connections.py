@@ -7,8 +7,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool, QueuePool, SingletonThreadPool, StaticPool
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects.finding import Check, Finding, ok, problem, reminder
 from geneva_drive.storage.health.connections import connections
-from geneva_drive.storage.health.finding import Check, Finding, ok, problem, reminder
 from tests.storage.health.findings import findings
 
 WAY_OUT = "Set create_engine(..., pool_size=12), or more."

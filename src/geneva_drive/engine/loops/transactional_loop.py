@@ -18,7 +18,7 @@ from geneva_drive.engine.step_session import StepSession
 from geneva_drive.iteration.loop_backend import Query
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.states import Interruption
-from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
+from geneva_drive.storage.dialects.connection_options import WRITES_OPTION
 
 
 class LoopTransaction:

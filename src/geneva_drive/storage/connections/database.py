@@ -29,8 +29,8 @@ from geneva_drive.storage.connections import engine
 from geneva_drive.storage.connections.kept_connections import KeptConnections, KeptDriver
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.base import WriterHeld
+from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION, WRITES_OPTION
 from geneva_drive.storage.dialects.hints import Hints
-from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION
 
 logger = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ class Database:
         if self.dialect.is_at_once:
             options["isolation_level"] = "AUTOCOMMIT"
         if self.owns_engine and self.engine.dialect.driver in driver.DRIVERS:
-            options[driver.STRAIGHT_OPTION] = True
+            options[STRAIGHT_OPTION] = True
         return self.engine.connect().execution_options(**options)
 
     def _write_own(

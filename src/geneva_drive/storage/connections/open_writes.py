@@ -12,7 +12,7 @@ from weakref import ref
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.storage.dialects.sqlite.dialect import WRITES_OPTION, commits_by_itself
+from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
 
 _WRITES = re.compile(
     r"(\s|--[^\n]*\n|/\*.*?\*/)*"

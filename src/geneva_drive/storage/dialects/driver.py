@@ -13,10 +13,9 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION
 from geneva_drive.storage.dialects.postgresql.prepared import Prepared
 
-# Set on connections of ours, where these statements are all that runs in a transaction.
-STRAIGHT_OPTION = "geneva_straight"
 DRIVERS = {"psycopg", "pysqlite"}
 
 Values = dict[str, Any] | tuple[Any, ...]

@@ -9,12 +9,14 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.clock import Clock
 from geneva_drive.settings import Settings
-from geneva_drive.storage.health import mysql, postgresql, sqlite
+from geneva_drive.storage.dialects.finding import Check, Thresholds, reminder
+from geneva_drive.storage.dialects.isolation import isolation
+from geneva_drive.storage.dialects.mysql import health as mysql
+from geneva_drive.storage.dialects.postgresql import health as postgresql
+from geneva_drive.storage.dialects.sqlite import health as sqlite
 from geneva_drive.storage.health.clocks import clock_skew
 from geneva_drive.storage.health.connections import connections
-from geneva_drive.storage.health.finding import Check, Thresholds, reminder
 from geneva_drive.storage.health.indexes import indexes
-from geneva_drive.storage.health.isolation import isolation
 from geneva_drive.storage.store import Store
 
 Look = Callable[[Connection], Iterable[Check]]

@@ -22,6 +22,7 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.sqlite.change_counter import ChangeCounter
@@ -31,7 +32,6 @@ from geneva_drive.storage.dialects.sqlite.insert import start
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
-WRITES_OPTION = "geneva_writes"
 # What needs no transaction, or cannot run in one; comments may stand before it.
 READS = re.compile(
     r"(\s|--[^\n]*\n|/\*.*?\*/|\()*"
@@ -218,11 +218,3 @@ def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -
         and not commits_by_itself(connection)
     ):
         cursor.execute("BEGIN IMMEDIATE")
-
-
-def commits_by_itself(connection: Connection) -> bool:
-    """Say whether each statement on a connection, of whatever database, is a transaction."""
-    options = connection.get_execution_options()
-    # SQLAlchemy keeps the level that an engine was created with to itself.
-    level = getattr(connection.dialect, "_on_connect_isolation_level", None)
-    return options.get("isolation_level", level) == "AUTOCOMMIT"

@@ -8,7 +8,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.health.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.finding import Check, Thresholds, ok, problem, reminder
 
 # Their moments are of the server's own time zone, whatever the session's is.
 _OLD_TRANSACTIONS = text("""

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.health.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.finding import Check, Thresholds, ok, problem, reminder
 from geneva_drive.storage.schema.tables import Tables
 
 _SNAPSHOTS = "old snapshots"

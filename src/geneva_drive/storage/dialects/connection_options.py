@@ -1,0 +1,18 @@
+"""Execution options that mark the connections of a Drive."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+# On connections of ours that write: on SQLite their transactions begin with BEGIN IMMEDIATE.
+WRITES_OPTION = "geneva_writes"
+# On connections of ours on which the hot statements are all that runs in a transaction.
+STRAIGHT_OPTION = "geneva_straight"
+
+
+def commits_by_itself(connection: Connection) -> bool:
+    """Say whether each statement on a connection, of whatever database, is a transaction."""
+    options = connection.get_execution_options()
+    # SQLAlchemy keeps the level that an engine was created with to itself.
+    level = getattr(connection.dialect, "_on_connect_isolation_level", None)
+    return options.get("isolation_level", level) == "AUTOCOMMIT"
