@@ -8,6 +8,7 @@ from sqlalchemy import Connection, column, delete, inspect, select, table
 
 from geneva_drive.errors import NotCreated, NotMigrated, TooNew
 from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema import keys, revisions
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
@@ -73,7 +74,7 @@ def open_store(database: Database, prefix: str) -> Store:
             raise NotMigrated(database.url)
         if revision != revisions.HEAD:
             raise TooNew(database.url, revision)
-        return Store(database, read_tables(connection, prefix))
+        return Store(database, read_tables(connection, prefix, database.dialect))
 
 
 def read_revision(connection: Connection, prefix: str) -> str | None:
@@ -86,14 +87,14 @@ def read_revision(connection: Connection, prefix: str) -> str | None:
     return revision
 
 
-def read_tables(connection: Connection, prefix: str) -> Tables:
+def read_tables(connection: Connection, prefix: str, dialect: Dialect) -> Tables:
     columns = inspect(connection).get_columns(f"{prefix}workflows")
     key = next(column for column in columns if column["name"] == "id")
     key_type = KeyType.UUID if keys.is_uuid(key["type"]) else KeyType.BIGINT
-    return _tables_for(prefix, key_type, connection.dialect.name)
+    return _tables_for(prefix, key_type, dialect.has_partial_indexes)
 
 
 @lru_cache(maxsize=16)
-def _tables_for(prefix: str, key_type: KeyType, dialect_name: str) -> Tables:
+def _tables_for(prefix: str, key_type: KeyType, has_partial_indexes: bool) -> Tables:
     """Make the tables once for a process: statements on them are then made once as well."""
-    return Tables(prefix=prefix, key_type=key_type, dialect_name=dialect_name)
+    return Tables(prefix=prefix, key_type=key_type, has_partial_indexes=has_partial_indexes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -23,12 +23,14 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.engine import Dialect as SQLAlchemyDialect
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.schema.records import Key, NodeKey
@@ -39,12 +41,22 @@ class WriterHeld(TimeoutError):
     """A writing transaction could not begin, as another thread holds what it needs."""
 
 
+class MigrationHeld(TimeoutError):
+    """Another process held the lock of migrations for too long."""
+
+
 class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
 
     completes_fast = False  # whether `complete` writes anything
     # Whether claim, completion and start are one statement each, and so a transaction by itself.
     is_at_once = False
+    has_partial_indexes = True
+    transactional_ddl: bool | None = None  # for printed migrations; None leaves it to Alembic
+    own_driver: str  # the driver that a URL without one gets
+    driver_takes_uuids = False
+    placeholder = "%s"
+    quote = '"'
     # What a single statement that commits by itself has to hold, instead of `writing`.
     writing_alone: AbstractContextManager[Any] = contextlib.nullcontext()
 
@@ -60,6 +72,43 @@ class Dialect:
 
     def join(self, connection: Connection) -> None:
         """Make sure that a caller's connection is inside a transaction."""
+
+    def server_name(self, dialect: SQLAlchemyDialect) -> str:
+        return dialect.name
+
+    def migration_lock(
+        self,
+        engine: Engine,  # noqa: ARG002 - the servers' dialects use it
+        patience: timedelta,  # noqa: ARG002
+    ) -> AbstractContextManager[None]:
+        """Keep other processes from migrating; raise MigrationHeld if one has been for too long.
+
+        A connection of its own holds the lock until the migration is committed. Released earlier,
+        the next process would find tables and no revision.
+        """
+        return contextlib.nullcontext()
+
+    def looks(
+        self,
+        tables: Tables,  # noqa: ARG002 - the dialects use it
+        thresholds: Thresholds,  # noqa: ARG002
+    ) -> Iterable[tuple[str, Look]]:
+        """Return what `geneva doctor` looks at on this database alone, by name."""
+        return ()
+
+    def invalid_indexes(self, connection: Connection) -> set[str]:  # noqa: ARG002 - PostgreSQL's
+        return set()
+
+    def execute_many(self, cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute for all rows in one transaction, on a cursor of `own_driver` that autocommits.
+
+        The cursor then knows how many rows were matched.
+        """
+        raise NotImplementedError
+
+    def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:  # noqa: ARG002 - MySQL is told
+        """Return the query, read by this index even where the optimizer would choose another."""
+        return query
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
         return query.with_for_update(skip_locked=skip_locked)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+from sqlalchemy import Connection
 
 
 class Finding(StrEnum):
@@ -33,6 +36,9 @@ class Thresholds:
     dead_rows: int = 10_000
     history_length: int = 100_000
     clock_skew: timedelta = timedelta(seconds=1)
+
+
+Look = Callable[[Connection], Iterable["Check"]]
 
 
 def ok(name: str, found: str) -> Check:

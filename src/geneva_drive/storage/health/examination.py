@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.clock import Clock
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.finding import Check, Thresholds, reminder
-from geneva_drive.storage.dialects.isolation import isolation
-from geneva_drive.storage.dialects.mysql import health as mysql
-from geneva_drive.storage.dialects.postgresql import health as postgresql
-from geneva_drive.storage.dialects.sqlite import health as sqlite
+from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, reminder
 from geneva_drive.storage.health.clocks import clock_skew
 from geneva_drive.storage.health.connections import connections
 from geneva_drive.storage.health.indexes import indexes
 from geneva_drive.storage.store import Store
-
-Look = Callable[[Connection], Iterable[Check]]
 
 
 def examine(
@@ -35,22 +28,9 @@ def examine(
 
 
 def _looks(store: Store, thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
-    tables = store.tables
-    yield "indexes", lambda c: indexes(c, tables)
-    match store.database.engine.dialect.name:
-        case "postgresql":
-            yield "isolation", isolation
-            yield "durability", postgresql.durability
-            yield "autovacuum", lambda c: postgresql.autovacuum(c, tables)
-            yield "dead rows", lambda c: postgresql.dead_rows(c, tables, thresholds)
-            yield "old snapshots", lambda c: postgresql.old_snapshots(c, thresholds)
-        case "mysql" | "mariadb":
-            yield "isolation", isolation
-            yield "durability", mysql.durability
-            yield "old snapshots", lambda c: mysql.old_snapshots(c, thresholds)
-            yield "history", lambda c: mysql.history(c, thresholds)
-        case _:
-            yield "journal", sqlite.journal
+    tables, dialect = store.tables, store.database.dialect
+    yield "indexes", lambda c: indexes(c, tables, dialect.invalid_indexes(c))
+    yield from dialect.looks(tables, thresholds)
 
 
 def _answers(store: Store, name: str, look: Look) -> list[Check]:

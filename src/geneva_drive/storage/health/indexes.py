@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect, text
+from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect
 from sqlalchemy.engine import Inspector
 from sqlalchemy.schema import AddConstraint, CreateIndex
 
 from geneva_drive.storage.dialects.finding import Check, ok, problem
 from geneva_drive.storage.schema.tables import Tables
 
-_INVALID = text("""
-    SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE NOT i.indisvalid AND pg_table_is_visible(i.indrelid)
-""")
 
-
-def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
+def indexes(connection: Connection, tables: Tables, invalid: Collection[str]) -> Iterator[Check]:
     """Compare what the tables declare with what the database has, by name."""
     inspector = inspect(connection)
-    invalid, quote = _invalid(connection), connection.dialect.identifier_preparer.quote
+    quote = connection.dialect.identifier_preparer.quote
     is_whole = True
     for table in tables.metadata.sorted_tables:
         present = _present(inspector, table)
@@ -41,13 +36,6 @@ def indexes(connection: Connection, tables: Tables) -> Iterator[Check]:
                 )
     if is_whole:
         yield ok("indexes", "All are there.")
-
-
-def _invalid(connection: Connection) -> set[str]:
-    """Name what PostgreSQL was kept from building to its end, as by a deadlock or a cancel."""
-    if connection.dialect.name != "postgresql":
-        return set()
-    return set(connection.scalars(_INVALID))
 
 
 def _declared(table: Table) -> list[Index | UniqueConstraint]:

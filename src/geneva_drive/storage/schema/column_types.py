@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,9 +12,35 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from geneva_drive.serialization import typed_json
 
 
-def _types_of(dialect_name: str) -> Any:
-    """Load a database's own types when it is used: each takes longer to load than all of ours."""
-    return importlib.import_module(f"sqlalchemy.dialects.{dialect_name}")
+class ColumnTypes:
+    """How a database stores our columns: by SQLAlchemy's common types, as on SQLite.
+
+    A dialect that needs types of its own registers a subclass.
+    """
+
+    keeps_time_zone = False
+
+    def moment(self) -> TypeEngine[datetime]:
+        return DateTime()
+
+    def name(self, length: int | None, dialect: Dialect) -> TypeEngine[str]:  # noqa: ARG002 - MySQL's differ
+        return String(length)
+
+    def long_text(self) -> TypeEngine[str]:
+        return Text()
+
+
+_COMMON = ColumnTypes()
+_OF_DATABASES: dict[str, ColumnTypes] = {}
+
+
+def register(types: ColumnTypes, *dialect_names: str) -> None:
+    """Use these types on databases that SQLAlchemy calls so."""
+    _OF_DATABASES.update(dict.fromkeys(dialect_names, types))
+
+
+def _types_of(dialect: Dialect) -> ColumnTypes:
+    return _OF_DATABASES.get(dialect.name, _COMMON)
 
 
 class Moment(TypeDecorator[datetime]):
@@ -25,16 +50,10 @@ class Moment(TypeDecorator[datetime]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name == "postgresql":
-            return dialect.type_descriptor(
-                _types_of("postgresql").TIMESTAMP(timezone=True, precision=6)
-            )
-        if dialect.name in ("mysql", "mariadb"):
-            return dialect.type_descriptor(_types_of("mysql").DATETIME(fsp=6))
-        return dialect.type_descriptor(DateTime())
+        return dialect.type_descriptor(_types_of(dialect).moment())
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None or dialect.name == "postgresql":
+        if value is None or _types_of(dialect).keeps_time_zone:
             return value
         return value.astimezone(UTC).replace(tzinfo=None)
 
@@ -58,15 +77,7 @@ class Name(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         length = self.impl_instance.length  # type: ignore[attr-defined]  # it is a String
-        if dialect.name not in ("mysql", "mariadb"):
-            return dialect.type_descriptor(String(length))
-        # Their usual collations find that 'abc' equals 'ABC', and utf8mb4_bin that it equals
-        # 'abc '; the binary one without padding has another name on each.
-        is_mariadb = getattr(dialect, "is_mariadb", False)
-        collation = "utf8mb4_nopad_bin" if is_mariadb else "utf8mb4_0900_bin"
-        return dialect.type_descriptor(
-            _types_of("mysql").VARCHAR(length, charset="utf8mb4", collation=collation)
-        )
+        return dialect.type_descriptor(_types_of(dialect).name(length, dialect))
 
 
 def name_type(length: int = 191) -> TypeEngine[str]:
@@ -80,9 +91,7 @@ class FreeText(TypeDecorator[str]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        # MySQL's TEXT ends at 64 KiB.
-        is_mysql = dialect.name in ("mysql", "mariadb")
-        return dialect.type_descriptor(_types_of("mysql").LONGTEXT() if is_mysql else Text())
+        return dialect.type_descriptor(_types_of(dialect).long_text())
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - as in TypeDecorator
         return None if value is None else typed_json.safe_text(value)

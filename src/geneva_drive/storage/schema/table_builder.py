@@ -22,18 +22,18 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.storage.schema.column_types import big_integer_key, uuid_key
 from geneva_drive.storage.schema.keys import KeyType, new_uuid
 
-# Every table is written for all databases, except where MySQL has no partial index: there a
-# generated column is NULL for the rows that the index should leave out.
-MYSQL_NAMES = ("mysql", "mariadb")
-
 
 class TableMaker:
-    """Makes the tables of one Drive, under its prefix and with its kind of key."""
+    """Builds the tables of one Drive, under its prefix and with its type of key.
 
-    def __init__(self, *, prefix: str, key_type: KeyType, dialect_name: str) -> None:
+    MySQL has no partial indexes. There a generated column is NULL in the rows that the index
+    should leave out.
+    """
+
+    def __init__(self, *, prefix: str, key_type: KeyType, has_partial_indexes: bool) -> None:
         self.prefix = prefix
         self.key_type = key_type
-        self.has_partial_indexes = dialect_name not in MYSQL_NAMES
+        self.has_partial_indexes = has_partial_indexes
         self.metadata = MetaData()
 
     def quoted(self, table: Table) -> str:

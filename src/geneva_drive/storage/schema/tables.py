@@ -30,8 +30,8 @@ from geneva_drive.storage.schema.table_builder import TableMaker
 class Tables(TableMaker):
     """The tables of one Drive, under its prefix and with its kind of key."""
 
-    def __init__(self, *, prefix: str, key_type: KeyType, dialect_name: str) -> None:
-        super().__init__(prefix=prefix, key_type=key_type, dialect_name=dialect_name)
+    def __init__(self, *, prefix: str, key_type: KeyType, has_partial_indexes: bool) -> None:
+        super().__init__(prefix=prefix, key_type=key_type, has_partial_indexes=has_partial_indexes)
         self.workflows = self._workflows()
         self.step_executions = step_executions(self)
         self.checkpoints = self._checkpoints()

@@ -16,7 +16,6 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from geneva_drive.storage.connections.database import Database
 from geneva_drive.storage.dialects.sqlite.values import plain
 from geneva_drive.storage.schema.keys import KeyType
-from geneva_drive.storage.schema.table_builder import MYSQL_NAMES
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.checkpoints import Checkpoints, CheckpointUpdate
 
@@ -39,15 +38,15 @@ class Saving:
         self._database = database
         self._checkpoints = checkpoints
         self._alone, self._driver = database.dialect.writing_alone, database.driver
-        dialect = database.engine.dialect
-        self._execute_many = _WAYS.get(dialect.driver)
+        dialect, engine_dialect = database.dialect, database.engine.dialect
+        # Other drivers, of a user's own engine, are spoken to by SQLAlchemy.
+        is_own_driver = engine_dialect.driver == dialect.own_driver
+        self._execute_many = dialect.execute_many if is_own_driver else None
         # Of the driver's own, and of SQLAlchemy when it opens the connection.
-        self._refusals = (dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
-        # The driver of PostgreSQL takes every value as it is.
-        is_plain = dialect.name == "postgresql" or tables.key_type is not KeyType.UUID
+        self._refusals = (engine_dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
+        is_plain = dialect.driver_takes_uuids or tables.key_type is not KeyType.UUID
         self._row = _plain_row if is_plain else _row_of_uuid
-        place = "?" if dialect.name == "sqlite" else "%s"
-        quote = "`" if dialect.name in MYSQL_NAMES else '"'
+        place, quote = dialect.placeholder, dialect.quote
         self._statement, self._statement_with_progress = (
             _SAVE.format(
                 executions=f"{quote}{tables.step_executions.name}{quote}",
@@ -106,28 +105,3 @@ _plain_row: Callable[[CheckpointUpdate], Row] = itemgetter(slice(4))
 
 def _row_of_uuid(one: CheckpointUpdate) -> Row:
     return one.cursor, one.completed_iterations, plain(one.execution_id), one.claim_token
-
-
-def _on_postgresql(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
-    with cursor.connection.transaction():
-        cursor.executemany(statement, rows)
-
-
-def _on_mysql(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
-    cursor.connection.begin()
-    cursor.executemany(statement, rows)
-    cursor.connection.commit()
-
-
-def _on_sqlite(cursor: Any, statement: str, rows: Sequence[Row]) -> None:
-    cursor.connection.execute("BEGIN IMMEDIATE")
-    cursor.executemany(statement, rows)
-    cursor.connection.execute("COMMIT")
-
-
-# Other drivers, of a user's own engine, are spoken to by SQLAlchemy.
-_WAYS: dict[str, _ExecuteMany] = {
-    "psycopg": _on_postgresql,
-    "pymysql": _on_mysql,
-    "pysqlite": _on_sqlite,
-}

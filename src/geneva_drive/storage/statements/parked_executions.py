@@ -12,7 +12,6 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.storage.schema.table_builder import MYSQL_NAMES
 from geneva_drive.storage.schema.tables import Tables
 
 
@@ -143,11 +142,7 @@ class Parking:
         )
         if passed_over:
             waiting = waiting.where(c.id.not_in(passed_over))
-        # MySQL would rather go through all of history, in the order of its claim index.
-        for name in MYSQL_NAMES:
-            index = f"FORCE INDEX ({self._table.name}_parked)"
-            waiting = waiting.with_hint(self._table, index, name)
-        return waiting
+        return self._dialect.by_index(waiting, self._table, f"{self._table.name}_parked")
 
     def _change(
         self, connection: Connection, wanted: Select[Any], values: Mapping[str, Any]

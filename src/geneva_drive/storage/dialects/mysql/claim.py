@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, bindparam, func, select, update
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.claim_order import in_turn, lanes_of, later, look
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.mysql.index_hint import force_index
 from geneva_drive.storage.schema.records import (
     EXECUTION_COLUMNS,
     WORKFLOW_COLUMNS,
@@ -18,7 +19,6 @@ from geneva_drive.storage.schema.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.storage.schema.table_builder import MYSQL_NAMES
 from geneva_drive.storage.schema.tables import Tables
 
 Lock = Callable[[Select[Any]], Select[Any]]
@@ -80,10 +80,9 @@ class _Statements:
     def __init__(self, tables: Tables) -> None:
         executions, workflows = tables.step_executions, tables.workflows
         listed = executions.c.id.in_(bindparam("ids", expanding=True))
-        self.free: Select[Any] = select(executions.c.id).where(listed, executions.c.claimable)
-        for name in MYSQL_NAMES:
-            # It would choose the index of what is claimable, and lock everything there is in it.
-            self.free = self.free.with_hint(executions, "FORCE INDEX (PRIMARY)", name)
+        free = select(executions.c.id).where(listed, executions.c.claimable)
+        # MySQL would choose the index of what is claimable, and lock everything in it.
+        self.free = force_index(free, executions, "PRIMARY")
         self.take = (
             update(executions)
             .where(listed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -18,6 +19,7 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.engine import Dialect as SQLAlchemyDialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -25,10 +27,13 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Notice
+from geneva_drive.storage.dialects.mysql import health, migration_lock
 from geneva_drive.storage.dialects.mysql.claim import claim
 from geneva_drive.storage.dialects.mysql.complete import complete
+from geneva_drive.storage.dialects.mysql.index_hint import force_index
 from geneva_drive.storage.dialects.mysql.insert import start
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
@@ -46,6 +51,28 @@ class MySQL(Dialect):
     """MySQL 8 and MariaDB from 10.6 on."""
 
     completes_fast = True
+    has_partial_indexes = False
+    own_driver = "pymysql"
+    quote = "`"
+
+    def server_name(self, dialect: SQLAlchemyDialect) -> str:
+        # The URL may say mysql where a MariaDB answers.
+        return "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
+
+    def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
+        return migration_lock.hold(engine, patience)
+
+    def looks(self, tables: Tables, thresholds: Thresholds) -> Iterable[tuple[str, Look]]:  # noqa: ARG002 - PostgreSQL's
+        return health.looks(thresholds)
+
+    def execute_many(self, cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        cursor.connection.begin()
+        cursor.executemany(statement, rows)
+        cursor.connection.commit()
+
+    def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:
+        # MySQL would rather read all of history, in the order of the claim index.
+        return force_index(query, table, index)
 
     def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
         # Several Drives may share a user's engine.

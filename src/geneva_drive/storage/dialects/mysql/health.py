@@ -8,7 +8,8 @@ from datetime import timedelta
 from sqlalchemy import Connection, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.dialects.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.isolation import isolation
 
 # Their moments are of the server's own time zone, whatever the session's is.
 _OLD_TRANSACTIONS = text("""
@@ -22,6 +23,13 @@ _OLD_TRANSACTIONS = text("""
 _HISTORY = text(
     "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
 )
+
+
+def looks(thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
+    yield "isolation", isolation
+    yield "durability", durability
+    yield "old snapshots", lambda c: old_snapshots(c, thresholds)
+    yield "history", lambda c: history(c, thresholds)
 
 
 def durability(connection: Connection) -> Iterator[Check]:

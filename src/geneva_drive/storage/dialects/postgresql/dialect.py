@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -32,8 +33,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.postgresql import health, migration_lock
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
@@ -61,6 +64,21 @@ class PostgreSQL(Dialect):
 
     completes_fast = True
     is_at_once = True
+    own_driver = "psycopg"
+    driver_takes_uuids = True
+
+    def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
+        return migration_lock.hold(engine, patience, self)
+
+    def looks(self, tables: Tables, thresholds: Thresholds) -> Iterable[tuple[str, Look]]:
+        return health.looks(tables, thresholds)
+
+    def invalid_indexes(self, connection: Connection) -> set[str]:
+        return health.invalid_indexes(connection)
+
+    def execute_many(self, cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        with cursor.connection.transaction():
+            cursor.executemany(statement, rows)
 
     def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
         return claim(connection, tables, wish)

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.dialects.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.isolation import isolation
 from geneva_drive.storage.schema.tables import Tables
 
 _SNAPSHOTS = "old snapshots"
@@ -54,6 +55,25 @@ _SLOTS = text("""
     WHERE xmin IS NOT NULL AND NOT active
     ORDER BY slot_name
 """)
+
+
+_INVALID_INDEXES = text("""
+    SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE NOT i.indisvalid AND pg_table_is_visible(i.indrelid)
+""")
+
+
+def looks(tables: Tables, thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
+    yield "isolation", isolation
+    yield "durability", durability
+    yield "autovacuum", lambda c: autovacuum(c, tables)
+    yield "dead rows", lambda c: dead_rows(c, tables, thresholds)
+    yield "old snapshots", lambda c: old_snapshots(c, thresholds)
+
+
+def invalid_indexes(connection: Connection) -> set[str]:
+    """Return indexes that a deadlock or a cancel kept PostgreSQL from building to their end."""
+    return set(connection.scalars(_INVALID_INDEXES))
 
 
 def durability(connection: Connection) -> Iterator[Check]:

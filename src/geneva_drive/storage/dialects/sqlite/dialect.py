@@ -6,7 +6,7 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,8 +23,10 @@ from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.claim_request import Claim, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
+from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.sqlite import health
 from geneva_drive.storage.dialects.sqlite.change_counter import ChangeCounter
 from geneva_drive.storage.dialects.sqlite.claim import claim
 from geneva_drive.storage.dialects.sqlite.complete import complete
@@ -47,6 +49,9 @@ class SQLite(Dialect):
     """SQLite with a write-ahead log."""
 
     completes_fast = True
+    transactional_ddl = True  # Alembic doubts the driver; a printed script has none
+    own_driver = "pysqlite"
+    placeholder = "?"
 
     def __init__(self) -> None:
         self._writer = threading.RLock()
@@ -101,6 +106,14 @@ class SQLite(Dialect):
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:  # noqa: ARG002 - no row locks here
         return query
+
+    def looks(self, tables: Tables, thresholds: Thresholds) -> Iterable[tuple[str, Look]]:  # noqa: ARG002 - the servers'
+        return [("journal", health.journal)]
+
+    def execute_many(self, cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        cursor.connection.execute("BEGIN IMMEDIATE")
+        cursor.executemany(statement, rows)
+        cursor.connection.execute("COMMIT")
 
     def looked_at(self, column: Column[Any]) -> ColumnElement[Any]:
         # Before a table is analyzed it believes that few rows have a value, and would rather read

@@ -1,4 +1,4 @@
-"""How Alembic reaches the database that `migrating.py` hands it."""
+"""How Alembic reaches the database that the migrator passes in `plan`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ if plan.connection is None:
         version_table=plan.version_table,
         literal_binds=True,
         as_sql=True,
-        # Alembic doubts the driver here; whoever runs the script has none.
-        transactional_ddl=True if plan.dialect_name == "sqlite" else None,
+        transactional_ddl=plan.transactional_ddl,
     )
 else:
     context.configure(connection=plan.connection, version_table=plan.version_table)

@@ -29,14 +29,17 @@ class RevisionLost(StorageError):
         )
 
 
-def clear(connection: Connection, prefix: str, url: str) -> None:
+def clear(connection: Connection, prefix: str, url: str, *, has_partial_indexes: bool) -> None:
     """Drop the empty tables of a first migration that did not end.
 
     Called under the migration's lock, in a database without a revision. The version table is made
     first, so that without it tables of our names are somebody else's.
     """
     version_table = revisions.version_table(prefix)
-    present = _present(connection, prefix)
+    present = _present(
+        connection,
+        Tables(prefix=prefix, key_type=KeyType.BIGINT, has_partial_indexes=has_partial_indexes),
+    )
     if not inspect(connection).has_table(version_table):
         for table in present:
             raise TableTaken(url, table.name)
@@ -47,9 +50,6 @@ def clear(connection: Connection, prefix: str, url: str) -> None:
         table.drop(connection)
 
 
-def _present(connection: Connection, prefix: str) -> list[Table]:
+def _present(connection: Connection, tables: Tables) -> list[Table]:
     names = set(inspect(connection).get_table_names())
-    tables = Tables(
-        prefix=prefix, key_type=KeyType.BIGINT, dialect_name=connection.dialect.name
-    ).metadata.sorted_tables
-    return [table for table in reversed(tables) if table.name in names]
+    return [table for table in reversed(tables.metadata.sorted_tables) if table.name in names]
