@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
-from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.engine import URL, Dialect
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool
@@ -15,9 +12,6 @@ from sqlalchemy.pool import QueuePool
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import dialects
 from geneva_drive.storage.connections import fork_safety
-from geneva_drive.storage.dialects.postgresql import pooler
-
-logger = logging.getLogger(__name__)
 
 _DRIVERS = {
     "postgres": "postgresql+psycopg",
@@ -26,9 +20,6 @@ _DRIVERS = {
     "mariadb": "mysql+pymysql",
 }
 _PACKAGES = {"psycopg": "'geneva-drive[postgres]'", "pymysql": "'geneva-drive[mysql]'"}
-_CONNECT_SECONDS = 10
-_SILENCE_MILLISECONDS = 30_000
-_PREPARE = "prepare_threshold"
 _PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 
@@ -43,17 +34,17 @@ class NotADatabaseURL(InvalidInput):
 
 def make_engine(url: str | URL) -> Engine:
     parsed = _parse(url)
-    dialects.for_name(parsed.get_backend_name())
+    dialect = dialects.for_name(parsed.get_backend_name())
     try:
         refuse_async(parsed.get_dialect())
         # As many connections as threads need them at once: a limit would let the steps of a busy
         # worker, each with a transaction of its own, keep its heartbeat from being heard.
         engine = create_engine(
-            parsed.difference_update_query([_PREPARE]),
+            parsed.difference_update_query(dialect.url_options),
             poolclass=QueuePool,
             max_overflow=-1,
-            pool_pre_ping=parsed.get_backend_name() != "sqlite",
-            connect_args={**_patience(parsed), **_preparing(parsed)},
+            pool_pre_ping=dialect.may_lose_connections,
+            connect_args=dialect.connect_arguments(parsed),
         )
     except NoSuchModuleError as error:
         raise NotADatabaseURL(url) from error
@@ -64,50 +55,8 @@ def make_engine(url: str | URL) -> Engine:
             f"Run: pip install {package}."
         ) from error
     fork_safety.begin_anew_in_children(engine)
-    if engine.dialect.driver == "psycopg" and _PREPARE not in parsed.query:
-        _prepare_nothing_through_a_pooler(engine)
+    dialect.prepare_own(engine, parsed)
     return engine
-
-
-def _preparing(url: URL) -> dict[str, int | None]:
-    """Read psycopg's own option, which it does not take as text."""
-    written = url.query.get(_PREPARE)
-    if written is None:
-        return {}
-    if written == "none":
-        return {_PREPARE: None}
-    if not isinstance(written, str) or not written.isdecimal():
-        raise InvalidInput(
-            f"{_PREPARE}={written!r} in the database URL is neither a number of uses nor 'none'."
-        )
-    return {_PREPARE: int(written)}
-
-
-def _prepare_nothing_through_a_pooler(engine: Engine) -> None:
-    told = threading.Event()
-
-    @event.listens_for(engine, "connect")
-    def look(driver: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
-        if not pooler.stands_before(driver):
-            return
-        # The next transaction may get a connection that knows nothing of it, or too much.
-        driver.prepare_threshold = None
-        if not told.is_set():
-            told.set()
-            logger.info(
-                "PostgreSQL is reached through a pooler such as PgBouncer: "
-                "no statements are prepared."
-            )
-
-
-def _patience(url: URL) -> dict[str, int]:
-    """Bound how long a server may keep silent: a stopping worker waits for it."""
-    if url.get_backend_name() == "sqlite" or "connect_timeout" in url.query:
-        return {}
-    limits = {"connect_timeout": _CONNECT_SECONDS}
-    if url.get_driver_name() == "psycopg":
-        limits["tcp_user_timeout"] = _SILENCE_MILLISECONDS
-    return limits
 
 
 def refuse_async(dialect: Dialect | type[Dialect]) -> None:

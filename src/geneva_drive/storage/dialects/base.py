@@ -23,6 +23,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.engine import URL
 from sqlalchemy.engine import Dialect as SQLAlchemyDialect
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
@@ -35,6 +36,8 @@ from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
+
+_CONNECT_SECONDS = 10
 
 
 class WriterHeld(TimeoutError):
@@ -51,6 +54,8 @@ class Dialect:
     completes_fast = False  # whether `complete` writes anything
     # Whether claim, completion and start are one statement each, and so a transaction by itself.
     is_at_once = False
+    url_options: Sequence[str] = ()  # parameters of a URL that are ours, and not the driver's
+    may_lose_connections = True  # so that a rested one is tested before it is used
     has_partial_indexes = True
     transactional_ddl: bool | None = None  # for printed migrations; None leaves it to Alembic
     own_driver: str  # the driver that a URL without one gets
@@ -59,6 +64,13 @@ class Dialect:
     quote = '"'
     # What a single statement that commits by itself has to hold, instead of `writing`.
     writing_alone: AbstractContextManager[Any] = contextlib.nullcontext()
+
+    def connect_arguments(self, url: URL) -> dict[str, Any]:
+        """Limit how long a server may keep silent: a stopping worker waits for it."""
+        return {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_SECONDS}
+
+    def prepare_own(self, engine: Engine, url: URL) -> None:
+        """Set up an engine that was made for this Drive from a URL."""
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
         """Set up the connections that the engine will make."""

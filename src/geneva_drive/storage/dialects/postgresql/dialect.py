@@ -27,6 +27,7 @@ from sqlalchemy import (
     select,
     true,
 )
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -36,7 +37,7 @@ from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
-from geneva_drive.storage.dialects.postgresql import health, migration_lock
+from geneva_drive.storage.dialects.postgresql import connect_options, health, migration_lock
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
@@ -66,6 +67,17 @@ class PostgreSQL(Dialect):
     is_at_once = True
     own_driver = "psycopg"
     driver_takes_uuids = True
+    url_options = (connect_options.PREPARE,)
+
+    def connect_arguments(self, url: URL) -> dict[str, Any]:
+        limits = super().connect_arguments(url)
+        if limits:
+            limits |= connect_options.time_limits(url)
+        return limits | connect_options.prepare_threshold(url)
+
+    def prepare_own(self, engine: Engine, url: URL) -> None:
+        if engine.dialect.driver == self.own_driver and connect_options.PREPARE not in url.query:
+            connect_options.prepare_nothing_through_a_pooler(engine)
 
     def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
         return migration_lock.hold(engine, patience, self)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column, Connection, Engine, Select, Table, event, func, or_
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
@@ -49,6 +50,7 @@ class SQLite(Dialect):
     """SQLite with a write-ahead log."""
 
     completes_fast = True
+    may_lose_connections = False
     transactional_ddl = True  # Alembic doubts the driver; a printed script has none
     own_driver = "pysqlite"
     placeholder = "?"
@@ -57,6 +59,9 @@ class SQLite(Dialect):
         self._writer = threading.RLock()
         # SQLite's own patience bounds how long a statement may hold it.
         self.writing_alone = self._writer
+
+    def connect_arguments(self, url: URL) -> dict[str, Any]:  # noqa: ARG002 - a file answers
+        return {}
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
         database = engine.url.database or ":memory:"
