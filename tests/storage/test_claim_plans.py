@@ -14,7 +14,7 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
-from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 from tests.storage.plans import noted, plan
@@ -41,12 +41,14 @@ def crowd(geneva: gd.Drive, rows: Rows, database: str) -> list[Any]:
     return served
 
 
-def wish(queues: list[str] | None = None) -> Claim:
+def wish(queues: list[str] | None = None) -> ClaimRequest:
     rooms = None if queues is None else dict.fromkeys(queues, 3)
-    return Claim(worker_id="w", claim_token="t", types=["A", "B"], queues=rooms, limit=3, now=NOW)
+    return ClaimRequest(
+        worker_id="w", claim_token="t", types=["A", "B"], queues=rooms, limit=3, now=NOW
+    )
 
 
-def claim(drive: gd.Drive, wanted: Claim) -> list[Any]:
+def claim(drive: gd.Drive, wanted: ClaimRequest) -> list[Any]:
     store = drive.store
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, wanted))
     return [execution.id for execution, _ in taken]

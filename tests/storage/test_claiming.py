@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.engine.commit.rows import claim_values
-from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.storage.rows import NOW, Rows
 
@@ -25,8 +25,8 @@ def wish(
     worker_id: str = "w1",
     token: str = "t1",
     named: Any = None,
-) -> Claim:
-    return Claim(
+) -> ClaimRequest:
+    return ClaimRequest(
         worker_id=worker_id,
         claim_token=token,
         types=types,
@@ -37,7 +37,7 @@ def wish(
     )
 
 
-def claim(drive: gd.Drive, wanted: Claim | None = None) -> list[ExecutionRecord]:
+def claim(drive: gd.Drive, wanted: ClaimRequest | None = None) -> list[ExecutionRecord]:
     store = drive.store
     taken = store.write_at_once(
         lambda connection: store.executions.claim(connection, wanted or wish())

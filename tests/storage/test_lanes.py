@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from tests.storage.rows import NOW, Rows
 
 
@@ -23,7 +23,7 @@ def claim(
 ) -> Sequence[Taken]:
     store = drive.store
     rooms = None if queues is None else dict.fromkeys(queues, limit)
-    wish = Claim(
+    wish = ClaimRequest(
         worker_id="w",
         claim_token=token,
         types=types,
@@ -159,7 +159,7 @@ def test_what_another_is_taking_right_now_is_passed_over(
     server_database: str, geneva: gd.Drive, rows: Rows
 ) -> None:
     made = [rows.due(type=name) for _ in range(4) for name in ("Mail", "Bill")]
-    wish = Claim(
+    wish = ClaimRequest(
         worker_id="v", claim_token="u", types=["Bill", "Mail"], queues=None, limit=3, now=NOW
     )
 

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, MetaData, insert, inspect, select, text
 
 import geneva_drive as gd
 from geneva_drive.storage import migrator
-from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.storage.dialects.sqlite import dialect
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.revisions import HEAD, REVISIONS
@@ -431,7 +431,7 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     assert read_all(drive.engine, old) == before
     assert describe(drive.engine) == describe(fresh.engine)
     assert drive.store.key_type is key_type
-    wish = Claim(
+    wish = ClaimRequest(
         worker_id="w", claim_token="t", types=["Signup"], queues={"default": 9}, limit=9, now=NOW
     )
     taken = drive.store.write_at_once(lambda c: drive.store.executions.claim(c, wish))

@@ -52,8 +52,10 @@ def _store(geneva: gd.Drive) -> Store:
 def test_a_position_is_saved_under_its_claim(geneva: gd.Drive, rows: Rows) -> None:
     key = _running(rows)
 
-    assert _store(geneva).saving.save([_at(key, "7", 3, progress='{"total":9}')]) == [True]
-    assert _store(geneva).saving.save([_at(key, None, 4)]) == [True]
+    assert _store(geneva).checkpoint_writer.save([_at(key, "7", 3, progress='{"total":9}')]) == [
+        True
+    ]
+    assert _store(geneva).checkpoint_writer.save([_at(key, None, 4)]) == [True]
 
     assert _saved(rows, key) == (None, 4, '{"total":9}')
 
@@ -61,7 +63,7 @@ def test_a_position_is_saved_under_its_claim(geneva: gd.Drive, rows: Rows) -> No
 def test_positions_of_several_loops_are_saved_together(geneva: gd.Drive, rows: Rows) -> None:
     one, other = _running(rows), _running(rows, token="another")
 
-    saved = _store(geneva).saving.save(
+    saved = _store(geneva).checkpoint_writer.save(
         [_at(one, "1", 1), _at(other, "2", 2, claim_token="another", progress="{}")]
     )
 
@@ -80,7 +82,7 @@ def test_of_a_group_only_those_are_saved_whose_loop_may_go_on(
     going_on, stopped = _running(rows), _running(rows)
     rows.change(rows.tables.step_executions, stopped, **changed)
 
-    saved = _store(geneva).saving.save([_at(stopped, "1", 1), _at(going_on, "2", 2)])
+    saved = _store(geneva).checkpoint_writer.save([_at(stopped, "1", 1), _at(going_on, "2", 2)])
 
     assert saved == [False, True]
     assert [_saved(rows, key) for key in (going_on, stopped)] == [("2", 2, None), (None, 0, None)]
@@ -92,7 +94,7 @@ def test_a_users_own_engine_is_not_held_on_to(
     engine = open_engine(geneva.engine.url, pool_size=1, max_overflow=0, pool_timeout=0.01)
     key = _running(rows)
 
-    assert gd.Drive(engine).store.saving.save([_at(key, "1", 1)]) == [True]
+    assert gd.Drive(engine).store.checkpoint_writer.save([_at(key, "1", 1)]) == [True]
 
     assert engine.pool.checkedout() == 0  # type: ignore[attr-defined]  # a QueuePool
     assert _saved(rows, key) == ("1", 1, None)
@@ -103,7 +105,7 @@ def test_a_connection_that_died_costs_a_checkpoint_nothing(
 ) -> None:
     store = open_drive(geneva.engine.url).store
     key = _running(rows)
-    store.saving.save([_at(key, "1", 1)])
+    store.checkpoint_writer.save([_at(key, "1", 1)])
     own_id = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}
     kill = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}
 
@@ -113,7 +115,7 @@ def test_a_connection_that_died_costs_a_checkpoint_nothing(
     with geneva.engine.connect() as administrator:
         administrator.execute(text(kill[server_database].format(number)))
 
-    assert store.saving.save([_at(key, "2", 2)]) == [True]
+    assert store.checkpoint_writer.save([_at(key, "2", 2)]) == [True]
     assert _saved(rows, key) == ("2", 2, None)
 
 
@@ -121,14 +123,14 @@ def test_inside_a_joined_transaction_a_position_is_part_of_it(geneva: gd.Drive, 
     store, key = _store(geneva), _running(rows)
 
     with store.database.engine.connect() as connection, store.database.joining(connection):
-        assert store.saving.save([_at(key, "1", 1)]) == [True]
+        assert store.checkpoint_writer.save([_at(key, "1", 1)]) == [True]
         connection.rollback()
 
     assert _saved(rows, key) == (None, 0, None)
 
 
 def test_many_loops_at_once_each_learn_of_their_own_position(geneva: gd.Drive, rows: Rows) -> None:
-    checkpointer = Checkpointer(_store(geneva).saving)
+    checkpointer = Checkpointer(_store(geneva).checkpoint_writer)
     keys = [_running(rows) for _ in range(6)]
     stopped = keys[3]
     rows.change(rows.tables.step_executions, stopped, stop="pause")
@@ -156,7 +158,7 @@ def test_an_error_reaches_everybody_whose_position_was_in_the_group(
     geneva: gd.Drive, open_drive: OpenDrive
 ) -> None:
     drive = open_drive(geneva.engine.url)
-    checkpointer = Checkpointer(drive.store.saving)
+    checkpointer = Checkpointer(drive.store.checkpoint_writer)
 
     @event.listens_for(drive.engine, "before_cursor_execute")
     def refuse(*_: Any) -> None:
@@ -184,15 +186,15 @@ def test_a_database_that_is_away_is_said_to_be(
 ) -> None:
     drive = open_drive(geneva.engine.url)
     store, key = drive.store, _running(rows)
-    store.saving.save([_at(key, "1", 1)])
+    store.checkpoint_writer.save([_at(key, "1", 1)])
     store.database.close()
     is_away = refuse_connections(drive.engine)
 
     with pytest.raises(DatabaseUnavailable):
-        store.saving.save_one(_at(key, "2", 2))
+        store.checkpoint_writer.save_one(_at(key, "2", 2))
     with pytest.raises(DatabaseUnavailable):
-        store.saving.save([_at(key, "2", 2)])
+        store.checkpoint_writer.save([_at(key, "2", 2)])
     is_away.clear()
 
-    assert store.saving.save_one(_at(key, "2", 2))
+    assert store.checkpoint_writer.save_one(_at(key, "2", 2))
     assert _saved(rows, key) == ("2", 2, None)

@@ -189,7 +189,7 @@ class Workflows(Generic[W]):
             self._announce(answer, wakeups.ring_here)
             return answer
         connection = joined_transaction.connection_of(joined, store.database.engine)
-        store.database.dialect.join(connection)
+        store.database.dialect.ensure_transaction(connection)
         with store.database.translating():
             answer = creation.create(connection, store, new, now)
         session = joined_transaction.session_of(joined)

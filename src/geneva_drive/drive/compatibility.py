@@ -103,7 +103,7 @@ def check(drive: Drive) -> list[Stuck]:
     store = drive.store
     definitions = {one.type: one for one in registry.definitions()}
     graph_types = [name for name, known in definitions.items() if known.is_graph]
-    needs = store.obstacles
+    needs = store.requirements
     with store.reading() as connection:
         checker = _Checker(drive, connection, definitions)
         return [
@@ -123,7 +123,7 @@ class _Checker:
     def __init__(
         self, drive: Drive, connection: Connection, definitions: dict[str, Definition]
     ) -> None:
-        self._obstacles = drive.store.obstacles
+        self._obstacles = drive.store.requirements
         self._connection = connection
         self._definitions = definitions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from geneva_drive.storage.statements.checkpoint_writer import Saving
+from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 
@@ -27,7 +27,7 @@ class Checkpointer:
     that come meanwhile wait, and the next one saves all that are waiting.
     """
 
-    def __init__(self, saving: Saving) -> None:
+    def __init__(self, saving: CheckpointWriter) -> None:
         self._saving = saving
         self._turn = threading.Lock()
         self._waiting: list[_Pending] = []  # any thread appends; the one with the turn empties it

@@ -30,4 +30,4 @@ class Environment:
     checkpointer: Checkpointer = field(init=False)
 
     def __post_init__(self) -> None:
-        self.checkpointer = Checkpointer(self.store.saving)
+        self.checkpointer = Checkpointer(self.store.checkpoint_writer)

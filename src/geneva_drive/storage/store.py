@@ -14,15 +14,15 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import Attempts
 from geneva_drive.storage.statements.audit import AuditEntries
-from geneva_drive.storage.statements.checkpoint_writer import Saving
+from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
 from geneva_drive.storage.statements.checkpoints import Checkpoints
 from geneva_drive.storage.statements.dead_letters import DeadLetters
 from geneva_drive.storage.statements.executions import Executions
 from geneva_drive.storage.statements.graphs import Graphs
 from geneva_drive.storage.statements.limits import Limits
 from geneva_drive.storage.statements.overviews import Overviews
-from geneva_drive.storage.statements.parked_executions import Parking
-from geneva_drive.storage.statements.requirements import Obstacles
+from geneva_drive.storage.statements.parked_executions import ParkedExecutions
+from geneva_drive.storage.statements.requirements import Requirements
 from geneva_drive.storage.statements.workers import Workers
 from geneva_drive.storage.statements.workflows import Workflows
 
@@ -38,14 +38,14 @@ class Store:
         self.attempts = Attempts(tables, database.dialect)
         self.graphs = Graphs(tables, database.dialect)
         self.overviews = Overviews(tables)
-        self.obstacles = Obstacles(tables)
+        self.requirements = Requirements(tables)
         self.checkpoints = Checkpoints(tables)
-        self.saving = Saving(database, tables, self.checkpoints)
+        self.checkpoint_writer = CheckpointWriter(database, tables, self.checkpoints)
         self.audit_entries = AuditEntries(tables)
         self.dead_letters = DeadLetters(tables)
         self.workers = Workers(tables, database.dialect)
         self.limits = Limits(tables, database.dialect)
-        self.parking = Parking(tables, database.dialect)
+        self.parked_executions = ParkedExecutions(tables, database.dialect)
         self.write = database.write
         self.write_at_once = database.write_at_once
         self.write_group = database.write_group

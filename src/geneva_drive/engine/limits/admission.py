@@ -85,7 +85,7 @@ def _ask(
     for one in wanted:
         _take(connection, store, records[one.key], one.limit, claimed, now)
     if claimed.execution.limit_key is not None:
-        store.parking.admit(connection, claimed.execution.id, claimed.claim_token)
+        store.parked_executions.admit(connection, claimed.execution.id, claimed.claim_token)
     return None
 
 
@@ -137,6 +137,6 @@ def _park(
 def _note_waiting(connection: Connection, store: Store, one: Wanted, room: Room) -> None:
     if one.alike is not None:
         # Each of them would be claimed only to be parked, and keep others waiting meanwhile.
-        store.parking.park_alike(connection, one.key, one.alike, _REACH)
+        store.parked_executions.park_alike(connection, one.key, one.alike, _REACH)
     bounds = store.limits.bounds(one.limit)
     store.limits.change(connection, one.key, **bounds, wakes_at=room.more_at)

@@ -38,7 +38,7 @@ def waiting(environment: Environment, key: str, passed_over: Collection[Key]) ->
     """Name those who wait for a limit, as many as one look may let go."""
     store = environment.store
     return store.read(
-        lambda connection: store.parking.waiting(connection, key, _MOST_WOKEN, passed_over)
+        lambda connection: store.parked_executions.waiting(connection, key, _MOST_WOKEN, passed_over)
     )
 
 
@@ -55,7 +55,7 @@ def look(
     if not keys:
         return 0
     store = environment.store
-    served = store.parking.is_served(registry.types(), queues)
+    served = store.parked_executions.is_served(registry.types(), queues)
 
     def let_go(connection: Connection) -> list[LetGo]:
         records = store.limits.lock(connection, keys).values()
@@ -83,13 +83,13 @@ def _let_go(
     key = record.limit_key
     room = measure(connection, store, record, record.limit, now, most=_MOST_WOKEN)
     free = room.free
-    gone = store.parking.let_go(connection, key, free, served, among) if free else LetGo()
+    gone = store.parked_executions.let_go(connection, key, free, served, among) if free else LetGo()
     wakes_at = None
-    if store.parking.any_waits(connection, key, among.passed_over):
+    if store.parked_executions.any_waits(connection, key, among.passed_over):
         # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
         wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first
-    elif among.passed_over and store.parking.any_waits(connection, key):
+    elif among.passed_over and store.parked_executions.any_waits(connection, key):
         # Another worker may be able to let them go, and so may we, started anew.
         wakes_at = now + LOOK_AGAIN
     store.limits.change(connection, key, wakes_at=wakes_at)
@@ -126,5 +126,5 @@ def use_of(environment: Environment, limit_key: str) -> LimitUse | None:
             limit=record.limit,
             running=store.limits.count_running(connection, limit_key),
             started=store.limits.count_starts(connection, limit_key, after),
-            waiting=store.parking.count(connection, limit_key),
+            waiting=store.parked_executions.count(connection, limit_key),
         )

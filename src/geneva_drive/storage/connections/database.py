@@ -64,10 +64,10 @@ class Database:
         self.dialect.prepare(self.engine, settings)
         # A user's own pool may be as small as one connection: there we keep none of it.
         self._kept = KeptConnections(
-            self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.renew
+            self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.forget_plans
         )
         self._kept_writing = KeptConnections(
-            self._open_writing, 1 if self.owns_engine else 0, self.dialect.renew
+            self._open_writing, 1 if self.owns_engine else 0, self.dialect.forget_plans
         )
         self.driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction that a step's body or a caller's session has open on this thread.

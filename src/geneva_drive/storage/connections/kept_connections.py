@@ -53,7 +53,7 @@ class KeptConnections:
         self._generation = fork_safety.generation
 
     def one(self) -> AbstractContextManager[Connection]:
-        return _Taken(self)
+        return _Lent(self)
 
     def take(self) -> _Kept:
         now = self._clock()
@@ -70,7 +70,7 @@ class KeptConnections:
             kept.renewed_after = min(kept.renewed_after * 2, _LONGEST_RENEWAL)
         return kept
 
-    def give_back(self, kept: _Kept) -> None:
+    def release(self, kept: _Kept) -> None:
         try:
             if kept.connection.in_transaction():
                 kept.connection.commit()  # for SQLAlchemy alone: what it executed is committed
@@ -107,7 +107,7 @@ class KeptConnections:
         return None
 
 
-class _Taken:
+class _Lent:
     """A connection in somebody's hands; made from a generator, it would take far longer."""
 
     __slots__ = ("_among", "_kept")
@@ -126,7 +126,7 @@ class _Taken:
         traceback: TracebackType | None,
     ) -> None:
         if error_type is None:
-            self._among.give_back(self._kept)
+            self._among.release(self._kept)
         else:
             self._kept.connection.close()
 

@@ -29,7 +29,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
@@ -75,14 +75,14 @@ class Dialect:
     def prepare(self, engine: Engine, settings: Settings) -> None:
         """Set up the connections that the engine will make."""
 
-    def renew(self, connection: Connection) -> None:
+    def forget_plans(self, connection: Connection) -> None:
         """Let a connection that is kept open forget how large the tables were."""
 
     def writing(self) -> AbstractContextManager[None]:
         """Enter what a writing transaction of this process has to hold."""
         return contextlib.nullcontext()
 
-    def join(self, connection: Connection) -> None:
+    def ensure_transaction(self, connection: Connection) -> None:
         """Make sure that a caller's connection is inside a transaction."""
 
     def server_name(self, dialect: SQLAlchemyDialect) -> str:
@@ -157,7 +157,9 @@ class Dialect:
     def is_unreachable(self, error: DBAPIError) -> bool:
         return error.connection_invalidated or isinstance(error, OperationalError)
 
-    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+    def claim(
+        self, connection: Connection, tables: Tables, request: ClaimRequest
+    ) -> Sequence[Taken]:
         """Take the most urgent executions of a worker's lanes, in the order to run them in."""
         raise NotImplementedError
 
@@ -184,7 +186,7 @@ class Dialect:
         """Put the same into a statement that is kept, and given the values when it is executed."""
         return column.in_(bindparam(parameter, expanding=True))
 
-    def looked_at(self, column: Column[Any]) -> ColumnElement[Any]:
+    def unindexed(self, column: Column[Any]) -> ColumnElement[Any]:
         """Put a column into a condition on rows that are found by another."""
         return column
 
@@ -214,7 +216,7 @@ class Dialect:
         """Insert rows that all have the same columns."""
         connection.execute(insert(table), list(rows))
 
-    def count_anew(self, connection: Connection, table: Table) -> None:
+    def analyze(self, connection: Connection, table: Table) -> None:
         """Let the database find out how much a table holds, where it would not by itself."""
 
     def start(

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, case, literal, select, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -33,7 +33,7 @@ def top_priority(
     return max((priority for _, priority, _ in heads), default=None)
 
 
-def in_turn(wish: Claim, heads: Iterable[tuple[Key, int, Lane]]) -> list[Key]:
+def in_turn(request: ClaimRequest, heads: Iterable[tuple[Key, int, Lane]]) -> list[Key]:
     """Put the heads of lanes into the order to take them in; each comes with its priority."""
     turns: dict[Lane, int] = defaultdict(int)
     found = []
@@ -41,8 +41,8 @@ def in_turn(wish: Claim, heads: Iterable[tuple[Key, int, Lane]]) -> list[Key]:
         turns[lane] += 1
         found.append((-priority, turns[lane], key, lane[1]))
     found.sort()
-    if wish.queues is not None:
-        found = _within_rooms(found, wish.queues)
+    if request.queues is not None:
+        found = _within_rooms(found, request.queues)
     return [key for _, _, key, _ in found]
 
 

@@ -19,8 +19,8 @@ Taken = tuple[ExecutionRecord, WorkflowRecord]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A worker's wish: the most urgent of its lanes, under its token.
+class ClaimRequest:
+    """A worker's request: the most urgent of its lanes, under its token.
 
     A lane is a type on a queue, or a type on all queues where `queues` is None. Among equally
     urgent ones the lanes take turns, so that a class with very many due executions does not keep

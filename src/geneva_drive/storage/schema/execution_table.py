@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
-from geneva_drive.storage.schema.table_builder import TableMaker
+from geneva_drive.storage.schema.table_builder import TableBuilder
 
 # A step's own key is made of two names.
 LIMIT_KEY_LENGTH = 400
@@ -33,7 +33,7 @@ _HOT_TABLE = DDL(  # type: ignore[no-untyped-call]  # SQLAlchemy's own
 ).execute_if(dialect="postgresql")
 
 
-def step_executions(builder: TableMaker) -> Table:
+def step_executions(builder: TableBuilder) -> Table:
     active = ", ".join(f"'{state}'" for state in sorted(ACTIVE_STEP_STATES))
     table = builder.table(
         "step_executions",
@@ -120,7 +120,7 @@ def step_executions(builder: TableMaker) -> Table:
     return table
 
 
-def _add_indexes(builder: TableMaker, table: Table) -> None:
+def _add_indexes(builder: TableBuilder, table: Table) -> None:
     c = table.c
     # By lane, so that what a worker does not serve costs its claims nothing, however much of
     # it waits; with the queue for workers that serve only some.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy import Column, Index, Integer, Table
 
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
-from geneva_drive.storage.schema.table_builder import TableMaker
+from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
-def graphs(builder: TableMaker) -> Table:
+def graphs(builder: TableBuilder) -> Table:
     """Stored graphs, apart from the workflows: a completion never rewrites them."""
     return builder.table(
         "graphs",
@@ -22,7 +22,7 @@ def graphs(builder: TableMaker) -> Table:
     )
 
 
-def graph_nodes(builder: TableMaker) -> Table:
+def graph_nodes(builder: TableBuilder) -> Table:
     """The nodes of stored graphs, each with its edges."""
     return builder.table(
         "graph_nodes",
@@ -40,7 +40,7 @@ def graph_nodes(builder: TableMaker) -> Table:
     )
 
 
-def graph_joins(builder: TableMaker) -> Table:
+def graph_joins(builder: TableBuilder) -> Table:
     """How much the nodes with several dependencies wait for: apart, as it is written often."""
     return builder.table(
         "graph_joins",

@@ -6,10 +6,10 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Table
 
 from geneva_drive.storage.schema.column_types import Moment, name_type
 from geneva_drive.storage.schema.execution_table import LIMIT_KEY_LENGTH
-from geneva_drive.storage.schema.table_builder import TableMaker
+from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
-def limits(builder: TableMaker) -> Table:
+def limits(builder: TableBuilder) -> Table:
     table = builder.table(
         "limits",
         Column("limit_key", name_type(LIMIT_KEY_LENGTH), primary_key=True),
@@ -24,7 +24,7 @@ def limits(builder: TableMaker) -> Table:
     return table
 
 
-def limit_slots(builder: TableMaker) -> Table:
+def limit_slots(builder: TableBuilder) -> Table:
     of_limit = ForeignKey(f"{builder.prefix}limits.limit_key", ondelete="CASCADE")
     table = builder.table(
         "limit_slots",

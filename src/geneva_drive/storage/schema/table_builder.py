@@ -23,7 +23,7 @@ from geneva_drive.storage.schema.column_types import big_integer_key, uuid_key
 from geneva_drive.storage.schema.keys import KeyType, new_uuid
 
 
-class TableMaker:
+class TableBuilder:
     """Builds the tables of one Drive, under its prefix and with its type of key.
 
     MySQL has no partial indexes. There a generated column is NULL in the rows that the index

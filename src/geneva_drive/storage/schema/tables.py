@@ -24,10 +24,10 @@ from geneva_drive.storage.schema.execution_table import step_executions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.limit_tables import limit_slots, limits
-from geneva_drive.storage.schema.table_builder import TableMaker
+from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
-class Tables(TableMaker):
+class Tables(TableBuilder):
     """The tables of one Drive, under its prefix and with its kind of key."""
 
     def __init__(self, *, prefix: str, key_type: KeyType, has_partial_indexes: bool) -> None:

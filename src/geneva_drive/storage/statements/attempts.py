@@ -19,7 +19,7 @@ from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.portions import NODES, portions
 
 
-def in_turn(tables: Tables) -> list[ColumnElement[Any]]:
+def insertion_order(tables: Tables) -> list[ColumnElement[Any]]:
     """The order in which executions of one workflow were inserted, under its lock."""
     c = tables.step_executions.c
     if tables.key_type is KeyType.UUID:
@@ -95,7 +95,7 @@ class Attempts:
         query = (
             self._select()
             .where(c.workflow_id == workflow_id, c.state.in_(ended), is_last)
-            .order_by(*in_turn(self._tables))
+            .order_by(*insertion_order(self._tables))
         )
         return self._read(connection, query)
 
@@ -139,7 +139,7 @@ class Attempts:
         query = (
             select(c.result)
             .where(c.workflow_id == workflow_id, c.node_id.in_(names), c.result.is_not(None))
-            .order_by(*(column.desc() for column in in_turn(self._tables)))
+            .order_by(*(column.desc() for column in insertion_order(self._tables)))
             .limit(1)
         )
         return connection.scalar(query)

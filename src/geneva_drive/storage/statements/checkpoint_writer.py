@@ -31,7 +31,7 @@ Row = tuple[Any, ...]
 _ExecuteMany = Callable[[Any, str, Sequence[Row]], None]
 
 
-class Saving:
+class CheckpointWriter:
     """Saves positions, those of several loops in one transaction."""
 
     def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:

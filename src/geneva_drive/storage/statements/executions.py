@@ -23,11 +23,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_order import later, top_priority
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.schema.conditions import is_active_execution
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.attempts import in_turn
+from geneva_drive.storage.statements.attempts import insertion_order
 from geneva_drive.storage.statements.portions import PORTION, portions
 
 _VERY_MANY = 5_000
@@ -45,7 +45,7 @@ class Executions:
         for portion in portions(self._tables.keyed(rows), 10 * PORTION):
             self._dialect.insert_many(connection, self._table, portion)
         if len(rows) >= _VERY_MANY:
-            self._dialect.count_anew(connection, self._table)
+            self._dialect.analyze(connection, self._table)
 
     def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
         return self._by_id(
@@ -90,7 +90,9 @@ class Executions:
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         c = self._table.c
         query = (
-            select(self._table).where(c.workflow_id == workflow_id).order_by(*in_turn(self._tables))
+            select(self._table)
+            .where(c.workflow_id == workflow_id)
+            .order_by(*insertion_order(self._tables))
         )
         return list(self._by_id(connection, query).values())
 
@@ -191,9 +193,9 @@ class Executions:
             )
         )
 
-    def claim(self, connection: Connection, wish: Claim) -> Sequence[Taken]:
+    def claim(self, connection: Connection, request: ClaimRequest) -> Sequence[Taken]:
         """Take claimable executions with their workflows, in the order to run them in."""
-        return self._dialect.claim(connection, self._tables, wish)
+        return self._dialect.claim(connection, self._tables, request)
 
     def newest_due(
         self,

@@ -33,7 +33,7 @@ class LetGo(NamedTuple):
     others: int = 0
 
 
-class Parking:
+class ParkedExecutions:
     """The parked rows of `step_executions`: scheduled, out of the queue, and with a limit's key.
 
     Called under the lock of that key, as all that fills or empties its slots. Let go, an execution

@@ -36,7 +36,7 @@ class Needed:
     workflow_count: int
 
 
-class Obstacles:
+class Requirements:
     """What is read of ongoing workflows before new code is deployed."""
 
     def __init__(self, tables: Tables) -> None:

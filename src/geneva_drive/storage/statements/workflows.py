@@ -99,7 +99,7 @@ class Workflows:
                 update(self._table)
                 .where(
                     self._dialect.listed(c.id, "ids"),
-                    self._dialect.looked_at(c.state) == bindparam("former"),
+                    self._dialect.unindexed(c.state) == bindparam("former"),
                 )
                 .values({name: bindparam(f"new_{name}") for name in names})
             )
@@ -202,7 +202,7 @@ class Workflows:
         e, c = self._tables.step_executions.c, self._table.c
         is_awaited = (e.child_id == c.id) & (e.state == StepState.WAITING)
         # From what waits, which is little, to its workflow: what has ended is all the history.
-        has_ended = self._dialect.looked_at(c.state).in_(ENDED_WORKFLOW_STATES)
+        has_ended = self._dialect.unindexed(c.state).in_(ENDED_WORKFLOW_STATES)
         query = (
             select(self._table)
             .join(self._tables.step_executions, is_awaited)

@@ -12,7 +12,7 @@ from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.performance import with_stored_nodes
-from geneva_drive.storage.dialects.claim_request import Claim
+from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.claims.tokens import new_token
 from geneva_drive.worker.identity import Identity
@@ -38,7 +38,7 @@ def claim_due(
     if not types or limit < 1 or queues == {}:
         return []
     store = environment.store
-    wish = Claim(
+    request = ClaimRequest(
         worker_id=identity.id,
         claim_token=token or new_token(),
         types=types,
@@ -47,8 +47,8 @@ def claim_due(
         now=environment.clock.now(),
         named=named,
     )
-    taken = store.write_at_once(lambda connection: store.executions.claim(connection, wish))
-    claimed = [_claimed(*one, wish.claim_token) for one in taken]
+    taken = store.write_at_once(lambda connection: store.executions.claim(connection, request))
+    claimed = [_claimed(*one, request.claim_token) for one in taken]
     return with_stored_nodes(environment, _told(environment, claimed))
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, bindparam, func, select, update
 
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.claim_order import in_turn, lanes_of, later, look
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.mysql.index_hint import force_index
 from geneva_drive.storage.schema.records import (
     EXECUTION_COLUMNS,
@@ -24,23 +24,25 @@ from geneva_drive.storage.schema.tables import Tables
 Lock = Callable[[Select[Any]], Select[Any]]
 
 
-def claim(connection: Connection, tables: Tables, wish: Claim, lock: Lock) -> Sequence[Taken]:
+def claim(
+    connection: Connection, tables: Tables, request: ClaimRequest, lock: Lock
+) -> Sequence[Taken]:
     """Take the head of the worker's lanes; `lock` keeps others from taking the same."""
-    heads = _heads if wish.named is None else _named
-    ids = heads(connection, tables, wish)
+    heads = _heads if request.named is None else _named
+    ids = heads(connection, tables, request)
     if not ids:
         return []
     statements = _statements_for(tables)
-    taken = _lock_free(connection, lock(statements.free), ids, wish.limit)
+    taken = _lock_free(connection, lock(statements.free), ids, request.limit)
     if not taken:
         return []
     connection.execute(
         statements.take,
         {
             "ids": taken,
-            "claimed_by": wish.worker_id,
-            "under_token": wish.claim_token,
-            "now": wish.now,
+            "claimed_by": request.worker_id,
+            "under_token": request.claim_token,
+            "now": request.now,
         },
     )
     return _read(connection, statements, taken)
@@ -59,22 +61,22 @@ def _lock_free(
     return taken
 
 
-def _heads(connection: Connection, tables: Tables, wish: Claim) -> list[Key]:
+def _heads(connection: Connection, tables: Tables, request: ClaimRequest) -> list[Key]:
     """List what could be taken, most urgent first, lanes taking turns."""
-    lanes = lanes_of(wish.types, wish.queues)
-    return in_turn(wish, look(connection, tables, lanes, wish.reach))[: wish.reach]
+    lanes = lanes_of(request.types, request.queues)
+    return in_turn(request, look(connection, tables, lanes, request.reach))[: request.reach]
 
 
-def _named(connection: Connection, tables: Tables, wish: Claim) -> list[Key]:
+def _named(connection: Connection, tables: Tables, request: ClaimRequest) -> list[Key]:
     """List the one that is named, if this worker serves it."""
     c = tables.step_executions.c
-    query = select(c.id).where(c.id == wish.named, c.type.in_(wish.types))
-    if wish.queues is not None:
-        query = query.where(c.queue.in_(list(wish.queues)))
+    query = select(c.id).where(c.id == request.named, c.type.in_(request.types))
+    if request.queues is not None:
+        query = query.where(c.queue.in_(list(request.queues)))
     return list(connection.scalars(query))
 
 
-class _Statements:
+class _ClaimStatements:
     """Built once for a set of tables: what stays the same is not built again for each claim."""
 
     def __init__(self, tables: Tables) -> None:
@@ -109,11 +111,13 @@ class _Statements:
 
 
 @lru_cache(maxsize=8)
-def _statements_for(tables: Tables) -> _Statements:
-    return _Statements(tables)
+def _statements_for(tables: Tables) -> _ClaimStatements:
+    return _ClaimStatements(tables)
 
 
-def _read(connection: Connection, statements: _Statements, taken: Sequence[Key]) -> list[Taken]:
+def _read(
+    connection: Connection, statements: _ClaimStatements, taken: Sequence[Key]
+) -> list[Taken]:
     border = len(EXECUTION_COLUMNS)
     found = {
         row[0]: (ExecutionRecord.read(row[:border]), WorkflowRecord.read(row[border:]))

@@ -25,7 +25,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
@@ -107,8 +107,10 @@ class MySQL(Dialect):
         rows = connection.execute(select(table).where(table.c.id.in_(ids)))
         return rows.mappings().all()
 
-    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
-        return claim(connection, tables, wish, lambda query: self.lock(query, skip_locked=True))
+    def claim(
+        self, connection: Connection, tables: Tables, request: ClaimRequest
+    ) -> Sequence[Taken]:
+        return claim(connection, tables, request, lambda query: self.lock(query, skip_locked=True))
 
     def start(
         self,

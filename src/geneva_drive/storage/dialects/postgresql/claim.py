@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.claim_request import Claim, Row, Taken, read_taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Row, Taken, read_taken
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
 from geneva_drive.storage.schema.tables import Tables
 
@@ -111,26 +111,30 @@ def _each(count: int, row: str) -> str:
     return ", ".join(f"({row.format(number)})" for number in range(count))
 
 
-def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
-    if not wish.types or wish.queues == {}:
+def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequence[Taken]:
+    if not request.types or request.queues == {}:
         return []
-    values = {"worker_id": wish.worker_id, "claim_token": wish.claim_token, "now": wish.now}
-    values |= {f"type_{number}": name for number, name in enumerate(wish.types)}
-    values |= {f"queue_{number}": name for number, name in enumerate(wish.queues or ())}
+    values = {
+        "worker_id": request.worker_id,
+        "claim_token": request.claim_token,
+        "now": request.now,
+    }
+    values |= {f"type_{number}": name for number, name in enumerate(request.types)}
+    values |= {f"queue_{number}": name for number, name in enumerate(request.queues or ())}
     kind = (
         tables,
         connection.dialect.driver,
-        len(wish.types),
-        None if wish.queues is None else len(wish.queues),
+        len(request.types),
+        None if request.queues is None else len(request.queues),
     )
-    if wish.named is not None:
+    if request.named is not None:
         statement = _named_statement_for(*kind)
-        values |= {"named": wish.named}
+        values |= {"named": request.named}
     else:
         # To the next power of two: few statements in all.
-        statement = _statement_for(*kind, 1 << (wish.reach - 1).bit_length())
-        rooms = (wish.queues or {}).values()
-        values |= {"limit": wish.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}
+        statement = _statement_for(*kind, 1 << (request.reach - 1).bit_length())
+        rooms = (request.queues or {}).values()
+        values |= {"limit": request.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}
     return read_taken(driver.execute(connection, statement, values), _in_utc, _in_utc)
 
 

@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
@@ -92,10 +92,12 @@ class PostgreSQL(Dialect):
         with cursor.connection.transaction():
             cursor.executemany(statement, rows)
 
-    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
-        return claim(connection, tables, wish)
+    def claim(
+        self, connection: Connection, tables: Tables, request: ClaimRequest
+    ) -> Sequence[Taken]:
+        return claim(connection, tables, request)
 
-    def renew(self, connection: Connection) -> None:
+    def forget_plans(self, connection: Connection) -> None:
         # A plan made beside a table of a page or none goes through all of it, and is kept as it
         # grows, until the server happens to analyze it: minutes in which each step takes longer.
         with connection.begin():
@@ -153,7 +155,7 @@ class PostgreSQL(Dialect):
         else:
             super().insert_many(connection, table, rows)
 
-    def count_anew(self, connection: Connection, table: Table) -> None:
+    def analyze(self, connection: Connection, table: Table) -> None:
         # Until it has counted, which it does once a minute, it takes what is claimable for a few
         # rows, and each claim sorts all of them. If somebody counts already, nobody waits for them:
         # the transaction may be a caller's own, which others wait for in turn.

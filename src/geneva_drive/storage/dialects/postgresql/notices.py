@@ -75,14 +75,14 @@ class Notices(Hints):
         _notify(connection, self._channel, "")
 
     def watch(self, ring: Ring) -> Watch:
-        return _Listening(self._engine, self._channel, self._sender, ring)
+        return _Listener(self._engine, self._channel, self._sender, ring)
 
 
 def _notify(connection: Connection, channel: str, sender: str) -> None:
     connection.execute(_NOTIFY, {"channel": channel, "sender": sender})
 
 
-class _Listening:
+class _Listener:
     def __init__(self, engine: Engine, channel: str, own_sender: str, ring: Ring) -> None:
         self._engine = engine
         self._channel = channel

@@ -27,10 +27,10 @@ class ChangeCounter(Hints):
         self._saving = saving
 
     def watch(self, ring: Ring) -> Watch:
-        return _Counting(self._engine, self._saving, ring)
+        return _CounterWatch(self._engine, self._saving, ring)
 
 
-class _Counting:
+class _CounterWatch:
     def __init__(
         self,
         engine: Engine,

@@ -10,8 +10,8 @@ from uuid import UUID
 from sqlalchemy import Boolean, Connection, Table, Uuid
 
 from geneva_drive.storage.dialects.claim_order import MOST_LANES, Lane, in_turn, lanes_of
-from geneva_drive.storage.dialects.claim_request import Claim, Row, Taken, read_taken
-from geneva_drive.storage.dialects.sqlite.statements import Statements, places
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Row, Taken, read_taken
+from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, places
 from geneva_drive.storage.dialects.sqlite.values import moment_text, plain, read_moment
 from geneva_drive.storage.schema.column_types import Moment
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
@@ -40,14 +40,14 @@ WHERE e.id IN ({{places}})
 """
 
 
-def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
+def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequence[Taken]:
     """Take the head of the worker's lanes inside BEGIN IMMEDIATE."""
-    statements = Statements(connection, tables)
-    keys = _heads(statements, wish) if wish.named is None else _named(statements, wish)
+    statements = SQLiteStatements(connection, tables)
+    keys = _heads(statements, request) if request.named is None else _named(statements, request)
     if not keys:
         return []
-    now = moment_text(wish.now)
-    statements.execute_among(_TAKE, keys, wish.worker_id, wish.claim_token, now)
+    now = moment_text(request.now)
+    statements.execute_among(_TAKE, keys, request.worker_id, request.claim_token, now)
     found = {row[0]: row for row in statements.execute_among(_READ, keys)}
     return read_taken(
         [found[key] for key in keys],
@@ -56,14 +56,14 @@ def claim(connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken
     )
 
 
-def _heads(statements: Statements, wish: Claim) -> list[Any]:
+def _heads(statements: SQLiteStatements, request: ClaimRequest) -> list[Any]:
     """List what to take, most urgent first, lanes taking turns."""
-    lanes = lanes_of(wish.types, wish.queues)
-    return in_turn(wish, _look(statements, lanes, wish.limit))[: wish.limit]
+    lanes = lanes_of(request.types, request.queues)
+    return in_turn(request, _look(statements, lanes, request.limit))[: request.limit]
 
 
 def _look(
-    statements: Statements, lanes: Sequence[Lane], limit: int
+    statements: SQLiteStatements, lanes: Sequence[Lane], limit: int
 ) -> Iterator[tuple[Any, int, Lane]]:
     for start in range(0, len(lanes), MOST_LANES):
         portion = lanes[start : start + MOST_LANES]
@@ -81,13 +81,13 @@ def _heads_of(lanes: int, by_queue: bool) -> str:
     return "UNION ALL".join(_HEAD.format(lane=n, on_queue=on_queue) for n in range(lanes))
 
 
-def _named(statements: Statements, wish: Claim) -> list[Any]:
+def _named(statements: SQLiteStatements, request: ClaimRequest) -> list[Any]:
     """List the one that is named, if it is free and this worker serves it."""
-    queues = list(wish.queues or ())
+    queues = list(request.queues or ())
     rows = statements.execute(
         _NAMED,
-        [plain(wish.named), *wish.types, *queues],
-        types=places(len(wish.types)),
+        [plain(request.named), *request.types, *queues],
+        types=places(len(request.types)),
         on_queue=f" AND +queue IN ({places(len(queues))})" if queues else "",
     )
     return [key for (key,) in rows]

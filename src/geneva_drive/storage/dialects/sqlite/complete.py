@@ -15,7 +15,7 @@ from geneva_drive.storage.dialects.completion_batch import (
     Completion,
     Following,
 )
-from geneva_drive.storage.dialects.sqlite.statements import Statements, places
+from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, places
 from geneva_drive.storage.dialects.sqlite.values import moment_text
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
@@ -102,7 +102,7 @@ class _Writer:
     def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
         self._connection = connection
         self._tables = tables
-        self._statements = Statements(connection, tables)
+        self._statements = SQLiteStatements(connection, tables)
         self._is_uuid = tables.key_type is KeyType.UUID
         self._claimant = batch.claimant
         self._moment = batch.now

@@ -21,7 +21,7 @@ from sqlalchemy.sql.operators import custom_op
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
-from geneva_drive.storage.dialects.claim_request import Claim, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
 from geneva_drive.storage.dialects.finding import Look, Thresholds
@@ -102,7 +102,7 @@ class SQLite(Dialect):
         finally:
             self._writer.release()
 
-    def join(self, connection: Connection) -> None:
+    def ensure_transaction(self, connection: Connection) -> None:
         # On an engine that we did not prepare, the driver begins a transaction only with INSERT
         # and its like: our savepoint would be the outermost, and releasing it would commit.
         driver_connection: Any = connection.connection.driver_connection
@@ -120,7 +120,7 @@ class SQLite(Dialect):
         cursor.executemany(statement, rows)
         cursor.connection.execute("COMMIT")
 
-    def looked_at(self, column: Column[Any]) -> ColumnElement[Any]:
+    def unindexed(self, column: Column[Any]) -> ColumnElement[Any]:
         # Before a table is analyzed it believes that few rows have a value, and would rather read
         # all that have it than look up some dozens of keys. A plus keeps it from that.
         return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
@@ -174,8 +174,10 @@ class SQLite(Dialect):
     ) -> Hints:
         return ChangeCounter(engine, saving)
 
-    def claim(self, connection: Connection, tables: Tables, wish: Claim) -> Sequence[Taken]:
-        return claim(connection, tables, wish)
+    def claim(
+        self, connection: Connection, tables: Tables, request: ClaimRequest
+    ) -> Sequence[Taken]:
+        return claim(connection, tables, request)
 
     def complete(
         self, connection: Connection, tables: Tables, batch: Batch

@@ -1,4 +1,4 @@
-"""Statements that are written for SQLite: for the tables' names, and in few sizes."""
+"""SQLiteStatements that are written for SQLite: for the tables' names, and in few sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.storage.schema.tables import Tables
 Rows = Sequence[Sequence[Any]]
 
 
-class Statements:
+class SQLiteStatements:
     """Executes them on a connection.
 
     All values are given to one statement: the driver lets other threads run during each, and has
