@@ -238,7 +238,7 @@ def test_a_thread_that_writes_for_too_long_is_named(
 
     assert str(refusal.value) == (
         f"The database at {geneva.database_url} was busy for too long, and nothing was "
-        f"written: another thread of this process is writing for too long. "
+        f"written: another thread of this process has been writing for too long. "
         f"Look for a long transaction, and try again. If it "
         "is a session of your own, commit it first, or pass it as session=."
     )

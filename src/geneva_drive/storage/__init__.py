@@ -1,6 +1,7 @@
-"""What is remembered: tables, statements and transactions, on SQLite, PostgreSQL and MySQL/MariaDB.
+"""What is remembered, on SQLite, PostgreSQL and MySQL/MariaDB. The only room with SQL.
 
-The only room with SQL. A `Store` belongs to one Drive: it holds the engine, the tables under the
-Drive's prefix, the dialect's differences, and one object per table with its statements. Statements
-take the caller's connection, so that whoever decides also says what belongs in one transaction.
+Open `store.py` first: a Store holds everything that a Drive remembers. `schema/` has the tables,
+`connections/` the transactions, `statements/` one module per table, and `dialects/` what differs
+between the databases. Statements take the caller's connection, so the caller decides what belongs
+in one transaction.
 """

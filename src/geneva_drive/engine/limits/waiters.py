@@ -38,7 +38,9 @@ def waiting(environment: Environment, key: str, passed_over: Collection[Key]) ->
     """Name those who wait for a limit, as many as one look may let go."""
     store = environment.store
     return store.read(
-        lambda connection: store.parked_executions.waiting(connection, key, _MOST_WOKEN, passed_over)
+        lambda connection: store.parked_executions.waiting(
+            connection, key, _MOST_WOKEN, passed_over
+        )
     )
 
 

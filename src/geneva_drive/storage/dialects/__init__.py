@@ -1,4 +1,8 @@
-"""What the databases do differently: each dialect is only its difference."""
+"""What differs between the databases.
+
+Open `base.py` first: it lists the differences. Each database has a folder with its `dialect`,
+`claim`, `complete` and `insert`.
+"""
 
 from __future__ import annotations
 

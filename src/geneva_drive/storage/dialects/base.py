@@ -1,4 +1,4 @@
-"""The common ground of the databases: row locks that others can skip."""
+"""What a dialect has to answer; the answers here suit a database with row locks."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _CONNECT_SECONDS = 10
 
 
 class WriterHeld(TimeoutError):
-    """A writing transaction could not begin, as another thread holds what it needs."""
+    """A writing transaction could not begin: another thread of this process is writing."""
 
 
 class MigrationHeld(TimeoutError):
-    """Another process held the lock of migrations for too long."""
+    """Another process held the migration lock for too long."""
 
 
 class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
 
     completes_fast = False  # whether `complete` writes anything
-    # Whether claim, completion and start are one statement each, and so a transaction by itself.
+    # Whether claim, completion and start are one statement each, which commits by itself.
     is_at_once = False
     url_options: Sequence[str] = ()  # parameters of a URL that are ours, and not the driver's
     may_lose_connections = True  # so that a rested one is tested before it is used
@@ -62,7 +62,7 @@ class Dialect:
     driver_takes_uuids = False
     placeholder = "%s"
     quote = '"'
-    # What a single statement that commits by itself has to hold, instead of `writing`.
+    # Held while a single statement commits by itself, in place of `writing`.
     writing_alone: AbstractContextManager[Any] = contextlib.nullcontext()
 
     def connect_arguments(self, url: URL) -> dict[str, Any]:
@@ -73,17 +73,17 @@ class Dialect:
         """Set up an engine that was made for this Drive from a URL."""
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
-        """Set up the connections that the engine will make."""
+        """Set up the connections that an engine will open, ours or the user's."""
 
     def forget_plans(self, connection: Connection) -> None:
-        """Let a connection that is kept open forget how large the tables were."""
+        """Discard the query plans of a connection that is kept open while tables grow."""
 
     def writing(self) -> AbstractContextManager[None]:
-        """Enter what a writing transaction of this process has to hold."""
+        """Return what a writing transaction of this process has to hold."""
         return contextlib.nullcontext()
 
     def ensure_transaction(self, connection: Connection) -> None:
-        """Make sure that a caller's connection is inside a transaction."""
+        """Begin a transaction on a caller's connection if none is open."""
 
     def server_name(self, dialect: SQLAlchemyDialect) -> str:
         return dialect.name
@@ -126,26 +126,26 @@ class Dialect:
         return query.with_for_update(skip_locked=skip_locked)
 
     def now(self) -> ColumnElement[datetime]:
-        """Give the database's own clock, which leases are measured by."""
+        """Return the database's own clock, by which leases are measured."""
         return func.clock_timestamp()
 
     def is_transient(self, error: DBAPIError) -> bool:
-        """Say whether the same transaction may succeed if it is tried again."""
+        """True if the same transaction may succeed when it is tried again."""
         return error.connection_invalidated
 
     def was_refused(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
-        """Say whether the server itself said that a statement was not carried out."""
+        """True if the server itself reported that it did not execute the statement."""
         return False
 
     def blames_value(self, error: DBAPIError) -> bool:
-        """Say whether an error is about what was to be written, and not about the database's state.
+        """True if the error is about the value to be written, and not about the database's state.
 
-        A full disk, a lock that was held too long or a canceled query blame nobody.
+        A full disk, a lock wait timeout or a canceled query is no fault of the value.
         """
         return not isinstance(error, OperationalError) and not self.is_transient(error)
 
-    def is_absent(self, engine: Engine) -> bool:  # noqa: ARG002 - a server says so by itself
-        """Say whether there is no database, and connecting would make one."""
+    def is_absent(self, engine: Engine) -> bool:  # noqa: ARG002 - a server answers by itself
+        """True if there is no database, and connecting would create one."""
         return False
 
     def is_read_only(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
@@ -160,15 +160,15 @@ class Dialect:
     def claim(
         self, connection: Connection, tables: Tables, request: ClaimRequest
     ) -> Sequence[Taken]:
-        """Take the most urgent executions of a worker's lanes, in the order to run them in."""
+        """Claim the most urgent executions of a worker's lanes, in the order to run them."""
         raise NotImplementedError
 
     def take(
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
     ) -> Sequence[RowMapping]:
-        """Change the rows that `due` selects, passing over those that others are changing."""
-        # A common table expression is evaluated once. A plain subquery may be evaluated again for
-        # each row, and each time lock and take further ones, past its limit.
+        """Update the rows that `due` selects, skipping locked ones, and return them."""
+        # A common table expression is evaluated once. A plain subquery may be evaluated for each
+        # row, and would then lock and take further ones past its limit.
         taken = self.lock(due, skip_locked=True).cte("taken")
         claimed = connection.execute(
             update(table)
@@ -179,19 +179,19 @@ class Dialect:
         return claimed.mappings().all()
 
     def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
-        """Put into a condition that a column is one of these, however many there are."""
+        """Return the condition that a column has one of these values, however many."""
         return column.in_(list(values))
 
     def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
-        """Put the same into a statement that is kept, and given the values when it is executed."""
+        """Return the same condition with a parameter for the values, for a kept statement."""
         return column.in_(bindparam(parameter, expanding=True))
 
     def unindexed(self, column: Column[Any]) -> ColumnElement[Any]:
-        """Put a column into a condition on rows that are found by another."""
+        """Return the column in a form that keeps the optimizer from using an index on it."""
         return column
 
     def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
-        """Put into a condition that a row is of one of these nodes."""
+        """Return the condition that a row belongs to one of these nodes."""
         workflow_id, node_id = table.c.workflow_id, table.c.node_id
         workflows = {key for key, _ in wanted}
         if len(workflows) > 1:
@@ -206,18 +206,18 @@ class Dialect:
         columns: Sequence[ColumnElement[Any]],
         *where: ColumnElement[bool],
     ) -> Sequence[Any]:
-        """Read the rows of these nodes, in no order."""
+        """Return these columns of the nodes' rows, in no order."""
         found = self.among_nodes(table, wanted)
         return connection.execute(select(*columns).where(found, *where)).all()
 
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Insert rows that all have the same columns."""
+        """Insert rows, all of which have the same columns."""
         connection.execute(insert(table), list(rows))
 
     def analyze(self, connection: Connection, table: Table) -> None:
-        """Let the database find out how much a table holds, where it would not by itself."""
+        """Update a table's statistics, where the database would not soon do so by itself."""
 
     def start(
         self,
@@ -237,9 +237,9 @@ class Dialect:
         write: Write,  # noqa: ARG002
         saving: AbstractContextManager[Any] | None,  # noqa: ARG002
     ) -> Hints:
-        """Give the way in which processes tell one another that something may be due.
+        """Return how processes hint to one another that something may be due.
 
-        `saving` is entered for the connection that is kept to save positions on.
+        `saving` gives the kept connection that saves checkpoints.
         """
         return Hints()
 
@@ -249,5 +249,5 @@ class Dialect:
         tables: Tables,  # noqa: ARG002
         batch: Batch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
-        """Write plain completions the fast way; what is not written goes the general way."""
+        """Write plain completions; those it does not return take the general path."""
         return {}

@@ -1,4 +1,4 @@
-"""The order in which executions are claimed: by priority, lanes taking turns."""
+"""The order in which executions are claimed: by priority, then lane by lane in turns."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from geneva_drive.storage.schema.tables import Tables
 Lane = tuple[str, str | None]  # a type, and a queue unless all are served
 Head = tuple[int, int, Key, str | None]  # falling priority, turn, key, queue
 
-MOST_LANES = 400  # in one statement: SQLite joins no more than 500 parts
+MOST_LANES = 400  # in one statement: SQLite takes at most 500 parts of a UNION
 
 
 def later(moment: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Give the later of two moments, in words that every database knows."""
+    """Return the later of two moments, in SQL that every database has."""
     return case((moment > other, moment), else_=other)
 
 
 def top_priority(
     connection: Connection, tables: Tables, types: Sequence[str], queues: Iterable[str] | None
 ) -> int | None:
-    """Give the priority of the most urgent execution that could be claimed from these lanes."""
+    """Return the highest priority that could be claimed from these lanes."""
     heads = look(connection, tables, lanes_of(types, queues), reach=1)
     return max((priority for _, priority, _ in heads), default=None)
 
 
 def in_turn(request: ClaimRequest, heads: Iterable[tuple[Key, int, Lane]]) -> list[Key]:
-    """Put the heads of lanes into the order to take them in; each comes with its priority."""
+    """Return the keys of lane heads in the order to claim them; each comes with its priority."""
     turns: dict[Lane, int] = defaultdict(int)
     found = []
     for key, priority, lane in heads:
@@ -42,17 +42,17 @@ def in_turn(request: ClaimRequest, heads: Iterable[tuple[Key, int, Lane]]) -> li
         found.append((-priority, turns[lane], key, lane[1]))
     found.sort()
     if request.queues is not None:
-        found = _within_rooms(found, request.queues)
+        found = _within_capacity(found, request.queues)
     return [key for _, _, key, _ in found]
 
 
-def _within_rooms(found: list[Head], rooms: Mapping[str, int]) -> list[Head]:
-    """Leave out what is more than there is room for on its queue."""
-    left = dict(rooms)
+def _within_capacity(found: list[Head], capacities: Mapping[str, int]) -> list[Head]:
+    """Leave out what exceeds the free capacity of its queue."""
+    left = dict(capacities)
     kept = []
     for head in found:
         queue = head[3]
-        assert queue is not None, "only a worker that serves some queues has rooms"
+        assert queue is not None, "only named queues have a capacity"
         left[queue] -= 1
         if left[queue] >= 0:
             kept.append(head)
@@ -67,7 +67,7 @@ def lanes_of(types: Sequence[str], queues: Iterable[str] | None) -> list[Lane]:
 def look(
     connection: Connection, tables: Tables, lanes: Sequence[Lane], reach: int
 ) -> Iterator[tuple[Key, int, Lane]]:
-    """Read the head of each lane in turn, with its priority."""
+    """Yield the first rows of each lane: key, priority, lane."""
     for start in range(0, len(lanes), MOST_LANES):
         portion = lanes[start : start + MOST_LANES]
         values: dict[str, Any] = {"reach": reach}

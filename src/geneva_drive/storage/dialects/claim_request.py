@@ -1,4 +1,4 @@
-"""What a worker would take, and what it got."""
+"""What a worker asks to claim, and what it gets."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Taken = tuple[ExecutionRecord, WorkflowRecord]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
-    """A worker's request: the most urgent of its lanes, under its token.
+    """A request for the most urgent executions of a worker's lanes, under its claim token.
 
-    A lane is a type on a queue, or a type on all queues where `queues` is None. Among equally
-    urgent ones the lanes take turns, so that a class with very many due executions does not keep
-    another waiting; within a lane the oldest comes first.
+    A lane is a type on a queue, or a type on all queues where `queues` is None. Lanes take turns
+    among equal priorities, so a class with many due executions does not starve another. Within a
+    lane the oldest comes first.
     """
 
     worker_id: str
     claim_token: str
     types: Sequence[str]
-    queues: Mapping[str, int] | None  # each with how many to take from it at most
+    queues: Mapping[str, int] | None  # each with its free capacity
     limit: int
     now: datetime
-    named: Key | None = None  # take this one or nothing
+    named: Key | None = None  # claim this execution or nothing
 
     @property
     def reach(self) -> int:
-        """How far to look in each lane: past what other workers may be taking right now."""
+        """How many rows to read of each lane: more than other workers may be claiming right now."""
         return 2 * self.limit + 16
 
 
@@ -46,9 +46,9 @@ def read_taken(
     values_of_execution: Callable[[Row], Iterable[Any]],
     values_of_workflow: Callable[[Row], Iterable[Any]],
 ) -> list[Taken]:
-    """Make records of rows as a driver gives them: an execution's columns, then its workflow's."""
+    """Make records of a driver's rows, which have an execution's columns, then its workflow's."""
     border = len(EXECUTION_COLUMNS)
-    # A fan's nodes all come with the same workflow.
+    # The nodes of a fan-out share one workflow: its record is made once.
     workflows: dict[Key, WorkflowRecord] = {}
     taken = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Plain completions, which are nearly all that a busy worker writes."""
+"""Plain completions: nearly everything that a busy worker writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.values import value
 
 @value
 class Following:
-    """The next step's execution; all else in its row is as in any such row."""
+    """The next step's execution; its other columns are the same in every such row."""
 
     step_name: str
     signature: str
@@ -25,8 +25,8 @@ class Following:
 class Completion:
     """A step that succeeded under its claim, and what follows it, if anything.
 
-    It was decided from what was read at the claim, so that it is written only if the claim still
-    holds and nobody has touched the workflow since.
+    It was decided from the records read at the claim. It is written only if the claim still holds
+    and the workflow has not changed since.
     """
 
     workflow: WorkflowRecord
@@ -37,7 +37,7 @@ class Completion:
 
 @value
 class Claimant:
-    """Who may take what follows in the same breath, unless something more urgent waits."""
+    """The worker that may claim the follow-ups at once, unless something more urgent waits."""
 
     worker_id: str
     claim_token: str
@@ -47,7 +47,7 @@ class Claimant:
 
 @value
 class Completed:
-    """A completion that was written, and what the database made of its successor."""
+    """A completion that was written, and its follow-up as inserted."""
 
     following_id: Key | None
     attempt_number: int | None

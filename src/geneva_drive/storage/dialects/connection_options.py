@@ -11,8 +11,8 @@ STRAIGHT_OPTION = "geneva_straight"
 
 
 def commits_by_itself(connection: Connection) -> bool:
-    """Say whether each statement on a connection, of whatever database, is a transaction."""
+    """True if every statement on the connection is a transaction by itself."""
     options = connection.get_execution_options()
-    # SQLAlchemy keeps the level that an engine was created with to itself.
+    # SQLAlchemy has no public name for the level that an engine was created with.
     level = getattr(connection.dialect, "_on_connect_isolation_level", None)
     return options.get("isolation_level", level) == "AUTOCOMMIT"

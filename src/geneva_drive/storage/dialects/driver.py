@@ -1,8 +1,8 @@
-"""The few statements that run all the time, straight to the driver.
+"""Executes the hot statements by the driver itself, past SQLAlchemy.
 
-SQLAlchemy takes a tenth of a millisecond over a statement whose text and rows need nothing of it,
-and three times as long where the process has rested before. Where somebody listens to when each
-statement ends, as tracing does, SQLAlchemy executes these as well.
+SQLAlchemy spends 0.1 ms on a statement that needs nothing of it, and 0.3 ms in a process that was
+idle. If the engine is traced (`after_cursor_execute` has a listener), SQLAlchemy executes these
+statements as well.
 """
 
 from __future__ import annotations
@@ -19,27 +19,29 @@ from geneva_drive.storage.dialects.postgresql.prepared import Prepared
 DRIVERS = {"psycopg", "pysqlite"}
 
 Values = dict[str, Any] | tuple[Any, ...]
-_Way = Callable[[str, Any], Sequence[Sequence[Any]]]
-_WAY = "geneva_way"  # in what SQLAlchemy keeps with a driver's connection
+_Execute = Callable[[str, Any], Sequence[Sequence[Any]]]
+_EXECUTE = "geneva_execute"  # in the `info` of a pooled connection
 
 
 def execute(connection: Connection, statement: str, values: Values) -> Sequence[Sequence[Any]]:
-    """Execute a statement in the driver's own words, and give its rows, if it has any."""
+    """Execute a statement in the driver's own placeholders, and return its rows, if any."""
     is_traced = bool(connection.dispatch.after_cursor_execute)
     if is_traced or STRAIGHT_OPTION not in connection.get_execution_options():
         found = connection.exec_driver_sql(statement, values)
         return found.all() if found.returns_rows else []
     pooled, dialect = connection.connection, connection.dialect
-    way: _Way | None = pooled.info.get(_WAY)
+    execute_by_driver: _Execute | None = pooled.info.get(_EXECUTE)
     try:
-        if way is None:
-            way = pooled.info[_WAY] = _way_of(pooled.driver_connection, dialect.driver)
-        return way(statement, values)
+        if execute_by_driver is None:
+            execute_by_driver = pooled.info[_EXECUTE] = _execute_of(
+                pooled.driver_connection, dialect.driver
+            )
+        return execute_by_driver(statement, values)
     except dialect.loaded_dbapi.Error as error:
         is_lost = dialect.is_disconnect(error, pooled.driver_connection, None)
         if is_lost:
-            connection.invalidate(error)  # or its pool would try to make it usable again
-        # Callers know these errors by what SQLAlchemy makes of them.
+            connection.invalidate(error)  # or its pool would try to reset it
+        # Callers catch SQLAlchemy's errors.
         raise DBAPIError.instance(
             statement,
             None,
@@ -51,7 +53,7 @@ def execute(connection: Connection, statement: str, values: Values) -> Sequence[
         ) from error
 
 
-def _way_of(driver: Any, name: str) -> _Way:
+def _execute_of(driver: Any, name: str) -> _Execute:
     if name == "psycopg":
         return Prepared(driver).execute
 

@@ -1,4 +1,4 @@
-"""What a look at the database comes to."""
+"""The findings of a health check."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sqlalchemy import Connection
 
 
 class Finding(StrEnum):
-    """What a check came to."""
+    """How a check ended."""
 
     OK = "ok"
-    REMINDER = "reminder"  # somebody should know, and it may well be wanted
+    REMINDER = "reminder"  # worth knowing, and possibly intended
     PROBLEM = "problem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at, and the way out if it is not as it should be."""
+    """One thing that was checked, and what to do if it is not as it should be."""
 
     name: str
     finding: Finding
@@ -30,7 +30,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """From where on something is worth mentioning."""
+    """From which value on something is worth mentioning."""
 
     old_transaction: timedelta = timedelta(minutes=5)
     dead_rows: int = 10_000

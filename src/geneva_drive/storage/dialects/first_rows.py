@@ -1,4 +1,4 @@
-"""The first rows of a workflow, as each database's `insert` takes and gives them."""
+"""The rows that start a workflow: its own, and its first execution's."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ Started = tuple[Key, Key | None]  # the keys of the workflow and of its first ex
 
 
 def given(tables: Tables, row: Row) -> dict[str, Any]:
-    """Give the values of a row, but for those that a column has by itself."""
+    """Return a row's values with its key, without NULLs: those are the columns' defaults."""
     [keyed] = tables.keyed([row])
     return {name: value for name, value in keyed.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Hints between processes that something may be due: never needed, as polling finds it too."""
+"""Hints between processes that something may be due. They only save time: polling finds it too."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ from typing import Any, Protocol
 from sqlalchemy import Connection
 
 Write = Callable[[Callable[[Connection], Any]], Any]
-Ring = Callable[[str | None], None]  # with the id of the one execution it is about, if it says so
+Ring = Callable[
+    [str | None], None
+]  # with the id of the execution that is due, if the hint names one
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A hint that a statement of ours carries with it."""
+    """A hint that is sent by the statement that starts a workflow."""
 
     channel: str
     sender: str
 
 
 class Hints:
-    """What a database has to offer: here nothing, as on MySQL."""
+    """No hints, as on MySQL; the other databases have subclasses."""
 
     def send(self) -> None:
-        """Tell the workers of other processes that something may be due."""
+        """Hint to the workers of other processes that something may be due."""
 
     def along(self) -> Notice | None:
-        """Give the notice to be sent along with what is about to be written, if one is due."""
+        """Return the notice to send within the next statement, if one is due."""
         return None
 
     def went_along(self) -> None:
-        """Hear that it was sent: for a moment, it stands for others."""
+        """Note that the notice was sent; for a moment it stands for others."""
 
     def send_within(self, connection: Connection) -> None:
-        """Let a hint go out with the commit of a caller's transaction, of which we are not told."""
+        """Send a hint with the commit of the caller's transaction."""
 
     def watch(self, ring: Ring) -> Watch | None:  # noqa: ARG002 - nothing rings here
-        """Make what rings when another process sends a hint; None where there is no such thing."""
+        """Return what rings when another process sends a hint; None without hints."""
         return None
 
 
@@ -45,18 +47,18 @@ class Watch(Protocol):
     """Waits for hints on a thread of its own, from `run` to `stop`; `close` comes last."""
 
     def run(self) -> None:
-        """Ring until stopped; return earlier where hints will never be heard."""
+        """Ring until stopped; return early if hints cannot be received."""
 
     def stop(self) -> None: ...
 
     def close(self) -> None:
-        """Let go of what it holds, once nobody runs it any more."""
+        """Release its resources, after `run` has returned."""
 
 
 def taken_out(connection: Connection) -> Any:
-    """Give the driver's connection, out of its pool, and closed for good with `connection`.
+    """Detach the driver's connection from its pool; it is closed with `connection`.
 
-    The pool may be as small as one, and who gets a connection next must not hear notices on it.
+    The pool may hold only one connection, and its next user must not receive notices on it.
     """
     driver = connection.connection.driver_connection
     connection.detach()

@@ -1,4 +1,4 @@
-"""Whether transactions see what others have committed, as our statements expect."""
+"""Checks that transactions are READ COMMITTED, as our statements expect."""
 
 from __future__ import annotations
 

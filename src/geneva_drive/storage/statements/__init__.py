@@ -1,4 +1,5 @@
 """The statements on each table, one module per table or question.
 
-Start with `workflows`.
+Open `workflows.py` first, then `executions.py`. Each class holds the statements on its tables;
+`store.py` makes one of each.
 """

@@ -1,4 +1,4 @@
-"""Statements on what was tried at each node of a workflow: reading alone."""
+"""Reads the attempts at each node of a workflow."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from geneva_drive.storage.statements.portions import NODES, portions
 
 
 def insertion_order(tables: Tables) -> list[ColumnElement[Any]]:
-    """The order in which executions of one workflow were inserted, under its lock."""
+    """Return the order in which the executions of one workflow were inserted."""
     c = tables.step_executions.c
     if tables.key_type is KeyType.UUID:
-        # Made by clients, whose clocks may differ within a millisecond.
+        # Clients make the ids, and their clocks may differ by a millisecond.
         return [c.created_at, c.id]
     return [c.id]
 
 
 class Attempts:
-    """The rows of `step_executions` as attempts at nodes, each of which may have several."""
+    """The rows of `step_executions` as attempts; a node may have several."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
@@ -37,7 +37,7 @@ class Attempts:
         self._dialect = dialect
 
     def last_numbers(self, connection: Connection, nodes: Sequence[NodeKey]) -> dict[NodeKey, int]:
-        """Give the highest attempt number of each node that has any."""
+        """Return the highest attempt number of each node that has one."""
         c = self._table.c
         found: dict[NodeKey, int] = {}
         for portion in portions(nodes, NODES):
@@ -50,7 +50,7 @@ class Attempts:
         return found
 
     def latest(self, connection: Connection, nodes: Sequence[NodeKey]) -> list[ExecutionRecord]:
-        """Give the latest attempt of each node."""
+        """Return the latest attempt at each node."""
         c = self._table.c
         found: dict[NodeKey, ExecutionRecord] = {}
         for portion in portions(nodes, NODES):
@@ -64,7 +64,7 @@ class Attempts:
         return sorted(found.values(), key=lambda one: one.id)
 
     def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
-        """Give the latest attempt at each node of a workflow."""
+        """Return the latest attempt at each node of a workflow."""
         rows = connection.execute(self._latest_of, {"of_workflow": workflow_id})
         return [ExecutionRecord.read(row) for row in rows]
 
@@ -84,7 +84,7 @@ class Attempts:
         return self._select().join(numbers, is_latest).where(is_meant)
 
     def undone(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
-        """Give the latest attempts that ended without their nodes being done."""
+        """Return the latest attempts that failed or were canceled."""
         c, later = self._table.c, self._table.alias()
         ended = [StepState.FAILED, StepState.CANCELED]
         is_last = ~exists().where(
@@ -102,7 +102,7 @@ class Attempts:
     def done_among(
         self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]
     ) -> list[str]:
-        """Give those of some nodes that are done."""
+        """Return which of the nodes are done."""
         c = self._table.c
         is_done = is_done_execution(self._tables)
         found: list[str] = []
@@ -116,7 +116,7 @@ class Attempts:
     def ancestry_hashes(
         self, connection: Connection, nodes: Iterable[NodeKey]
     ) -> dict[NodeKey, str | None]:
-        """Give the hash of the latest done attempt of each node."""
+        """Return the ancestry hash of the latest done attempt at each node."""
         columns, is_done = self._hashes_of_done
         found: dict[NodeKey, str | None] = {}
         for portion in portions(nodes, NODES):
@@ -134,7 +134,7 @@ class Attempts:
     def kept_result(
         self, connection: Connection, workflow_id: Key, names: Sequence[str]
     ) -> str | None:
-        """Give the stored result of the latest attempt of a node that kept one."""
+        """Return the latest stored result of a node, which may have had several names."""
         c = self._table.c
         query = (
             select(c.result)

@@ -12,7 +12,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 class AuditEntries:
-    """The rows of `audit_entries`, which are only ever added."""
+    """The rows of `audit_entries`, which are never changed."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -24,7 +24,7 @@ class AuditEntries:
         connection.execute(insert(self._table), self._tables.keyed(rows))
 
     def last(self, connection: Connection, workflow_id: Key, command: str) -> AuditRecord | None:
-        """Read who gave a command last, if anybody did."""
+        """Return the last entry of a command, if any."""
         entries = self.of_workflow(connection, workflow_id)
         return next((one for one in reversed(entries) if one.command == command), None)
 

@@ -1,7 +1,7 @@
-"""Saving positions in as few steps as it takes: a loop may do so after each of millions of items.
+"""Saves the checkpoints of loops, past SQLAlchemy: a loop may save after each of a million items.
 
-SQLAlchemy takes longer over a statement than SQLite over the commit, so that these few go straight
-to the driver, on a connection that is kept open for them and commits by itself.
+SQLAlchemy takes longer for the statement than SQLite for the commit. So the driver executes it, on
+a kept connection that commits by itself.
 """
 
 from __future__ import annotations
@@ -27,22 +27,21 @@ _PROGRESS = ", progress = COALESCE({p}, progress)"
 
 Row = tuple[Any, ...]
 
-# Executes in one transaction; the cursor then knows how many rows were matched.
 _ExecuteMany = Callable[[Any, str, Sequence[Row]], None]
 
 
 class CheckpointWriter:
-    """Saves positions, those of several loops in one transaction."""
+    """Saves checkpoints; those of several loops in one transaction."""
 
     def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
         self._database = database
         self._checkpoints = checkpoints
         self._alone, self._driver = database.dialect.writing_alone, database.driver
         dialect, engine_dialect = database.dialect, database.engine.dialect
-        # Other drivers, of a user's own engine, are spoken to by SQLAlchemy.
+        # On a user's own engine with another driver, SQLAlchemy executes the statement.
         is_own_driver = engine_dialect.driver == dialect.own_driver
         self._execute_many = dialect.execute_many if is_own_driver else None
-        # Of the driver's own, and of SQLAlchemy when it opens the connection.
+        # The driver's own errors, and SQLAlchemy's when it opens the connection.
         self._refusals = (engine_dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
         is_plain = dialect.driver_takes_uuids or tables.key_type is not KeyType.UUID
         self._row = _plain_row if is_plain else _row_of_uuid
@@ -58,22 +57,23 @@ class CheckpointWriter:
         )
 
     def save(self, positions: Sequence[CheckpointUpdate]) -> list[bool]:
-        """Save positions; False for each of which the loop may not simply go on.
+        """Save checkpoints; False for each loop that has to look why it was not saved.
 
-        For loops that have come further before: what else a first checkpoint changes stays here.
+        Only for loops that saved before: the failure counts that a first checkpoint resets are
+        left alone here.
         """
         if self._execute_many is not None and not self._database.is_joined:
             try:
                 if self._save_past_sqlalchemy(self._execute_many, positions):
                     return [True] * len(positions)
             except self._refusals:
-                # Whatever it was, the general way says it in words that callers know. What was
-                # saved is saved again, to the same effect.
+                # SQLAlchemy's path raises an error that callers know. Saving again what was
+                # saved already has the same effect.
                 pass
         return [self._save_by_sqlalchemy(one) for one in positions]
 
     def save_one(self, position: CheckpointUpdate) -> bool:
-        """Save a position by itself, which is how nearly all are saved."""
+        """Save one checkpoint; nearly all are saved by this method."""
         if self._execute_many is None or position.progress is not None or self._database.is_joined:
             return self.save([position])[0]
         try:
@@ -82,7 +82,7 @@ class CheckpointWriter:
                 if cursor.rowcount == 1:
                     return True
         except self._refusals:
-            pass  # as above
+            pass  # as in `save`
         return self._save_by_sqlalchemy(position)
 
     def _save_by_sqlalchemy(self, one: CheckpointUpdate) -> bool:

@@ -20,7 +20,7 @@ class DeadLetters:
         self._table = tables.dead_letters
 
     def add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add entries for locked workflows; one that is pending says from now on what holds now."""
+        """Add entries for locked workflows; an entry that is pending is updated instead."""
         c = self._table.c
         pending = self.pending_reasons(connection, [row["workflow_id"] for row in rows])
         missing = [row for row in rows if row["workflow_id"] not in pending]
@@ -28,8 +28,8 @@ class DeadLetters:
             connection.execute(insert(self._table), self._tables.keyed(missing))
         renewed = [{**row, "held": row["workflow_id"]} for row in rows if row not in missing]
         if renewed:
-            mine = (c.workflow_id == bindparam("held")) & (c.state == "pending")
-            connection.execute(update(self._table).where(mine), renewed)
+            is_pending = (c.workflow_id == bindparam("held")) & (c.state == "pending")
+            connection.execute(update(self._table).where(is_pending), renewed)
 
     def pending_reasons(
         self, connection: Connection, workflow_ids: Sequence[Key]
@@ -43,14 +43,14 @@ class DeadLetters:
         return {row[0]: row[1] for row in connection.execute(query)}
 
     def holding(self, connection: Connection) -> list[Key]:
-        """List the workflows that are paused where their entry says."""
+        """Return the workflows that are paused at the step of their pending entry."""
         c, w = self._table.c, self._tables.workflows.c
-        stands_at = func.coalesce(w.paused_step_name, w.next_step_name)
+        paused_at_step = func.coalesce(w.paused_step_name, w.next_step_name)
         query = (
             select(c.workflow_id)
             .join(self._tables.workflows, w.id == c.workflow_id)
             .where(c.state == "pending", w.state == WorkflowState.PAUSED)
-            .where(c.step_name.is_(None) | (c.step_name == stands_at))
+            .where(c.step_name.is_(None) | (c.step_name == paused_at_step))
             .order_by(c.workflow_id)
         )
         return list(connection.scalars(query))

@@ -1,4 +1,4 @@
-"""Statements on the table of step executions, which is the queue as well."""
+"""Statements on step executions, which are the queue as well."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Executions:
         return list(self._by_id(connection, query).values())
 
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, ExecutionRecord]:
-        """Lock and read executions whose workflows are locked already."""
+        """Lock and read executions; the caller has locked their workflows."""
         query = select(self._table).where(self._among(ids)).order_by(self._table.c.id)
         return self._by_id(connection, self._dialect.lock(query))
 
     def lock_claims(
         self, connection: Connection, ids: Iterable[Key]
     ) -> dict[Key, tuple[str | None, Request | None]]:
-        """Lock executions, and read of each its claim token and whether it is asked to stop."""
+        """Lock executions; return the claim token and the stop request of each."""
         rows = connection.execute(self._locking_claims, {"ids": sorted(set(ids))})
         return {row[0]: (row[1], Request(row[2]) if row[2] else None) for row in rows}
 
@@ -78,7 +78,7 @@ class Executions:
         return self._dialect.among(self._table.c.id, sorted(set(ids)))
 
     def lock_active(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
-        """Lock and read what is active of a workflow that is locked already."""
+        """Lock and read a workflow's active executions; the caller has locked the workflow."""
         c = self._table.c
         query = (
             select(self._table)
@@ -122,7 +122,7 @@ class Executions:
     def lock_partitions(
         self, connection: Connection, workflow_ids: Iterable[Key]
     ) -> list[ExecutionRecord]:
-        """Lock the latest attempts at partitions of steps, whose workflows are locked."""
+        """Lock the latest attempts at partitions; the caller has locked their workflows."""
         wanted = sorted(set(workflow_ids))
         if not wanted:
             return []
@@ -144,7 +144,7 @@ class Executions:
     def move(
         self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]
     ) -> int:
-        """Change executions that are still as the caller saw them, and count them.
+        """Update executions that are still as the caller read them, and count them.
 
         The claim token is the fence: a worker that lost its claim cannot end the new one.
         """
@@ -169,7 +169,7 @@ class Executions:
     def complete(
         self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime
     ) -> int:
-        """Record plain successes of what is held under one claim, and count them."""
+        """Record plain successes under one claim token, and count them."""
         values = {"ids": sorted(ids), "under_token": claim_token, "now": now}
         return connection.execute(self._completing, values).rowcount
 
@@ -194,7 +194,7 @@ class Executions:
         )
 
     def claim(self, connection: Connection, request: ClaimRequest) -> Sequence[Taken]:
-        """Take claimable executions with their workflows, in the order to run them in."""
+        """Claim executions with their workflows, in the order to run them."""
         return self._dialect.claim(connection, self._tables, request)
 
     def newest_due(
@@ -205,16 +205,16 @@ class Executions:
         priority: int,
         limit: int,
     ) -> list[tuple[Key, Key]]:
-        """List what came last into a lane, newest first, each with its workflow's key.
+        """Return the newest executions of a lane with their workflows' keys, newest first.
 
-        What is more urgent comes after it. `queue` is None for a worker that serves all of them.
+        Higher priorities come after lower ones. `queue` is None if the worker serves all queues.
         """
         c = self._table.c
         due = [c.claimable, c.type == type_name, c.priority >= priority]
         if queue is not None:
             due.append(c.queue == queue)
-        # In the order of the claim's index, read backwards. By the key alone, PostgreSQL would
-        # rather look through all that came last into the table.
+        # In the order of the claim index, read backwards. Ordered by the key alone, PostgreSQL
+        # would read the newest rows of the whole table.
         newest = select(c.id, c.workflow_id).where(*due).order_by(c.priority, c.id.desc())
         query = newest.limit(limit)
         return [(row[0], row[1]) for row in connection.execute(query)]
@@ -222,11 +222,11 @@ class Executions:
     def claim_one(
         self, connection: Connection, execution_id: Key, claim: Mapping[str, Any]
     ) -> ExecutionRecord | None:
-        """Take one execution ahead of its time, unless it is held or taken."""
+        """Claim one execution ahead of its time; None if it is held or claimed."""
         c = self._table.c
         free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
         due = select(c.id).where(c.id == execution_id, free)
-        # One that was suspended began when it was first taken up.
+        # A suspended execution keeps the time of its first start.
         now = literal(claim["started_at"], c.started_at.type)
         started_at = func.coalesce(c.started_at, later(c.created_at, now))
         values = {**claim, "started_at": started_at}
@@ -242,7 +242,7 @@ class Executions:
         only: Key | None = None,
         passed_over: Collection[Key] = (),
     ) -> int:
-        """Make up to `limit` sleepers claimable whose time has come, and count them."""
+        """Make up to `limit` due sleepers claimable, and count them."""
         due = self._to_wake(now, limit, passed_over)
         if only is not None:
             due = due.where(self._table.c.id == only)
@@ -253,7 +253,7 @@ class Executions:
     def to_wake(
         self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key]
     ) -> list[Key]:
-        """List up to `limit` sleepers whose time has come."""
+        """Return up to `limit` due sleepers."""
         return list(connection.scalars(self._to_wake(now, limit, passed_over)))
 
     def _to_wake(self, now: datetime, limit: int, passed_over: Collection[Key]) -> Select[Any]:
@@ -264,7 +264,7 @@ class Executions:
     def next_wake(
         self, connection: Connection, passed_over: Collection[Key] = ()
     ) -> datetime | None:
-        """Give the moment at which somebody has to look at the timers again."""
+        """Return when the next sleeper or limit is due."""
         asked = self._next_wakes(passed_over) if passed_over else self._next_of_all
         moments = connection.execute(asked).one()
         return min((moment for moment in moments if moment is not None), default=None)
@@ -274,9 +274,9 @@ class Executions:
         return self._next_wakes(())
 
     def _next_wakes(self, passed_over: Collection[Key]) -> Select[Any]:
-        """Ask when the next sleeper wakes, and when the next limit is to be looked at."""
+        """Select when the next sleeper wakes, and when the next limit is due."""
         sleepers, limits = self._table.c, self._tables.limits.c
-        # Not MIN(), for which MariaDB reads all of them.
+        # Not MIN(): MariaDB would read all rows.
         next_sleeper = select(sleepers.wakes_at).where(sleepers.wakes_at.is_not(None))
         next_sleeper = _without(next_sleeper, sleepers.id, passed_over)
         next_limit = select(limits.wakes_at).where(limits.wakes_at.is_not(None))
@@ -288,7 +288,7 @@ class Executions:
     def top_priority(
         self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
     ) -> int | None:
-        """Give the priority of the most urgent execution that could be claimed."""
+        """Return the highest priority that could be claimed."""
         return top_priority(
             connection, self._tables, types, None if queues is None else sorted(queues)
         )
@@ -301,7 +301,7 @@ class Executions:
     def held_by_none_of(
         self, connection: Connection, worker_ids: Sequence[str], limit: int
     ) -> list[ExecutionRecord]:
-        """List executions in progress whose worker is not among these."""
+        """Return executions in progress whose worker is not one of these."""
         c = self._table.c
         query = (
             select(self._table)
@@ -314,7 +314,7 @@ class Executions:
     def with_token(
         self, connection: Connection, worker_id: str, token: str
     ) -> list[ExecutionRecord]:
-        """Give what a worker holds under one claim: found by the worker, who holds few."""
+        """Return what a worker holds under one claim token; the index is by worker."""
         rows = connection.execute(self._with_token, {"held_by": worker_id, "under_token": token})
         return [ExecutionRecord.read(row) for row in rows]
 
@@ -326,7 +326,7 @@ class Executions:
         )
 
     def overdue(self, connection: Connection) -> dict[tuple[str, str], int]:
-        """Count what could be claimed now, by type and queue."""
+        """Count claimable executions by type and queue."""
         c = self._table.c
         query = select(c.type, c.queue, func.count()).where(c.claimable).group_by(c.type, c.queue)
         return {(row[0], row[1]): row[2] for row in connection.execute(query)}

@@ -1,4 +1,4 @@
-"""Statements on the tables of stored graphs and their nodes."""
+"""Statements on stored graphs and their nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from geneva_drive.storage.schema.records import (
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.portions import NODES, PORTION, portions
 
-_FEW = 32  # nodes, of which all that is stored is read at once
+_FEW = 32  # nodes, up to which whole rows are read
 
 
 class Graphs:
@@ -54,7 +54,7 @@ class Graphs:
         nodes: Iterable[GraphNodeRecord],
         joins: Iterable[JoinRecord],
     ) -> None:
-        """Put another graph in the place of a workflow's, which is locked."""
+        """Replace the graph of a locked workflow."""
         g = self._graphs.c
         for table in (self._joins, self._nodes):
             connection.execute(delete(table).where(table.c.workflow_id == graph.workflow_id))
@@ -86,7 +86,7 @@ class Graphs:
         return {row["workflow_id"]: GraphRecord(**row) for row in rows}
 
     def nodes_of(self, connection: Connection, workflow_id: Key) -> list[GraphNodeRecord]:
-        """Read all nodes of a workflow, in the order in which they were written."""
+        """Return all nodes of a workflow, in their order in the graph."""
         c = self._nodes.c
         query = select(self._nodes).where(c.workflow_id == workflow_id).order_by(c.position)
         return [GraphNodeRecord(**row) for row in connection.execute(query).mappings()]
@@ -102,7 +102,7 @@ class Graphs:
         return found
 
     def scheduling_of_jobs(self, connection: Connection, workflow_id: Key) -> dict[str, str]:
-        """Read what is stored of the jobs that a workflow's nodes call."""
+        """Return the stored scheduling of the jobs that a workflow's nodes call, by job."""
         c = self._nodes.c
         query = (
             select(c.job, c.scheduling)
@@ -112,7 +112,7 @@ class Graphs:
         return {row[0]: row[1] for row in connection.execute(query)}
 
     def find(self, connection: Connection, workflow_id: Key, reference: str) -> str | None:
-        """Give the id of a node that has this id or this name."""
+        """Return the id of a node with this id or this name."""
         c = self._nodes.c
         is_meant = (c.node_id == reference) | (c.name == reference)
         query = select(c.node_id).where(c.workflow_id == workflow_id, is_meant).limit(1)
@@ -122,7 +122,7 @@ class Graphs:
     def outlines(
         self, connection: Connection, wanted: Iterable[NodeKey]
     ) -> dict[Key, list[NodeOutline]]:
-        """Read what has to be known to let nodes run, by workflow, in the order of its nodes."""
+        """Return what is needed to schedule nodes, by workflow, in their order."""
         c = self._nodes.c
         columns = [c[name] for name in NodeOutline.__dataclass_fields__]
         rows: list[Any] = []
@@ -136,15 +136,15 @@ class Graphs:
         return found
 
     def finished(self, connection: Connection, workflow_ids: Sequence[Key]) -> set[Key]:
-        """Tell of which workflows all nodes are done."""
+        """Return the workflows whose nodes are all done."""
         c = self._graphs.c
         query = select(c.workflow_id).where(c.workflow_id.in_(workflow_ids), c.remaining == 0)
         return set(connection.scalars(query))
 
     def dependants(self, connection: Connection, wanted: Collection[NodeKey]) -> list[Dependant]:
-        """Read nodes in their order, and how many dependencies of each are not done.
+        """Return nodes in their order, and how many dependencies of each are not done.
 
-        Where there are few, all of each is read: one of them is likely to run next.
+        Of few nodes whole rows are read: one of them is likely to run next.
         """
         if len(wanted) > _FEW:
             return self._outlined_dependants(connection, wanted)
@@ -171,13 +171,13 @@ class Graphs:
 
     @cached_property
     def _unmet(self) -> ColumnElement[int | None]:
-        """How many dependencies of a node that has several are not done: looked up node by node."""
+        """The number of unmet dependencies of a node; NULL if it has at most one dependency."""
         nodes, joins = self._nodes.c, self._joins.c
         of_node = (joins.workflow_id == nodes.workflow_id) & (joins.node_id == nodes.node_id)
         return select(joins.unmet).where(of_node).scalar_subquery().label("unmet")
 
     def meet(self, connection: Connection, met: Mapping[NodeKey, int]) -> None:
-        """Count dependencies as met that were not, of workflows that are locked."""
+        """Count dependencies as met, in locked workflows."""
         rows = [
             {"of_workflow": workflow_id, "node": node_id, "count": count}
             for (workflow_id, node_id), count in met.items()
@@ -189,7 +189,7 @@ class Graphs:
             connection.execute(statement, rows)
 
     def pass_nodes(self, connection: Connection, counts: Mapping[Key, int]) -> None:
-        """Count nodes as done, of workflows that are locked."""
+        """Count nodes as done, in locked workflows."""
         rows = [{"of_workflow": key, "count": count} for key, count in counts.items()]
         connection.execute(self._passing, rows)
 

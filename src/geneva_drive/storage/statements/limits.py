@@ -1,4 +1,4 @@
-"""Statements on the tables of limits and of their slots."""
+"""Statements on limits and their slots."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from geneva_drive.storage.schema.tables import Tables
 class Limits:
     """The rows of `limits`, each the lock of its key, and of `limit_slots`, one for each start.
 
-    A slot is taken as long as its execution is in progress under its token: the claim is its lease,
-    so that there is nothing to give back and nothing that a dead worker could keep.
+    A slot is taken while its execution is in progress under its claim token. The claim is the
+    slot's lease: nothing has to be released, and a dead worker keeps nothing.
     """
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
@@ -49,19 +49,19 @@ class Limits:
         )
 
     def due(self, connection: Connection, now: datetime, most: int) -> Sequence[str]:
-        """List limits that somebody has to look at by now, as something waits for them."""
+        """Return limits that are due: executions wait for them."""
         c = self._table.c
         due = select(c.limit_key).where(c.wakes_at.is_not(None), c.wakes_at <= now)
         return connection.scalars(due.order_by(c.wakes_at).limit(most)).all()
 
     def awaited(self, connection: Connection, keys: Collection[str]) -> Sequence[str]:
-        """Give those of the limits for which something waits."""
+        """Return which of the limits have executions waiting."""
         c = self._table.c
         waits = select(c.limit_key).where(c.limit_key.in_(keys), c.wakes_at.is_not(None))
         return connection.scalars(waits).all()
 
     def running(self, connection: Connection, limit_key: str, *, counts_starts: bool) -> int:
-        """Count the slots that are taken; those that are no more are let go in passing."""
+        """Count the taken slots, and clear those whose execution has ended."""
         c = self._slots.c
         found = self._held(connection, limit_key)
         over = [number for number, holder in found if holder is None]
@@ -78,7 +78,7 @@ class Limits:
         return sum(holder is not None for _, holder in self._held(connection, limit_key))
 
     def _held(self, connection: Connection, limit_key: str) -> list[tuple[int, Key | None]]:
-        """Give the slots with a token, each with the execution that holds it, or None."""
+        """Return the slots with a token, each with the execution that holds it, or None."""
         c = self._slots.c
         query = (
             select(c.number, self._executions.c.id)
@@ -88,14 +88,14 @@ class Limits:
         return [(row[0], row[1]) for row in connection.execute(query)]
 
     def _holds(self) -> ColumnElement[bool]:
-        """Join a slot with the execution that holds it."""
+        """Return the join condition of a slot and the execution that holds it."""
         executions, c = self._executions.c, self._slots.c
         return and_(executions.id == c.execution_id, executions.claim_token == c.claim_token)
 
     def starts(
         self, connection: Connection, limit_key: str, *, above: int, most: int
     ) -> list[tuple[int, datetime]]:
-        """Give the oldest starts with a number above this, in their order."""
+        """Return the oldest starts with a number above this, in order."""
         c = self._slots.c
         query = (
             select(c.number, c.started_at)
@@ -131,7 +131,7 @@ class Limits:
         )
 
     def forget_starts(self, connection: Connection, limit_key: str, *, up_to: int) -> None:
-        """Delete starts that no rate looks at any more, but for those that are running."""
+        """Delete starts that no longer count for a rate, unless they are running."""
         c = self._slots.c
         connection.execute(
             delete(self._slots).where(
@@ -142,7 +142,7 @@ class Limits:
     def unused_since(
         self, connection: Connection, before: datetime, most: int
     ) -> Sequence[LimitRecord]:
-        """Lock limits for which nothing waits, nothing runs, and nothing started since."""
+        """Lock limits without waiting or running executions, and without a start since then."""
         c, slots = self._table.c, self._slots.c
         taken = self._slots.join(self._executions, self._holds())
         runs = select(slots.number).select_from(taken).where(slots.limit_key == c.limit_key)
@@ -163,6 +163,6 @@ class Limits:
 
     @staticmethod
     def bounds(limit: Limit) -> dict[str, Any]:
-        """Put what a limit allows into columns."""
+        """Return what a limit allows, as columns."""
         window = limit.window
         return {"concurrency": limit.concurrency, "rate": window and window.words}

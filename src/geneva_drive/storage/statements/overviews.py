@@ -1,4 +1,4 @@
-"""Statements that look at many rows for people, and read of each only what they are shown."""
+"""Reads many rows for display, and only the columns that are shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Ke
 from geneva_drive.storage.schema.tables import Tables
 
 
-class NodeShape(NamedTuple):  # a tuple: of a large graph there are a hundred thousand
+class NodeShape(NamedTuple):  # a tuple: a large graph has 100,000
     """A stored node without its arguments."""
 
     node_id: str
@@ -23,7 +23,7 @@ class NodeShape(NamedTuple):  # a tuple: of a large graph there are a hundred th
 
 
 class NodeAttempt(NamedTuple):
-    """The latest attempt at a node, without what it left behind."""
+    """The latest attempt at a node, without results and errors."""
 
     node_id: str
     attempt_number: int
@@ -45,7 +45,7 @@ _CANCELING = (
 
 
 class Overviews:
-    """What is read of several tables at once, and never written."""
+    """Reads several tables for display."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -54,7 +54,7 @@ class Overviews:
         self._nodes = tables.graph_nodes
 
     def shapes(self, connection: Connection, workflow_id: Key) -> list[NodeShape]:
-        """Read the nodes of a stored graph, in the order in which they were written."""
+        """Return the nodes of a stored graph, in order."""
         c = self._nodes.c
         query = (
             select(c.node_id, c.name, c.job, c.depends_on)
@@ -64,7 +64,7 @@ class Overviews:
         return [NodeShape(*row) for row in connection.execute(query).all()]
 
     def latest_attempts(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
-        """Read the latest attempt at each node, by its id."""
+        """Return the latest attempt at each node, by node id."""
         c = self._executions.c
         query = (
             select(
@@ -87,7 +87,7 @@ class Overviews:
     def done_since(
         self, connection: Connection, workflow_id: Key, since: datetime | None
     ) -> list[tuple[str, datetime | None]]:
-        """Give the nodes that are done, and when they ended; those that ended before are left."""
+        """Return the nodes that are done and when they ended, from `since` on."""
         c = self._executions.c
         is_done = is_done_execution(self._tables)
         query = select(c.node_id, c.finished_at).where(c.workflow_id == workflow_id, is_done)
@@ -98,7 +98,7 @@ class Overviews:
     def oldest_active(
         self, connection: Connection, workflow_id: Key, each: int
     ) -> list[ExecutionRecord]:
-        """Read the oldest executions in each of the active states, so many at most."""
+        """Return up to `each` oldest executions in each active state."""
         c = self._executions.c
         found = []
         for state in sorted(ACTIVE_STEP_STATES):
@@ -112,12 +112,12 @@ class Overviews:
         return sorted(found, key=lambda one: one.id)
 
     def canceling(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
-        """Read the execution by which a workflow canceled itself, if it did."""
+        """Return the execution that canceled its workflow, if one did."""
         c = self._executions.c
         query = (
             select(self._executions)
             .where(c.workflow_id == workflow_id, c.outcome.in_(_CANCELING))
-            # Others that were under way ended with it, and in the same way.
+            # Other active executions ended with it, with the same outcome.
             .order_by(c.error_class.is_(None), c.started_at.is_(None), c.id)
             .limit(1)
         )
@@ -127,7 +127,7 @@ class Overviews:
     def count_active(
         self, connection: Connection, workflow_id: Key, now: datetime
     ) -> list[ActiveCount]:
-        """Count what is active of a workflow by state, and by whether its time has come."""
+        """Count a workflow's active executions by state, and by whether they are due."""
         c = self._executions.c
         is_later = case((c.scheduled_for > now, 1), else_=0).label("is_later")
         query = (

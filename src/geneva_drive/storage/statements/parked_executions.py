@@ -17,7 +17,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """Of whom a look may let some go: of all but those passed over, or of one alone."""
+    """Which parked executions may be released: all but `passed_over`, or `only` one."""
 
     passed_over: Collection[Key] = ()
     only: Key | None = None
@@ -27,17 +27,17 @@ ALL = Among()
 
 
 class LetGo(NamedTuple):
-    """How many were put back into the queue: of what this process serves, and of what others do."""
+    """How many were put back into the queue: served by this process, and by others."""
 
     served: int = 0
     others: int = 0
 
 
 class ParkedExecutions:
-    """The parked rows of `step_executions`: scheduled, out of the queue, and with a limit's key.
+    """The parked rows of `step_executions`: scheduled, not claimable, and with a limit's key.
 
-    Called under the lock of that key, as all that fills or empties its slots. Let go, an execution
-    keeps the key until it has its slot, so that its worker knows whose turn is next without it.
+    Called under the lock of that key, like everything that fills or empties its slots. A released
+    execution keeps the key until it has its slot: if it gets none, its worker wakes the next.
     """
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
@@ -47,7 +47,7 @@ class ParkedExecutions:
     def park_alike(
         self, connection: Connection, limit_key: str, alike: Mapping[str, str], reach: int
     ) -> int:
-        """Park those at the head of the queue that would ask for the same key in vain."""
+        """Park the next claimable executions that would ask for the same key in vain."""
         c = self._table.c
         head = (
             select(c.id, c.step_name, c.queue)
@@ -71,10 +71,10 @@ class ParkedExecutions:
         served: ColumnElement[bool],
         among: Among = ALL,
     ) -> LetGo:
-        """Put the most urgent and oldest of those that wait back into the queue.
+        """Put the most urgent and oldest waiting executions back into the queue.
 
-        Those that were let go before and have no slot yet count as well. First come those that are
-        `served`: what nobody runs must not stand in the way of what runs.
+        Those that were released before and have no slot yet count towards `most`. `served`
+        executions come first: what no worker runs must not block what runs.
         """
         most -= self._count_let_go(connection, limit_key, most, served)
         if most < 1:
@@ -90,7 +90,7 @@ class ParkedExecutions:
     def _count_let_go(
         self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
     ) -> int:
-        """Count who was let go, among the first: only these come before those who wait."""
+        """Count the released among the first ones: only these come before the waiting."""
         c = self._table.c
         has_gone = or_(c.claimable, c.state == StepState.IN_PROGRESS)
         first = self._in_turn(select(has_gone).where(c.limit_key == limit_key, served))
@@ -101,7 +101,7 @@ class ParkedExecutions:
         return self._change(connection, first, {"claimable": True})
 
     def _in_turn(self, query: Select[Any]) -> Select[Any]:
-        # Also where the order does not matter: it is that of the index.
+        # Also where the order does not matter: it is the index's order.
         return query.order_by(self._table.c.priority.desc(), self._table.c.id)
 
     def is_served(self, types: Sequence[str], queues: Sequence[str] | None) -> ColumnElement[bool]:
@@ -118,7 +118,7 @@ class ParkedExecutions:
     def waiting(
         self, connection: Connection, limit_key: str, most: int, passed_over: Collection[Key]
     ) -> Sequence[Key]:
-        """Name the most urgent and oldest of those that wait."""
+        """Return the most urgent and oldest waiting executions."""
         waiting = self._in_turn(self._waiting(limit_key, passed_over))
         return connection.scalars(waiting.limit(most)).all()
 
@@ -127,7 +127,7 @@ class ParkedExecutions:
         return connection.scalar(select(func.count()).select_from(waiting)) or 0
 
     def admit(self, connection: Connection, execution_id: Key, claim_token: str) -> None:
-        """Note that an execution waits no longer: it has its slots."""
+        """Clear the limit key of an execution that has its slots."""
         c = self._table.c
         connection.execute(
             update(self._table)
@@ -147,7 +147,7 @@ class ParkedExecutions:
     def _change(
         self, connection: Connection, wanted: Select[Any], values: Mapping[str, Any]
     ) -> int:
-        # Those that a command or a claim has in its hands are theirs to decide about.
+        # Rows that a command or a claim has locked are left to it.
         ids = connection.scalars(self._dialect.lock(wanted, skip_locked=True)).all()
         if ids:
             connection.execute(

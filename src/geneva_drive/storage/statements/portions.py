@@ -1,4 +1,4 @@
-"""Long lists, cut into what one statement takes."""
+"""Long lists, cut into portions for one statement each."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# As many values as every database takes in one statement.
+# Every database takes this many values in one statement.
 PORTION = 1000
-# Nodes are known by two values each.
+# A node's key is two values.
 NODES = PORTION // 2
 
 
 def portions(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:
-    """Cut what may be very long into what fits into one statement."""
+    """Yield the values in lists that fit into one statement."""
     remaining = iter(values)
     while portion := list(islice(remaining, size)):
         yield portion

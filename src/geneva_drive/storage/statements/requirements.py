@@ -1,4 +1,4 @@
-"""Statements that find ongoing workflows by what they need to go on, many at once."""
+"""Finds the classes, steps and jobs that ongoing workflows need."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from geneva_drive.storage.schema.conditions import is_done_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
-# Gives the type, what is needed, and the workflow that needs it.
+# Selects the type, what is needed, and the workflow that needs it.
 Needs = Select[tuple[str, str, Any]] | CompoundSelect[tuple[str, str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How many workflows of a type need one thing."""
+    """How many workflows of a type need one class, step or job."""
 
     type: str
     name: str
@@ -37,7 +37,7 @@ class Needed:
 
 
 class Requirements:
-    """What is read of ongoing workflows before new code is deployed."""
+    """Reads what ongoing workflows need, before new code is deployed."""
 
     def __init__(self, tables: Tables) -> None:
         self._is_done = is_done_execution(tables)
@@ -70,46 +70,46 @@ class Requirements:
         return connection.scalars(query).all()
 
     def classes(self) -> Needs:
-        """Need the class, by its type; dynamic workflows have none."""
+        """Select the classes that are needed, by type; dynamic workflows have none."""
         w = self._workflows.c
         return select(w.type, w.type.label("name"), w.id).where(self._is_ongoing(), w.type != "")
 
     def steps(self, graph_types: Collection[str]) -> Needs:
-        """Need the steps at which workflows stand that follow their classes."""
+        """Select the steps that workflows without a stored graph will run next or run now."""
         w, e = self._workflows.c, self._executions.c
         follows = and_(self._is_ongoing(), ~w.has_graph, w.type != "")
         next_step = select(w.type, w.next_step_name.label("name"), w.id).where(
             follows, w.next_step_name.is_not(None)
         )
         active = self._with_executions().where(follows, e.state.in_(ACTIVE_STEP_STATES))
-        # A graph runs again what failed in it; a chain, what it stands at.
+        # A graph reruns its failed steps; a chain reruns its next step.
         failed = self._with_executions().where(
             follows, w.type.in_(graph_types), e.state == StepState.FAILED, self._is_latest()
         )
         return union(next_step, active, failed)
 
     def done_steps(self) -> Needs:
-        """Remember steps as done, in workflows that follow their classes."""
+        """Select the steps that are done in workflows without a stored graph."""
         w = self._workflows.c
         follows = and_(self._is_ongoing(), ~w.has_graph, w.type != "")
         return self._with_executions().where(follows, self._is_done)
 
     def jobs(self) -> Needs:
-        """Need the jobs of stored nodes that are not done."""
+        """Select the jobs of stored nodes that are not done."""
         n = self._nodes.c
         return self._undone_nodes(n.job).where(n.job.is_not(None))
 
     def children(self, connection: Connection, job: str) -> Iterator[tuple[str, str, Key]]:
-        """Read the arguments of stored nodes that call one job, with type and workflow."""
+        """Yield type, arguments and workflow of the stored nodes that call a job."""
         n = self._nodes.c
         for row in connection.execute(self._undone_nodes(n.args).where(n.job == job)):
             yield row[0], row[1], row[2]
 
     def methods(self) -> Needs:
-        """Need the methods that stored nodes of classes call."""
+        """Select the methods that stored nodes of classes call."""
         w, e, n = self._workflows.c, self._executions.c, self._nodes.c
         is_stored = and_(self._is_ongoing(), w.has_graph, w.type != "")
-        # A step that divided itself is recorded as done while its partitions are under way.
+        # A step with partitions is recorded as done while its partitions run.
         return union(
             self._undone_nodes(n.name).where(n.job.is_(None), w.type != ""),
             self._with_executions()
@@ -118,7 +118,7 @@ class Requirements:
         )
 
     def lost_nodes(self) -> Needs:
-        """Remember as done what the stored graph does not have."""
+        """Select the done steps that the stored graph does not have."""
         w, e, n = self._workflows.c, self._executions.c, self._nodes.c
         is_there = (
             exists()

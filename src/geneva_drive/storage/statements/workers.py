@@ -1,4 +1,4 @@
-"""Statements on the table of workers: who is alive, and what code they run."""
+"""Statements on workers: which are alive, and which code they run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 class Workers:
-    """The rows of `workers`; times are the database's own, as machines disagree about theirs."""
+    """The rows of `workers`, with the database's time: the clocks of machines differ."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._table = tables.workers
@@ -45,7 +45,7 @@ class Workers:
         )
 
     def beat(self, connection: Connection, worker_id: str) -> bool:
-        """Renew the lease; False if others have buried this worker."""
+        """Renew the lease; False if another worker has declared this one dead."""
         c = self._table.c
         statement = (
             update(self._table)
@@ -55,7 +55,7 @@ class Workers:
         return connection.execute(statement).rowcount == 1
 
     def stop(self, connection: Connection, worker_id: str) -> None:
-        """Mark a worker as gone; its row still tells for a while which code it ran."""
+        """Mark a worker as stopped; its row still shows for a while which code it ran."""
         now = self._dialect.now()
         connection.execute(
             update(self._table)
@@ -82,7 +82,7 @@ class Workers:
         ]
 
     def bury(self, connection: Connection, worker_ids: Sequence[str], last_heard: datetime) -> None:
-        """Forget workers of whom nothing has been heard since."""
+        """Delete workers without a heartbeat since then."""
         c = self._table.c
         connection.execute(
             delete(self._table).where(c.id.in_(worker_ids), c.heartbeat_at <= last_heard)
@@ -92,5 +92,5 @@ class Workers:
         connection.execute(delete(self._table).where(self._table.c.id.in_(worker_ids)))
 
     def expire_all(self, connection: Connection) -> None:
-        """Let every lease run out, as if all workers had been silent for years; for tests."""
+        """Expire every lease, as if all workers had been silent for years; for tests."""
         connection.execute(update(self._table).values(heartbeat_at=_LONG_AGO))

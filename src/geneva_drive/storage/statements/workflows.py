@@ -1,4 +1,4 @@
-"""Statements on the table of workflows."""
+"""Statements on workflows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Workflows:
         return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
 
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
-        """Lock and read workflows in the order of their ids: two committers cannot deadlock."""
+        """Lock and read workflows in the order of their ids, so that committers cannot deadlock."""
         rows = connection.execute(self._locking, {"ids": sorted(set(ids))})
         records = map(WorkflowRecord.read, rows)
         return {record.id: record for record in records}
@@ -74,7 +74,7 @@ class Workflows:
         return self._dialect.lock(query)
 
     def unlocked(self, connection: Connection, ids: Iterable[Key]) -> set[Key]:
-        """Tell which of them nobody has locked right now."""
+        """Return the workflows that are not locked right now, and lock them."""
         query = select(self._table.c.id).where(self._table.c.id.in_(sorted(set(ids))))
         return set(connection.scalars(self._dialect.lock(query, skip_locked=True)))
 
@@ -85,13 +85,13 @@ class Workflows:
         state: WorkflowState,
         values: Mapping[str, Any],
     ) -> int:
-        """Change workflows that are still in `state`, and count them."""
+        """Update workflows that are still in `state`, and count them."""
         new = {f"new_{name}": value for name, value in values.items()}
         statement = self._moving(tuple(values))
         return connection.execute(statement, {"ids": ids, "former": state, **new}).rowcount
 
     def _moving(self, names: tuple[str, ...]) -> Update:
-        """Make the statement that sets some columns; there are few sets that occur."""
+        """Return the statement that sets these columns; few combinations occur."""
         statement = self._moves.get(names)
         if statement is None:
             c = self._table.c
@@ -135,7 +135,7 @@ class Workflows:
         return WorkflowRecord.of(row) if row else None
 
     def in_state(self, state: WorkflowState) -> ColumnElement[bool]:
-        """Put a state as readers see it into a condition."""
+        """Return the condition for a state as readers see it."""
         c = self._table.c
         match state:
             case WorkflowState.READY:
@@ -198,10 +198,10 @@ class Workflows:
     def ended_and_awaited(
         self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
     ) -> list[WorkflowRecord]:
-        """Find workflows that have ended, and for which a node waits all the same."""
+        """Return workflows that have ended although a node still waits for them."""
         e, c = self._tables.step_executions.c, self._table.c
         is_awaited = (e.child_id == c.id) & (e.state == StepState.WAITING)
-        # From what waits, which is little, to its workflow: what has ended is all the history.
+        # By the few waiting nodes: the ended workflows are all of history.
         has_ended = self._dialect.unindexed(c.state).in_(ENDED_WORKFLOW_STATES)
         query = (
             select(self._table)
@@ -216,7 +216,7 @@ class Workflows:
     def abandoned(
         self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
     ) -> Sequence[Key]:
-        """Find workflows that go on although the node that started them awaits them no longer."""
+        """Return ongoing child workflows whose parent node has been canceled or skipped."""
         e, c = self._tables.step_executions.c, self._table.c
         is_over = e.state.in_([StepState.CANCELED, StepState.SKIPPED])
         is_of_canceled = (e.id == c.parent_execution_id) & is_over
@@ -232,11 +232,11 @@ class Workflows:
         return connection.scalars(query).all()
 
     def ready_types(self, connection: Connection, among: Sequence[str]) -> list[str]:
-        """Tell of which of these types any workflow is ready, in one trip for many of them."""
+        """Return which of these types have a ready workflow."""
         c = self._table.c
         ready: list[str] = []
         for some in portions(among, _TYPES_AT_ONCE):
-            # One look into the index each: DISTINCT would read a million sleepers one by one.
+            # One index lookup per type: DISTINCT would read a million sleepers one by one.
             looks = (exists().where(c.state == WorkflowState.READY, c.type == one) for one in some)
             row = connection.execute(select(*looks)).one()
             ready += [name for name, is_ready in zip(some, row, strict=True) if is_ready]
@@ -245,9 +245,9 @@ class Workflows:
     def orphans(
         self, connection: Connection, type_name: str, *, after: Key | None, portion: int
     ) -> tuple[Sequence[Key], Key | None]:
-        """Look for orphans among the next ready workflows of a type, in the order of their ids.
+        """Return the orphans among the next `portion` ready workflows of a type, by id.
 
-        The second answer is the last id of the portion, and None if there are no more after it.
+        The second value is the portion's last id, or None if it was the last portion.
         """
         c = self._table.c
         walk = [c.state == WorkflowState.READY, c.type == type_name]
@@ -268,7 +268,7 @@ class Workflows:
     def ended(
         self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]
     ) -> Sequence[Key]:
-        """List the ids of workflows that ended before a moment, without locks."""
+        """Return workflows that ended before a moment, without locks."""
         ids: list[Key] = []
         for query in self._ended(before, passing_over):
             ids += connection.scalars(query.limit(limit - len(ids)))
@@ -282,9 +282,9 @@ class Workflows:
         *,
         passing_over: Collection[Key] = (),
     ) -> int:
-        """Delete a batch of workflows that ended before a moment, with all that belongs to them.
+        """Delete a batch of workflows that ended before a moment, with all their rows.
 
-        What another is deleting is passed over, so that two do not wait for one another.
+        Locked workflows are skipped, so that two processes do not wait for each other.
         """
         ids: list[Key] = []
         for query in self._ended(before, passing_over):
@@ -293,9 +293,9 @@ class Workflows:
         return self._delete(connection, ids)
 
     def _ended(self, before: datetime, passing_over: Collection[Key]) -> list[Select[Any]]:
-        """Ask by each of the moments at which a workflow may have ended: each has its index."""
+        """Return a query for each column of an ending: each has its own index."""
         c = self._table.c
-        # Not "in those that have ended": SQLite would walk through the index of states instead.
+        # Not `IN` the ended states: SQLite would walk through the index of states instead.
         conditions = [c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES)]
         if passing_over:
             conditions.append(c.id.not_in(passing_over))
@@ -305,7 +305,7 @@ class Workflows:
         ]
 
     def delete(self, connection: Connection, workflow_id: Key) -> int:
-        """Delete one workflow that has ended, unless another is at it."""
+        """Delete one workflow that has ended, unless it is locked."""
         c = self._table.c
         query = select(c.id).where(c.id == workflow_id, c.state.in_(ENDED_WORKFLOW_STATES))
         found = connection.scalars(self._dialect.lock(query, skip_locked=True))

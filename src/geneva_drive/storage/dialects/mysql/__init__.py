@@ -1,4 +1,1 @@
-"""MySQL and MariaDB.
-
-Start with `dialect`.
-"""
+"""MySQL and MariaDB: open `dialect.py` first."""

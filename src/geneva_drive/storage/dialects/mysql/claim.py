@@ -1,4 +1,4 @@
-"""The claim where one statement cannot do it: look, lock, take, and read."""
+"""The claim on MySQL and MariaDB: find, lock, update and read, as UPDATE cannot return rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Lock = Callable[[Select[Any]], Select[Any]]
 def claim(
     connection: Connection, tables: Tables, request: ClaimRequest, lock: Lock
 ) -> Sequence[Taken]:
-    """Take the head of the worker's lanes; `lock` keeps others from taking the same."""
+    """Claim the first rows of the worker's lanes; `lock` skips what other workers have locked."""
     heads = _heads if request.named is None else _named
     ids = heads(connection, tables, request)
     if not ids:
@@ -51,7 +51,7 @@ def claim(
 def _lock_free(
     connection: Connection, free: Select[Any], ids: Sequence[Key], limit: int
 ) -> list[Key]:
-    """Lock no more than is taken: whoever claims at the same moment takes the next ones."""
+    """Lock no more than is claimed, so that a worker claiming at the same moment gets the next."""
     taken: list[Key] = []
     while ids and len(taken) < limit:
         wanted = limit - len(taken)
@@ -62,13 +62,13 @@ def _lock_free(
 
 
 def _heads(connection: Connection, tables: Tables, request: ClaimRequest) -> list[Key]:
-    """List what could be taken, most urgent first, lanes taking turns."""
+    """Return the keys that could be claimed, in order."""
     lanes = lanes_of(request.types, request.queues)
     return in_turn(request, look(connection, tables, lanes, request.reach))[: request.reach]
 
 
 def _named(connection: Connection, tables: Tables, request: ClaimRequest) -> list[Key]:
-    """List the one that is named, if this worker serves it."""
+    """Return the key of the named execution, if this worker serves it."""
     c = tables.step_executions.c
     query = select(c.id).where(c.id == request.named, c.type.in_(request.types))
     if request.queues is not None:
@@ -77,7 +77,7 @@ def _named(connection: Connection, tables: Tables, request: ClaimRequest) -> lis
 
 
 class _ClaimStatements:
-    """Built once for a set of tables: what stays the same is not built again for each claim."""
+    """The statements that are the same for every claim, built once per set of tables."""
 
     def __init__(self, tables: Tables) -> None:
         executions, workflows = tables.step_executions, tables.workflows
@@ -94,7 +94,7 @@ class _ClaimStatements:
                 wakes_at=None,
                 worker_id=bindparam("claimed_by"),
                 claim_token=bindparam("under_token"),
-                # What was scheduled while this one waited for its turn starts no earlier than that.
+                # A clock that is behind must not start an execution before it was created.
                 started_at=func.coalesce(
                     executions.c.started_at, later(executions.c.created_at, bindparam("now"))
                 ),

@@ -1,4 +1,4 @@
-"""The fast commit on MySQL and MariaDB: lock and look, end, add, each for the whole batch."""
+"""The fast completion on MySQL and MariaDB: lock, end and add, one statement each per batch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
-# Each workflow is locked before its execution, in the order of ids. The indexes are named, as a
-# scan, which the optimizer prefers for a small table, would wait for the rows of others.
-# The subqueries lock nothing, and see what was committed when the statement began. That is wrong
-# for a workflow that somebody changed while we waited for it, which is then not written.
+# Each workflow is locked before its execution, in the order of ids. The indexes are named: on a
+# small table the optimizer prefers a scan, which would wait for rows that others have locked.
+# The subqueries lock nothing and see what was committed when the statement began. If a workflow
+# changed while we waited for its lock, they are wrong; such a workflow is not written.
 _LOCKED = """
 SELECT e.id, e.claim_token, CAST(w.updated_at AS CHAR),
     (SELECT MAX(p.attempt_number) FROM {executions} p
@@ -58,9 +58,9 @@ WHERE workflow_id IN ({workflow_ids}) AND slot = 'chain' AND active = 1
 
 
 def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
-    """Write the batch; give what was written, by the id of the execution that it completed."""
+    """Write the batch; return what was written, by the id of the completed execution."""
     if connection.dialect.paramstyle == "qmark":
-        return {}  # a driver that does not know named values
+        return {}  # a driver without named placeholders
     writer = _Writer(connection, tables, batch)
     attempts = writer.lock(batch.completions)
     seen = [one for one in batch.completions if one.execution.id in attempts]
@@ -85,7 +85,7 @@ class _Writer:
         self._is_outranked = False
 
     def lock(self, completions: Sequence[Completion]) -> dict[Key, int]:
-        """Give the last attempt of what follows, for what is still as it was seen."""
+        """Lock what is still as it was read; return each follow-up's last attempt number."""
         rows = self._execute(
             _LOCKED,
             following=self._following(completions),
@@ -118,7 +118,7 @@ class _Writer:
     def add(
         self, completions: Sequence[Completion], attempts: Mapping[Key, int]
     ) -> dict[Key, Completed]:
-        """Insert what follows; give for each completion what its successor became."""
+        """Insert the follow-ups; return for each completion how its follow-up was inserted."""
         nothing = Completed(following_id=None, attempt_number=None, is_claimed=False)
         written = {one.execution.id: nothing for one in completions}
         followed = [one for one in completions if one.following is not None]
@@ -141,7 +141,7 @@ class _Writer:
         return written
 
     def _insert(self, rows: Sequence[tuple[Key, int, str]]) -> dict[Any, Key]:
-        """Insert rows of (workflow, attempt, the rest); give their ids by workflow."""
+        """Insert rows of (workflow, attempt, the rest); return their ids by workflow."""
         if self._is_uuid:
             ids = {workflow_id.hex: keys.new_uuid() for workflow_id, _, _ in rows}
             given = [
@@ -151,7 +151,7 @@ class _Writer:
             self._execute(_ADDED, id_column="id, ", rows=", ".join(given))
             return ids
         given = [f"({workflow_id}, {attempt}, {form})" for workflow_id, attempt, form in rows]
-        # Only MariaDB tells the new ids, and that they are consecutive is promised by nobody.
+        # Only MariaDB returns the new ids, and MySQL does not promise that they are consecutive.
         if getattr(self._connection.dialect, "insert_returning", False):
             returning = f"{_ADDED} RETURNING workflow_id, id"
             found = self._execute(returning, id_column="", rows=", ".join(given))
@@ -162,9 +162,9 @@ class _Writer:
         return {row[0]: row[1] for row in found}
 
     def _form(self, one: Completion, claims: bool) -> str:
-        """Write the part of a row that most rows of a batch have in common."""
+        """Return the part of a row that most rows of a batch share, as SQL."""
         following = one.following
-        assert following is not None, "add() asked"
+        assert following is not None, "add() has checked"
         place = self._values.place
         name, now = place(following.step_name), place(_text(self._now))
         scheduled_for = place(_text(following.scheduled_for))
@@ -192,7 +192,7 @@ class _Writer:
         return ", ".join(values[column] for column in _OF_FORM)
 
     def _following(self, completions: Iterable[Completion]) -> str:
-        """Choose the name of the next step by the workflow."""
+        """Return the SQL that chooses the next step's name by workflow."""
         ids: dict[str, list[Key]] = defaultdict(list)
         for one in completions:
             if one.following is not None:
@@ -206,7 +206,7 @@ class _Writer:
         return f"CASE {' '.join(cases)} END"
 
     def _outranked(self, completions: Sequence[Completion]) -> str:
-        """Ask whether something waits that is more urgent than the least urgent of the batch."""
+        """Return the SQL that is true if something waits that outranks a follow-up of the batch."""
         claimant = self._claimant
         priorities = [one.following.priority for one in completions if one.following]
         if claimant is None or not priorities:
@@ -221,7 +221,7 @@ class _Writer:
         )
 
     def _claims(self, followed: Sequence[Completion]) -> list[bool]:
-        """Say which of them are inserted already claimed."""
+        """Return which follow-ups are inserted already claimed."""
         claimant = self._claimant
         if claimant is None:
             return [False] * len(followed)
@@ -239,7 +239,7 @@ class _Writer:
         return self._connection.exec_driver_sql(written, self._values.take())
 
     def _listed(self, ids: Iterable[Key]) -> str:
-        """Write keys into a statement: they are numbers, or hexadecimal."""
+        """Return keys as SQL literals: they are numbers or hexadecimal."""
         if self._is_uuid:
             return ", ".join(f"'{key.hex}'" for key in ids)
         return ", ".join(map(str, ids))
@@ -249,9 +249,9 @@ class _Writer:
 
 
 def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
-    """Give what `_form` looks at."""
+    """Return the values on which `_form` depends."""
     following = one.following
-    assert following is not None, "add() asked"
+    assert following is not None, "add() has checked"
     return (
         one.workflow.type,
         following.signature,
@@ -265,7 +265,7 @@ def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
 
 
 class _Values:
-    """The values of a statement, each given once: the driver writes them in, which takes time."""
+    """The values of a statement, each sent once: the driver takes time to escape each."""
 
     def __init__(self) -> None:
         self._places: dict[str | None, str] = {}
@@ -280,12 +280,12 @@ class _Values:
         return ", ".join(map(self.place, values))
 
     def take(self) -> dict[str, str | None]:
-        """Give the values under their names, and begin anew."""
+        """Return the values by name, and start over for the next statement."""
         values = {f"v{number}": value for number, value in enumerate(self._places)}
         self._places = {}
         return values
 
 
 def _text(moment: datetime) -> str:
-    """Write a moment as the database does."""
+    """Return a moment as the database writes it."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")

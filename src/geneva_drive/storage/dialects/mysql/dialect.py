@@ -39,7 +39,7 @@ from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
 _TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed since last read
-# Out of range, truncated, wrong, incorrect, too long, a trigger's SIGNAL, CHECK on either kind.
+# Out of range, truncated, wrong, incorrect, too long, a trigger's SIGNAL, CHECK on each server.
 _ABOUT_VALUES = {1264, 1265, 1292, 1366, 1406, 1644, 3819, 4025}
 _READ_ONLY = {1290, 1792, 1836}
 _LOCK_WAIT_TIMEOUT = 1205
@@ -128,11 +128,11 @@ class MySQL(Dialect):
         return complete(connection, tables, batch)
 
 
-# On checkout, not on connect: a user's engine may have made connections before us.
+# On checkout, not on connect: a user's engine may have connected before.
 def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
     if record.info.get("geneva_prepared"):
         return
-    # REPEATABLE READ would lock gaps between rows, and make workers wait for one another.
+    # REPEATABLE READ locks gaps between rows, and would make workers wait for one another.
     with dbapi_connection.cursor() as cursor:
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     record.info["geneva_prepared"] = True

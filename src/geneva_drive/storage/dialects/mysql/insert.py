@@ -1,4 +1,4 @@
-"""Starting a workflow on MySQL: its row and its first execution's, unless an index refuses it."""
+"""Inserts the rows that start a workflow on MySQL and MariaDB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from geneva_drive.storage.schema.tables import Tables
 def start(
     connection: Connection, tables: Tables, workflow: Row, execution: Row | None
 ) -> Started | None:
-    """Start it on MySQL, where a refused statement leaves its transaction as it was."""
+    """Insert both rows; None if an index refuses the workflow.
+
+    A refused statement leaves a MySQL transaction as it was.
+    """
     insert_workflow, insert_execution = _plain_inserts_for(tables)
     try:
         key = _insert(connection, tables, insert_workflow, workflow)
@@ -28,7 +31,7 @@ def start(
 
 @lru_cache(maxsize=8)
 def _plain_inserts_for(tables: Tables) -> tuple[Insert, Insert]:
-    # Inline: the driver tells the key, and SQLAlchemy takes longer to find it out.
+    # Inline: the driver knows the new key, and SQLAlchemy takes longer to fetch it.
     return insert(tables.workflows).inline(), insert(tables.step_executions).inline()
 
 

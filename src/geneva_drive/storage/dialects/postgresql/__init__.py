@@ -1,4 +1,1 @@
-"""PostgreSQL.
-
-Start with `dialect`.
-"""
+"""PostgreSQL: open `dialect.py` first."""

@@ -1,4 +1,4 @@
-"""The claim on PostgreSQL: one statement, which looks at each lane's head only, or at one row."""
+"""The claim on PostgreSQL: one statement, which reads only the first rows of each lane."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLU
 from geneva_drive.storage.schema.tables import Tables
 
 # The candidates are found without locks: locking inside each lane would lock far more than is
-# taken. Those that another worker is taking are passed over. The rows are sent in turn.
-# A plan is made when the table may be small, and kept as it grows. What is put into IS TRUE, with
-# something of either side, is no reason to go through an index or all of the table for it: it is
-# the keys that find the rows.
+# claimed. Rows that another worker is claiming are skipped. The result is in the order to run.
+# A plan may be made while the table is small, and is kept as it grows. A condition inside IS TRUE
+# that refers to both tables cannot be answered by an index or a scan: the keys find the rows.
 _BY_LANES = """
 WITH lanes AS (
     SELECT e.id, e.priority{room},
@@ -55,7 +54,7 @@ _CLAIMED = """, claimed AS (
 SELECT {columns} FROM claimed e JOIN {workflows} w ON w.id = e.workflow_id
 ORDER BY e.priority DESC, e.turn, e.id
 """
-# Of each queue no more are looked at than there is room for.
+# No more of a queue than its free capacity.
 _PLACE = """, lane.room,
            row_number() OVER (PARTITION BY lane.queue ORDER BY e.priority DESC, e.id) AS place"""
 
@@ -64,10 +63,10 @@ _PLACE = """, lane.room,
 def _statement_for(
     tables: Tables, driver_name: str, types: int, queues: int | None, reach: int
 ) -> str:
-    """Write the statement for so many types and queues.
+    """Return the statement for this number of types and queues.
 
-    It tells how many there are, and how far to look, in its text: the server, which cannot know
-    them from a list or a parameter, would plan it anew each time.
+    The numbers and the reach are part of its text. As a list or a parameter they would be unknown
+    to the planner, which would then plan every execution anew.
     """
     lanes = f"(VALUES {_each(types, '%(type_{0})b::text')}) AS t(type)"
     if queues is not None:
@@ -103,7 +102,7 @@ def _written(tables: Tables, driver_name: str, taken: str) -> str:
             [f"e.{name}" for name in EXECUTION_COLUMNS] + [f"w.{name}" for name in WORKFLOW_COLUMNS]
         ),
     )
-    # As in the fast commit: other drivers know only %s.
+    # psycopg sends values marked `b` in binary; other drivers have only %s.
     return written if driver_name == "psycopg" else written.replace(")b", ")s")
 
 
@@ -131,7 +130,7 @@ def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequ
         statement = _named_statement_for(*kind)
         values |= {"named": request.named}
     else:
-        # To the next power of two: few statements in all.
+        # Rounded up to a power of two, for few different statements.
         statement = _statement_for(*kind, 1 << (request.reach - 1).bit_length())
         rooms = (request.queues or {}).values()
         values |= {"limit": request.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}
@@ -139,5 +138,5 @@ def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequ
 
 
 def _in_utc(row: Row) -> Iterable[Any]:
-    # The driver gives moments in the time zone of its session.
+    # The driver returns moments in its session's time zone.
     return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in row]

@@ -1,4 +1,4 @@
-"""The fast commit on PostgreSQL: one statement, which locks before it looks."""
+"""The fast completion on PostgreSQL: one statement, which locks before it checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
-# The columns that each completion gives: name, type.
+# The values of each completion: name and type.
 _GIVEN = (
     ("execution_id", "{key}"),
     ("workflow_id", "{key}"),
@@ -35,11 +35,11 @@ _GIVEN = (
 
 _NAMES = tuple(name for name, _ in _GIVEN)
 
-# Workflows are locked in the order given, then looked at: a request made at the same moment is
-# seen, and nobody deadlocks. A row ends before its successor is inserted, as each part takes its
-# rows from the one before: the index of "one active per workflow" is never violated.
-# What is put into IS TRUE cannot be looked up in an index: it is the keys that find the rows,
-# whatever the statistics say. No two lists are joined: that would be quadratic.
+# Workflows are locked in the order of their ids, then checked: a request made at the same moment
+# is seen, and there are no deadlocks. Each part takes its rows from the one before, so a row ends
+# before its follow-up is inserted: the index of "one active per workflow" is never violated.
+# A condition inside IS TRUE cannot use an index: the keys find the rows, whatever the statistics
+# say. No two lists are joined: that would be quadratic.
 _STATEMENT = """
 WITH given AS (
     {given}
@@ -100,10 +100,10 @@ _FOLLOW_UP = {
     "started_at": "CASE WHEN m.claims THEN %(now)b::timestamptz END",
     "ancestry_hash": "m.ancestry_hash",
 }
-# It always holds, but has the planner expect very few rows. A plan is made when the tables may be
-# small and kept as they grow: expecting many rows, it would go through all of a small table.
+# Always true, but makes the planner expect very few rows. A plan may be made while the tables are
+# small, and is kept as they grow: expecting many rows, it would scan the whole table.
 _FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
-# Asked once for the least urgent of the group; only if that is outranked, for each.
+# Checked once for the least urgent of the batch; for each one only if that is outranked.
 _CLAIMS_OF_ONE = "g.may_claim AND NOT {least}"
 _CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
 _OUTRANKED = """EXISTS (
@@ -118,16 +118,16 @@ _TYPES = "(VALUES {types}) AS lane(type)"
 _QUEUES = " CROSS JOIN (VALUES {queues}) AS q(queue)"
 _ON_QUEUE = " AND u.queue = q.queue"
 
-_Lanes = tuple[int, int | None]  # how many types a worker serves, and queues unless all of them
+_Lanes = tuple[int, int | None]  # number of types, and of queues unless all are served
 
 
 def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
-    """Write the batch; give what was written, by the id of the execution that it completed."""
+    """Write the batch; return what was written, by the id of the completed execution."""
     completions = batch.completions
-    # A group of one is written with plain values: the server then keeps one plan for it.
+    # A batch of one uses plain values, for which the server keeps one plan.
     is_one = len(completions) == 1
     if not is_one:
-        # Everybody who locks many workflows does so in the order of their ids.
+        # All code that locks several workflows does so in the order of their ids.
         completions = sorted(completions, key=lambda one: one.workflow.id)
     values: dict[str, Any] = {"now": batch.now, "worker_id": None, "claim_token": None}
     if batch.claimant is not None:
@@ -153,14 +153,14 @@ def _claimant_values(claimant: Claimant, completions: Sequence[Completion]) -> d
         "claim_token": claimant.claim_token,
         "least": min((one.following.priority for one in completions if one.following), default=0),
     }
-    # Not as lists: the driver takes longer over each of them than over the statement.
+    # Not as lists: the driver takes longer for a list than for the whole statement.
     values |= {f"type_{number}": name for number, name in enumerate(claimant.types)}
     values |= {f"queue_{number}": name for number, name in enumerate(claimant.queues or ())}
     return values
 
 
 def _row(one: Completion, *, is_uuid: bool) -> tuple[Any, ...]:
-    """Put a completion into the order of `_GIVEN`."""
+    """Return a completion's values in the order of `_GIVEN`."""
     execution, workflow, following = one.execution, one.workflow, one.following
     ended = (
         execution.id,
@@ -207,8 +207,8 @@ def _statement_for(tables: Tables, driver_name: str, is_one: bool, lanes: _Lanes
         id_column="id," if is_uuid else "",
         id_value="m.following_id," if is_uuid else "",
     ).replace("{key}", "uuid" if is_uuid else "bigint")
-    # psycopg sends binary values where it is asked to, ten times faster for long lists; other
-    # drivers know only %s.
+    # psycopg sends values marked `b` in binary, ten times faster for long lists; other drivers
+    # have only %s.
     return written if driver_name == "psycopg" else written.replace(")b", ")s")
 
 
@@ -225,7 +225,7 @@ def _claims(lanes: _Lanes | None, executions: str, *, is_one: bool) -> str:
         return "false"
     types, queues = lanes
     if not types or queues == 0:
-        return "g.may_claim"  # there is nothing that could be more urgent to this worker
+        return "g.may_claim"  # nothing is more urgent to a worker that serves nothing
     listed = _TYPES.format(types=_each(types, "type"))
     if queues is not None:
         listed += _QUEUES.format(queues=_each(queues, "queue"))

@@ -53,15 +53,15 @@ _TRY_AGAIN = {
     "57P03",  # cannot_connect_now
 }
 _ADMIN_SHUTDOWN = "57P01"
-_ABOUT_RIGHTS = "42"  # or about names: whatever the value is, a grant or a migration is missing
+_ABOUT_RIGHTS = "42"  # or about names: a grant or a migration is missing, whatever the value
 _ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
 _READ_ONLY = "25006"
 _LOCK_NOT_AVAILABLE = "55P03"
-_MANY = 50  # rows, from which on it takes less to send them column by column
+_MANY = 50  # rows from which on it is faster to send them column by column
 
 
 class PostgreSQL(Dialect):
-    """What the common ground is modelled on."""
+    """Claims, completes and starts by one statement each."""
 
     completes_fast = True
     is_at_once = True
@@ -98,8 +98,8 @@ class PostgreSQL(Dialect):
         return claim(connection, tables, request)
 
     def forget_plans(self, connection: Connection) -> None:
-        # A plan made beside a table of a page or none goes through all of it, and is kept as it
-        # grows, until the server happens to analyze it: minutes in which each step takes longer.
+        # A plan made for an empty table scans all of it, and is kept as the table grows, until
+        # the server analyzes it: minutes in which each step takes longer.
         with connection.begin():
             connection.exec_driver_sql("DISCARD PLANS")
 
@@ -107,7 +107,7 @@ class PostgreSQL(Dialect):
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
 
     def was_refused(self, error: DBAPIError) -> bool:
-        # A server that is told to end a connection does so before a commit or after its answer.
+        # A server that is told to end a connection does so before a commit, or after its answer.
         return _sqlstate(error) == _ADMIN_SHUTDOWN
 
     def blames_value(self, error: DBAPIError) -> bool:
@@ -121,14 +121,13 @@ class PostgreSQL(Dialect):
         return _sqlstate(error) == _LOCK_NOT_AVAILABLE
 
     def is_unreachable(self, error: DBAPIError) -> bool:
-        # Without a SQLSTATE, the error came from the connection and not from the server.
+        # An error without a SQLSTATE is the connection's, not the server's.
         return error.connection_invalidated or (
             super().is_unreachable(error) and _sqlstate(error) is None
         )
 
     def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
-        # As one value, so that the statement is the same for any number: it is not written, read
-        # and planned anew for each.
+        # As one array: the statement is the same for any number of values, and is planned once.
         return column == any_(literal(list(values), _list_of(column)))
 
     def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
@@ -149,16 +148,16 @@ class PostgreSQL(Dialect):
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
     ) -> None:
-        # The driver sends many rows one by one, each with an answer of its own.
+        # The driver sends many rows one by one, and awaits an answer to each.
         if connection.dialect.driver == "psycopg" and len(rows) >= _MANY:
             insert_columns(connection, table, rows)
         else:
             super().insert_many(connection, table, rows)
 
     def analyze(self, connection: Connection, table: Table) -> None:
-        # Until it has counted, which it does once a minute, it takes what is claimable for a few
-        # rows, and each claim sorts all of them. If somebody counts already, nobody waits for them:
-        # the transaction may be a caller's own, which others wait for in turn.
+        # Autovacuum analyzes once a minute. Until then PostgreSQL expects few claimable rows, and
+        # each claim sorts all of them. SKIP_LOCKED: the transaction may be a caller's own, and
+        # must not wait for another process that analyzes the table.
         name = connection.dialect.identifier_preparer.format_table(table)
         connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {name}")
 
@@ -177,9 +176,9 @@ class PostgreSQL(Dialect):
         engine: Engine,
         channel: str,
         write: Write,
-        saving: AbstractContextManager[Any] | None,  # noqa: ARG002 - asked on SQLite
+        saving: AbstractContextManager[Any] | None,  # noqa: ARG002 - used on SQLite
     ) -> Hints:
-        # Other drivers, on a user's own engine, have other ways to hear a notice.
+        # Other drivers, on a user's own engine, receive notices in other ways.
         return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
 
     def complete(
@@ -196,8 +195,8 @@ def _list_of(column: Column[Any]) -> ARRAY[Any]:
 def _nodes_query(
     table: Table, columns: Sequence[ColumnElement[Any]], where: Sequence[ColumnElement[bool]]
 ) -> Select[Any]:
-    # Each is looked up by itself, which OFFSET keeps the planner from undoing: knowing nothing
-    # of new tables, it would rather compare all nodes of a workflow with all that are wanted.
+    # Each node is looked up by itself; OFFSET 0 keeps the planner from rewriting that. Without
+    # statistics it would compare all nodes of a workflow with all that are wanted.
     workflow_id, node_id = table.c.workflow_id, table.c.node_id
     given = (
         func.unnest(
@@ -213,5 +212,5 @@ def _nodes_query(
 
 
 def _sqlstate(error: DBAPIError) -> str | None:
-    # psycopg 2, on a user's own engine, calls it otherwise.
+    # psycopg 2, on a user's own engine, has another name for it.
     return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)

@@ -1,4 +1,4 @@
-"""Rows inserted by one statement on PostgreSQL: those of a new workflow, or very many."""
+"""Inserts by one statement on PostgreSQL: the rows that start a workflow, or very many rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ALONE = """
 INSERT INTO {workflows} ({workflow_columns}) VALUES ({workflow_values})
 ON CONFLICT DO NOTHING RETURNING id, NULL
 """
-# Whoever has nothing to do takes just that one: it need not look for what is due.
+# It names the execution: an idle worker claims it without looking for what is due.
 _NOTICE = ", pg_notify(%(channel)b::text, %(sender)b::text || ':' || first.id)"
 
 
@@ -42,7 +42,7 @@ def start(
     execution: Row | None,
     notice: Notice | None,
 ) -> Started | None:
-    """Start it on PostgreSQL, and have the notice sent if it was started."""
+    """Insert both rows and send the notice; None if an index refuses the workflow."""
     first = given(tables, workflow)
     second = {} if execution is None else given(tables, execution)
     statement = _start_statement_for(
@@ -75,7 +75,7 @@ def _start_statement_for(
         execution_values=_placeholders("e_", tables.step_executions, execution, dialect),
         notice=_NOTICE if tells else "",
     )
-    # As in the fast commit: other drivers know only %s.
+    # psycopg sends values marked `b` in binary; other drivers have only %s.
     return written if dialect.driver == "psycopg" else written.replace(")b", ")s")
 
 
@@ -84,7 +84,7 @@ def _placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Dial
 
 
 def _kind(column_type: TypeEngine[Any], dialect: Dialect) -> str:
-    # A cast to a text of some length would cut a longer one off; written into it, it is refused.
+    # A cast to VARCHAR(n) would cut a longer text off; without it, the column refuses the text.
     kind = str(column_type.compile(dialect))
     return "text" if kind.startswith("VARCHAR") else kind
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's NOTIFY and LISTEN, by which processes hint that something may be due."""
+"""Hints by PostgreSQL's NOTIFY and LISTEN."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geneva_drive.storage.dialects.postgresql import pooler
 
 logger = logging.getLogger(__name__)
 
-# Within this time one notice stands for all: whoever it wakes looks again a little later anyway.
+# One notice per this time is enough: a worker that was woken soon looks again anyway.
 COALESCED = timedelta(milliseconds=5)
 _NOTIFY = text("SELECT pg_notify(:channel, :sender)")
 _ALIVE_CHECK = timedelta(minutes=1)
@@ -30,7 +30,7 @@ _PASSED_ON_WITHIN = timedelta(seconds=2)
 
 
 class Notices(Hints):
-    """PostgreSQL's NOTIFY and LISTEN."""
+    """Sends and receives notices on one channel."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Notices(Hints):
         return now - self._sent_at >= COALESCED.total_seconds()
 
     def send_within(self, connection: Connection) -> None:
-        # Without a sender: nobody will tell us of the commit, so that our own workers listen too.
+        # Without a sender, so that our own workers listen too: only the server sees the commit.
         _notify(connection, self._channel, "")
 
     def watch(self, ring: Ring) -> Watch:
@@ -88,7 +88,7 @@ class _Listener:
         self._channel = channel
         self._own_sender = own_sender
         self._ring = ring
-        self._hear_stop, self._say_stop = socket.socketpair()
+        self._stop_receiver, self._stop_sender = socket.socketpair()
 
     def run(self) -> None:
         with self._engine.connect() as connection:
@@ -96,7 +96,7 @@ class _Listener:
             try:
                 self._run_on(driver)
             except BaseException:
-                # It is lost: its pool would try to make it usable, and be loud about it.
+                # The connection is lost. Its pool would try to reset it, and log the failure.
                 connection.invalidate()
                 driver.close()
                 raise
@@ -105,42 +105,42 @@ class _Listener:
         driver.autocommit = True
         with selectors.DefaultSelector() as selector:
             selector.register(driver, selectors.EVENT_READ)
-            selector.register(self._hear_stop, selectors.EVENT_READ)
+            selector.register(self._stop_receiver, selectors.EVENT_READ)
             if not pooler.stands_before(driver) or self._are_passed_on(driver, selector):
                 self._listen(driver, selector)
 
     def stop(self) -> None:
-        self._say_stop.close()
+        self._stop_sender.close()
 
     def close(self) -> None:
-        self._hear_stop.close()
+        self._stop_receiver.close()
 
     def _listen(self, driver: Any, selector: selectors.BaseSelector) -> None:
         driver.execute(f'LISTEN "{self._channel}"')
-        self._ring(None)  # what was sent before is not heard any more
+        self._ring(None)  # notices sent before LISTEN are lost
         while True:
             heard = _wait(selector, _ALIVE_CHECK)
-            if self._hear_stop in heard:
+            if self._stop_receiver in heard:
                 return
             if not heard:
-                driver.execute("SELECT 1")  # a dead connection keeps silent until it is asked
-                self._ring(None)  # with the answer, notices may have come of which we are not told
+                driver.execute("SELECT 1")  # a dead connection is silent until it is used
+                self._ring(None)  # notices that came with the answer are not reported
             others = [named for sender, named in _heard(driver) if sender != self._own_sender]
-            if others:  # our own workers were woken when it was sent
+            if others:  # our own workers were woken directly
                 self._ring(others[0] if len(others) == 1 else None)
 
     def _are_passed_on(self, driver: Any, selector: selectors.BaseSelector) -> bool:
-        """Find out whether a pooler passes notices on: not if it lends connections by transaction.
+        """True if the pooler passes notices on; one in transaction mode does not.
 
-        There, what is listened to stays with a connection that somebody else gets next: so it is
-        tried on a channel that is never used again.
+        LISTEN stays on the server's connection, which another client gets next. So the test uses a
+        channel that is never used again.
         """
         channel = f"{self._channel}_{secrets.token_hex(8)}"
         driver.execute(f'LISTEN "{channel}"')
         with self._engine.begin() as another:
             _notify(another, channel, "")
         heard = _wait(selector, _PASSED_ON_WITHIN)
-        if self._hear_stop in heard:
+        if self._stop_receiver in heard:
             return False
         if not list(driver.notifies(timeout=0)):
             logger.info("Hints are not heard through this pooler: what is due is found by polling.")
@@ -150,8 +150,8 @@ class _Listener:
 
 
 def _heard(driver: Any) -> Iterator[tuple[str, str | None]]:
-    """Give of each notice that has come who sent it, and the id that it names, if any."""
-    # What has come is read past the driver's own way, which begins and ends a wait each time.
+    """Yield the sender of each notice received, and the id that it names, if any."""
+    # Read from libpq directly: the driver's own generator starts and ends a wait each time.
     driver.pgconn.consume_input()
     while (notice := driver.pgconn.notifies()) is not None:
         sender, _, named = notice.extra.decode(errors="replace").partition(":")

@@ -1,4 +1,4 @@
-"""Recognising a pooler, such as PgBouncer, between us and PostgreSQL."""
+"""Detects a pooler, such as PgBouncer, between this process and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 def stands_before(driver: Any) -> bool:
-    """Say whether a connection of psycopg's leads to a pooler, and not to the server itself.
+    """True if a psycopg connection leads to a pooler, and not to the server itself.
 
-    A server tells each client the number of the process that serves it. A pooler, which lets one
-    process serve many, makes up a number for each.
+    A server tells each client the id of the process that serves it. A pooler, whose clients share
+    processes, makes an id up.
     """
     autocommit = driver.autocommit
-    driver.autocommit = True  # or the question would leave a transaction open
+    driver.autocommit = True  # or the SELECT would leave a transaction open
     try:
         [served_by] = driver.execute("SELECT pg_backend_pid()").fetchone()
     finally:

@@ -1,7 +1,7 @@
-"""Statements that psycopg prepares once on a connection, and then executes in few steps.
+"""Prepared statements of one psycopg connection, executed without its cursors.
 
-Its cursors find out each time how each value is sent, whether the statement is worth preparing, and
-under which name it was: a quarter of a millisecond, in a process that has rested.
+A cursor decides each time how to send each value, and whether the statement is prepared and under
+which name. That takes 0.25 ms in a process that was idle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.pq.abc import PGresult
 
-_MOST = 100  # of one connection; what comes later, a cursor executes
+_MOST = 100  # per connection; later statements are executed by a cursor
 _PLACEHOLDER = re.compile(r"%\((\w+)\)b")
 
 _Kind = tuple[str, tuple[int, ...] | None]  # a statement, and the types of its values
@@ -25,7 +25,7 @@ class Prepared:
     """The statements of one connection; used by one thread at a time."""
 
     def __init__(self, driver: Connection[Any]) -> None:
-        # Here: who works on another database need not have it.
+        # Imported here: psycopg may not be installed where another database is used.
         from psycopg import generators
         from psycopg.adapt import PyFormat, Transformer
         from psycopg.errors import InvalidSqlStatementName, error_from_result
@@ -55,7 +55,7 @@ class Prepared:
             try:
                 return self._rows(name, given)
             except self._forgotten:
-                # The driver itself has all of them forgotten where it sees a ROLLBACK.
+                # After a ROLLBACK the driver itself deallocates all prepared statements.
                 self._names.clear()
         elif not self._is_worth_preparing(kind):
             return self._driver.execute(statement.encode(self._encoding), values).fetchall()
@@ -64,7 +64,7 @@ class Prepared:
         return self._rows(name, given)
 
     def _prepare(self, text: str) -> bytes:
-        # Never twice the same name: whether one was prepared is not known after an interruption.
+        # Names are not reused: after an interruption it is unknown whether one was prepared.
         self._named += 1
         name = f"geneva_{self._named}".encode()
         types = self._transformer.types
@@ -99,7 +99,7 @@ class Prepared:
 
 @lru_cache(maxsize=256)
 def _numbered(statement: str) -> tuple[str, Sequence[str]]:
-    """Put a statement into the server's own words, in which places have numbers."""
+    """Return the statement with the server's numbered placeholders, and their names in order."""
     names = list(dict.fromkeys(_PLACEHOLDER.findall(statement)))
     text = _PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
     return text, names

@@ -1,4 +1,1 @@
-"""SQLite.
-
-Start with `dialect`.
-"""
+"""SQLite: open `dialect.py` first."""

@@ -1,4 +1,4 @@
-"""SQLite's counter of changes, by which a process sees that another wrote something."""
+"""Hints by SQLite's `data_version`, which counts the changes of other connections."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sqlalchemy import Engine
 
 from geneva_drive.storage.dialects.hints import Hints, Ring, Watch, taken_out
 
-_LIVELY, _QUIET = 0.005, 0.05  # seconds between two looks at SQLite's counter
+_LIVELY, _QUIET = 0.005, 0.05  # seconds between two reads of the counter
 _LIVELY_FOR = 1.0
 
 
 class ChangeCounter(Hints):
-    """SQLite's counter of changes made by other connections, in this process and others.
+    """Watches the counter of changes made by other connections, in this process and others.
 
-    Asked on the connection that saves the positions of loops, if one is kept for that: nobody is to
-    be woken after each item of a loop.
+    It is read on the connection that saves checkpoints, if that is kept open: a connection does
+    not count its own changes, so the items of a loop wake no worker.
     """
 
     def __init__(self, engine: Engine, saving: AbstractContextManager[Any] | None) -> None:
@@ -54,7 +54,7 @@ class _CounterWatch:
         changed_at = time.monotonic()
         while not self._stopping.is_set():
             with asked as cursor:
-                # With whom was asked: another connection, opened meanwhile, counts by itself.
+                # With the cursor: another connection, opened meanwhile, has a count of its own.
                 count = cursor, cursor.execute("PRAGMA data_version").fetchall()
             if count != seen:
                 seen, changed_at = count, time.monotonic()
@@ -66,4 +66,4 @@ class _CounterWatch:
         self._stopping.set()
 
     def close(self) -> None:
-        """Its connection was closed when it ended."""
+        """Nothing to release: `run` closes its connection."""

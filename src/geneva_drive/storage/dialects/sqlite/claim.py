@@ -1,4 +1,4 @@
-"""The claim on SQLite: a few plain statements, under the lock that lets nobody else take any."""
+"""The claim on SQLite: a few plain statements inside BEGIN IMMEDIATE, the lock of all writers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SELECT * FROM (
 _NAMED = """
 SELECT id FROM {executions} WHERE id = ? AND +claimable = 1 AND +type IN ({types}){on_queue}
 """
-# What was scheduled while this one waited for its turn starts no earlier than that.
+# A clock that is behind must not start an execution before it was created.
 _TAKE = """
 UPDATE {executions} SET state = 'in_progress', claimable = 0, wakes_at = NULL, worker_id = ?,
     claim_token = ?, started_at = COALESCE(started_at, MAX(created_at, ?))
@@ -41,7 +41,7 @@ WHERE e.id IN ({{places}})
 
 
 def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequence[Taken]:
-    """Take the head of the worker's lanes inside BEGIN IMMEDIATE."""
+    """Claim the first rows of the worker's lanes inside BEGIN IMMEDIATE."""
     statements = SQLiteStatements(connection, tables)
     keys = _heads(statements, request) if request.named is None else _named(statements, request)
     if not keys:
@@ -57,7 +57,7 @@ def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequ
 
 
 def _heads(statements: SQLiteStatements, request: ClaimRequest) -> list[Any]:
-    """List what to take, most urgent first, lanes taking turns."""
+    """Return the keys to claim, in order."""
     lanes = lanes_of(request.types, request.queues)
     return in_turn(request, _look(statements, lanes, request.limit))[: request.limit]
 
@@ -82,7 +82,7 @@ def _heads_of(lanes: int, by_queue: bool) -> str:
 
 
 def _named(statements: SQLiteStatements, request: ClaimRequest) -> list[Any]:
-    """List the one that is named, if it is free and this worker serves it."""
+    """Return the key of the named execution, if it is free and this worker serves it."""
     queues = list(request.queues or ())
     rows = statements.execute(
         _NAMED,
@@ -95,7 +95,7 @@ def _named(statements: SQLiteStatements, request: ClaimRequest) -> list[Any]:
 
 @lru_cache(maxsize=16)
 def _reader(table: Table, names: Sequence[str]) -> Callable[[Row], list[Any]]:
-    """Give what makes values of a row as the driver gives it."""
+    """Return a function that converts a driver's row to Python values."""
     of_kinds: dict[type[Any], Callable[[Any], Any]] = {
         Moment: read_moment,
         Uuid: UUID,

@@ -1,4 +1,4 @@
-"""The fast commit on SQLite: a few plain statements, each for the whole batch."""
+"""The fast completion on SQLite: a few plain statements, each for the whole batch."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
-# Joined in this order, and by keys alone. Left to choose, it would read, for a large group, all
-# workflows that are ready, and all executions of each.
+# Joined in this order and by keys alone. For a large batch SQLite would otherwise read all ready
+# workflows, and all executions of each.
 _SEEN = """
 SELECT e.id, e.claim_token, w.updated_at
 FROM {executions} e CROSS JOIN {workflows} w ON w.id = e.workflow_id
@@ -41,26 +41,26 @@ SELECT v.column1, (
 )
 FROM (VALUES {rows}) AS v
 """
-# Whose claims they are was looked at under the same lock.
+# The claims were checked under the same lock.
 _DONE = """
 UPDATE {executions} SET state = 'completed', outcome = 'success', claim_token = NULL,
     finished_at = ?
 WHERE id IN ({places}) AND +state = 'in_progress'
 """
-# The state to be found is given with each row. Written as 'ready' it would be a reason, once the
-# table is analyzed, to read all of it before a large group: for a Bloom filter of what is ready.
+# The expected state is a value of each row. With a literal 'ready', on an analyzed table, SQLite
+# would read the whole table before a large batch to build a Bloom filter of ready workflows.
 _MOVED = """
 UPDATE {workflows} SET next_step_name = v.column1, previous_step_name = v.column2,
     started_at = COALESCE(started_at, v.column3), updated_at = v.column4
 FROM (VALUES {rows}) AS v
 WHERE id = v.column5 AND +{workflows}.state = v.column6
 """
-# Apart from what all of them get: to set a state, be it to what it was, is to write its indexes.
+# Apart from the others: setting a state rewrites its indexes, even if the state is the same.
 _FINISHED = """
 UPDATE {workflows} SET state = 'finished', finished_at = ? WHERE id IN ({places})
 """
 _LAST = "SELECT COALESCE(MAX(id), 0) FROM {executions}"
-# What `_Writer._added` gives of each follow-up, after its id; the rest is the same for all.
+# The values of each follow-up after its id, in the order of `_added`; the rest is constant.
 _GIVEN = (
     "workflow_id",
     "type",
@@ -89,7 +89,7 @@ FROM (VALUES {{rows}}) WHERE column1 IS NOT NULL
 
 
 def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
-    """Write the batch inside BEGIN IMMEDIATE, which is the lock; give what was written."""
+    """Write the batch inside BEGIN IMMEDIATE; return what was written, by completed execution."""
     writer = _Writer(connection, tables, batch)
     seen = writer.still_as_seen(batch.completions)
     if not seen:
@@ -128,7 +128,7 @@ class _Writer:
             self._statements.execute_among(_FINISHED, over, self._now)
 
     def add(self, completions: Sequence[Completion]) -> dict[Key, Completed]:
-        """Insert what follows; give for each completion what its successor became."""
+        """Insert the follow-ups; return for each completion how its follow-up was inserted."""
         nothing = Completed(following_id=None, attempt_number=None, is_claimed=False)
         written = {one.execution.id: nothing for one in completions}
         followed = [(one, one.following) for one in completions if one.following is not None]
@@ -156,7 +156,7 @@ class _Writer:
     def _new_ids(self, count: int) -> list[Key]:
         if self._is_uuid:
             return [keys.new_uuid() for _ in range(count)]
-        # Nobody else writes meanwhile, so that the next numbers are free.
+        # No other connection can write now, so the next numbers are free.
         [(last,)] = self._statements.execute(_LAST, ())
         return list(range(last + 1, last + 1 + count))
 
@@ -198,7 +198,7 @@ class _Writer:
         )
 
     def _top_priority(self, least: int) -> int | None:
-        """Give the priority to reach for being claimed; None if nothing waits that is above."""
+        """Return the priority that a follow-up needs to be claimed; None if none is outranked."""
         claimant = self._claimant
         if claimant is None:
             return None

@@ -35,7 +35,7 @@ from geneva_drive.storage.dialects.sqlite.insert import start
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
-# What needs no transaction, or cannot run in one; comments may stand before it.
+# Statements that need no transaction, or cannot run in one; comments may precede them.
 READS = re.compile(
     r"(\s|--[^\n]*\n|/\*.*?\*/|\()*"
     r"(SELECT|VALUES|PRAGMA|EXPLAIN|BEGIN|COMMIT|END|ROLLBACK|RELEASE|VACUUM|ATTACH|DETACH"
@@ -57,7 +57,7 @@ class SQLite(Dialect):
 
     def __init__(self) -> None:
         self._writer = threading.RLock()
-        # SQLite's own patience bounds how long a statement may hold it.
+        # SQLite's busy timeout limits how long a statement may hold it.
         self.writing_alone = self._writer
 
     def connect_arguments(self, url: URL) -> dict[str, Any]:  # noqa: ARG002 - a file answers
@@ -76,15 +76,15 @@ class SQLite(Dialect):
         event.listen(engine, "before_cursor_execute", _begin_users)
         synchronous = settings.sqlite_durability.upper()
 
-        # On checkout, not on connect: a user's engine may have made connections before us.
+        # On checkout, not on connect: a user's engine may have connected before.
         @event.listens_for(engine, "checkout")
         def prepare_once(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
             if record.info.get("geneva_prepared"):
                 return
-            # The driver would begin transactions by itself, late and deferred.
+            # Otherwise the driver begins transactions by itself, late and deferred.
             dbapi_connection.isolation_level = None
             for pragma in (
-                _patience(),
+                _busy_timeout(),
                 "PRAGMA journal_mode = WAL",
                 f"PRAGMA synchronous = {synchronous}",
                 "PRAGMA foreign_keys = ON",
@@ -94,17 +94,17 @@ class SQLite(Dialect):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        # SQLite makes waiters poll; threads of one process are better off queueing here.
+        # SQLite polls for its lock; threads of one process queue here instead.
         if not self._writer.acquire(timeout=BUSY_TIMEOUT.total_seconds()):
-            raise WriterHeld("another thread of this process is writing for too long")
+            raise WriterHeld("another thread of this process has been writing for too long")
         try:
             yield
         finally:
             self._writer.release()
 
     def ensure_transaction(self, connection: Connection) -> None:
-        # On an engine that we did not prepare, the driver begins a transaction only with INSERT
-        # and its like: our savepoint would be the outermost, and releasing it would commit.
+        # On an engine that we did not prepare, the driver begins a transaction only before an
+        # INSERT, UPDATE or DELETE. Our savepoint would be outermost, and releasing it would commit.
         driver_connection: Any = connection.connection.driver_connection
         if not driver_connection.in_transaction:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -121,16 +121,16 @@ class SQLite(Dialect):
         cursor.connection.execute("COMMIT")
 
     def unindexed(self, column: Column[Any]) -> ColumnElement[Any]:
-        # Before a table is analyzed it believes that few rows have a value, and would rather read
-        # all that have it than look up some dozens of keys. A plus keeps it from that.
+        # On a table that was never analyzed, SQLite expects few rows with a value, and reads all
+        # of them instead of looking up some keys. A unary plus keeps it from using the index.
         return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
 
     def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
         c, pairs = table.c, list(wanted)
         if len({key for key, _ in pairs}) == 1:
             return super().among_nodes(table, pairs)
-        # With a list of pairs it would compare all rows; alternatives are looked up one by one.
-        # Repeating the last makes few different statements.
+        # SQLite scans for a list of pairs, but looks alternatives up one by one. The last one is
+        # repeated up to a power of two, for few different statements.
         pairs += pairs[-1:] * ((1 << (len(pairs) - 1).bit_length()) - len(pairs))
         return or_(*((c.workflow_id == key) & (c.node_id == node) for key, node in pairs))
 
@@ -142,7 +142,7 @@ class SQLite(Dialect):
 
     def is_absent(self, engine: Engine) -> bool:
         name = engine.url.database or ""
-        # In a folder that is not there, none can be made: that is said by who tries.
+        # SQLite creates no folders: connecting then fails with an error of its own.
         is_file = not name.startswith("file:") and Path(name).parent.is_dir()
         return is_file and not Path(name).exists()
 
@@ -168,7 +168,7 @@ class SQLite(Dialect):
     def hints(
         self,
         engine: Engine,
-        channel: str,  # noqa: ARG002 - nobody sends anything here
+        channel: str,  # noqa: ARG002 - SQLite sends nothing
         write: Write,  # noqa: ARG002
         saving: AbstractContextManager[Any] | None,
     ) -> Hints:
@@ -188,17 +188,16 @@ class SQLite(Dialect):
 def _begin_ours(connection: Connection) -> None:
     if not connection.get_execution_options().get(WRITES_OPTION):
         return
-    # A user's engine may have begun by itself, in the way that SQLAlchemy's manual shows.
+    # A user's engine may begin by itself, by the recipe in SQLAlchemy's documentation.
     if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]  # it is open
         connection.exec_driver_sql("COMMIT")
     _begin_writing(connection)
 
 
 def _begin_writing(connection: Connection) -> None:
-    """Begin as soon as other processes let us.
+    """Begin as soon as other processes release the lock.
 
-    SQLite itself would look again after ever longer rests, in which others take the lock many times
-    over.
+    SQLite itself would wait longer after each try, while others take the lock again and again.
     """
     driver: Any = connection.connection.dbapi_connection
     give_up_at = time.monotonic() + BUSY_TIMEOUT.total_seconds()
@@ -207,12 +206,12 @@ def _begin_writing(connection: Connection) -> None:
     try:
         while (error := _begin(driver)) is not None:
             if "is locked" not in str(error) or time.monotonic() > give_up_at:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # which says it in SQLAlchemy's way
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # which raises SQLAlchemy's error
                 return
             time.sleep(rest)
             rest = min(rest * 2, _LONGEST_REST)
     finally:
-        driver.execute(_patience()).close()
+        driver.execute(_busy_timeout()).close()
 
 
 def _begin(driver: Any) -> sqlite3.Error | None:
@@ -223,15 +222,15 @@ def _begin(driver: Any) -> sqlite3.Error | None:
     return None
 
 
-def _patience() -> str:
+def _busy_timeout() -> str:
     return f"PRAGMA busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}"
 
 
 def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
-    # A user's session may read first and write later. Begun deferred, it would fail at once if
-    # another has written in between; begun immediate, a mere reader would keep everybody from
-    # writing, its own thread's create() included. So it begins with its first write, and reads
-    # what is committed until then, as on the other databases.
+    # A user's session may read first and write later. Begun deferred, it would fail if another
+    # connection wrote in between. Begun immediate, a mere reader would block all writers, its own
+    # thread's create() included. So it begins with its first write, and until then reads what is
+    # committed, as on the other databases.
     if (
         not cursor.connection.in_transaction
         and not READS.match(statement)

@@ -1,4 +1,4 @@
-"""Starting a workflow on SQLite: its row and its first execution's, unless an index refuses it."""
+"""Inserts the rows that start a workflow on SQLite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.storage.schema.tables import Tables
 def start(
     connection: Connection, tables: Tables, workflow: Row, execution: Row | None
 ) -> Started | None:
-    """Start it inside BEGIN IMMEDIATE."""
+    """Insert both rows inside BEGIN IMMEDIATE; None if an index refuses the workflow."""
     key = _insert(connection, tables, tables.workflows, workflow)
     if key is None or execution is None:
         return None if key is None else (key, None)

@@ -1,4 +1,4 @@
-"""SQLiteStatements that are written for SQLite: for the tables' names, and in few sizes."""
+"""Statements in SQLite's own words, filled in with table names and in few sizes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Rows = Sequence[Sequence[Any]]
 
 
 class SQLiteStatements:
-    """Executes them on a connection.
+    """Executes statements for many values at once.
 
-    All values are given to one statement: the driver lets other threads run during each, and has
-    to wait for its turn after it. With nothings added there are few sizes, whose statements are
-    known.
+    One statement for all values: the driver releases the GIL during each, and then has to wait
+    for it. Values are padded with NULLs to a power of two, so that there are few statements, all
+    of them cached.
     """
 
     def __init__(self, connection: Connection, tables: Tables) -> None:
@@ -32,13 +32,13 @@ class SQLiteStatements:
         return driver.execute(self._connection, written, tuple(values))
 
     def execute_among(self, statement: str, keys: Sequence[Any], *before: Any) -> Rows:
-        """Execute it for these keys, which stand at its `{places}`."""
+        """Execute a statement with the keys at its `{places}`."""
         count = _power_of_two(len(keys))
         values = [*before, *keys, *[None] * (count - len(keys))]
         return self.execute(statement, values, places=places(count))
 
     def execute_rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Rows:
-        """Execute it for these rows, which stand at its `{rows}`."""
+        """Execute a statement with the rows at its `{rows}`."""
         width, count = len(rows[0]), _power_of_two(len(rows))
         values = [*chain.from_iterable(rows), *[None] * (width * (count - len(rows)))]
         return self.execute(statement, values, rows=_rows_of_places(width, count))

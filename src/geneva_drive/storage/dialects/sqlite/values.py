@@ -1,4 +1,4 @@
-"""Values as SQLAlchemy writes them on SQLite, for the statements that do without it."""
+"""Values as SQLAlchemy stores them in SQLite, for statements that bypass it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def moment_text(moment: datetime | None) -> str | None:
     return _text(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
 
 
-# Those of a group, and of what was written with it before, are few. In UTC: in a zone whose clocks
-# are set back, two moments are equal.
+# Cached: a batch has few different moments. In UTC, or two moments would be equal as cache keys
+# in the hour when clocks are set back.
 @lru_cache(maxsize=1024)
 def _text(moment: datetime) -> str:
     return moment.isoformat(" ", "microseconds")[:_WITHOUT_ZONE]
@@ -25,12 +25,12 @@ def _text(moment: datetime) -> str:
 
 @lru_cache(maxsize=1024)
 def read_moment(written: str) -> datetime:
-    """Read what was written of a moment."""
+    """Return the moment that `moment_text` wrote."""
     return datetime.fromisoformat(f"{written}+00:00")
 
 
 def plain(value: Any) -> Any:
-    """Give what the driver takes for a value of any of our columns."""
+    """Return what the driver takes for a value of any of our columns."""
     match value:
         case datetime():
             return moment_text(value)
