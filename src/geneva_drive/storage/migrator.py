@@ -1,4 +1,4 @@
-"""Creating and upgrading the tables; loads Alembic, so it is imported only for that."""
+"""Creates and upgrades the tables. It loads Alembic, so import it only for that."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from geneva_drive.storage.store import read_revision, read_tables
 
 LOCK_TIMEOUT = timedelta(seconds=60)
 
-# Alembic keeps what it works on in module globals: one migration at a time in a process.
+# Alembic keeps its state in module globals: one migration at a time in a process.
 _ALEMBIC = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the migration scripts have to know."""
+    """What the migration scripts need."""
 
     connection: Connection | None
     dialect_name: str
@@ -51,7 +51,7 @@ class MigrationLocked(StorageError):
 
 
 def migrate(database: Database, prefix: str) -> tuple[str | None, str]:
-    """Bring the tables to the newest revision; give the former and the present one."""
+    """Upgrade the tables to the newest revision; return the former and the present one."""
     with (
         database.translating(),
         _lock(database),
@@ -73,7 +73,7 @@ def migrate(database: Database, prefix: str) -> tuple[str | None, str]:
 
 
 def migration_sql(database: Database, prefix: str) -> str:
-    """Write out what `migrate` would do, without doing it."""
+    """Return the SQL that `migrate` would execute."""
     with database.reading() as connection:
         before = read_revision(connection, prefix)
         dialect_name = database.dialect.server_name(connection.dialect)

@@ -1,4 +1,4 @@
-"""A migrated database, opened: its tables and the statements on each."""
+"""A migrated database, its tables and the statements on each."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Store:
 
 
 def open_store(database: Database, prefix: str) -> Store:
-    """Check that the tables are those this code knows, and get them ready."""
+    """Check that the tables have the revision this code knows, and return their Store."""
     if database.is_absent:
         raise NotCreated(database.url)
     with database.reading() as connection:
@@ -96,5 +96,5 @@ def read_tables(connection: Connection, prefix: str, dialect: Dialect) -> Tables
 
 @lru_cache(maxsize=16)
 def _tables_for(prefix: str, key_type: KeyType, has_partial_indexes: bool) -> Tables:
-    """Make the tables once for a process: statements on them are then made once as well."""
+    """Cached, as statements are cached by their tables."""
     return Tables(prefix=prefix, key_type=key_type, has_partial_indexes=has_partial_indexes)

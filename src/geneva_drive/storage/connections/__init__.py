@@ -1,4 +1,6 @@
-"""Connections and transactions.
+"""Connections and transactions: open `database.py` first.
 
-Start with `database`.
+`engine` makes an engine from a URL, `kept_connections` keeps connections open for the hot
+statements, `fork_safety` gives a forked child its own, and `open_writes` watches users'
+transactions.
 """

@@ -1,4 +1,4 @@
-"""The user's database: connections, transactions, and errors that say what to do."""
+"""A Drive's database: its connections, its transactions and its errors."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MAX_TRIES = 5
-_KEPT = 2  # one for claims, one for commits; whoever comes beside them opens a further one
-_PATIENCE = timedelta(seconds=30)  # a try may have waited long for somebody's lock already
+_KEPT = 2  # one for claims, one for commits; a further thread opens one of its own
+_PATIENCE = timedelta(seconds=30)  # each try may have waited long for a lock
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A transaction that others write in, and what is to be told once it is committed."""
+    """A transaction that our statements join, and what to call once it is committed."""
 
     connection: Connection
     to_tell: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Database:
-    """An engine with the dialect's ways, and the transactions of one Drive."""
+    """An engine, its dialect, and the transactions of one Drive."""
 
     def __init__(self, url_or_engine: str | URL | Engine, settings: Settings) -> None:
         self.owns_engine = not isinstance(url_or_engine, Engine)
@@ -62,7 +62,7 @@ class Database:
         engine.refuse_async(self.engine.dialect)
         self.dialect = dialects.for_name(self.engine.dialect.name)
         self.dialect.prepare(self.engine, settings)
-        # A user's own pool may be as small as one connection: there we keep none of it.
+        # A user's own pool may hold only one connection: there we keep none.
         self._kept = KeptConnections(
             self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.forget_plans
         )
@@ -70,17 +70,17 @@ class Database:
             self._open_writing, 1 if self.owns_engine else 0, self.dialect.forget_plans
         )
         self.driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
-        # The transaction that a step's body or a caller's session has open on this thread.
+        # The transaction of a step's body or of a caller's session on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
 
     def hints(self, channel: str) -> Hints:
-        """Give the way in which this process and others tell one another what may be due."""
+        """Return how this process and others hint that something may be due."""
         saving = self.driver if self.owns_engine else None
         return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
 
     @property
     def is_absent(self) -> bool:
-        """Say whether to connect would make a new database, be it by a mistake in its name."""
+        """True if connecting would create a new database, perhaps by a mistake in its name."""
         return self.dialect.is_absent(self.engine)
 
     @property
@@ -89,7 +89,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Look without locks; inside a joined transaction, with its eyes."""
+        """Open a connection for reading; inside a joined transaction, that one's."""
         joined = self._joined.get()
         if joined is not None:
             yield joined.connection
@@ -98,7 +98,7 @@ class Database:
             yield connection
 
     def read(self, look: Callable[[Connection], T]) -> T:
-        """Look, and look again if the connection was lost meanwhile: that blames nobody."""
+        """Read, and read again if the connection was lost meanwhile."""
         for remaining in reversed(range(_MAX_TRIES)):
             try:
                 with self.reading() as connection:
@@ -110,9 +110,9 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def read_at_once(self, look: Callable[[Connection], T]) -> T:
-        """Look with a single statement, on a connection that is kept open where that saves trips.
+        """Read by one statement, on a kept connection where that saves round trips.
 
-        For what looks again by itself if the connection was lost.
+        For callers that read again by themselves if the connection was lost.
         """
         if self._joined.get() is not None or not self.dialect.is_at_once:
             with self.reading() as connection:
@@ -122,7 +122,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Open a writing transaction of our own; it commits at the end of the block."""
+        """Open a writing transaction, which commits at the end of the block."""
         with self.dialect.writing(), self.engine.connect() as connection:
             connection.execution_options(**{WRITES_OPTION: True})
             with connection.begin():
@@ -130,7 +130,7 @@ class Database:
 
     @contextmanager
     def joining(self, connection: Connection) -> Iterator[Joined]:
-        """Let everything that writes on this thread do so within `connection`'s transaction."""
+        """Make all writes of this thread join the transaction of `connection`."""
         joined = Joined(connection)
         token = self._joined.set(joined)
         try:
@@ -147,7 +147,7 @@ class Database:
         return joined is not None and joined.connection is connection
 
     def after_commit(self, tell: Callable[[], None]) -> None:
-        """Call `tell` now, or when the transaction that was joined is committed."""
+        """Call `tell` now, or once the joined transaction is committed."""
         joined = self._joined.get()
         if joined is None:
             tell()
@@ -155,10 +155,10 @@ class Database:
             joined.to_tell.append(tell)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Do `work` in one transaction, again if the database says that this may help.
+        """Do `work` in one transaction, and again after an error that may be transient.
 
-        Inside a joined transaction it is done there, under a savepoint, so that a refusal leaves
-        that transaction usable; committing is then its owner's business.
+        A joined transaction is used under a savepoint, so that an error leaves it usable. Its
+        owner commits it.
         """
         joined = self._joined.get()
         if joined is not None:
@@ -168,10 +168,9 @@ class Database:
             return self._write_own(work, self.transaction, at_once=False)
 
     def write_at_once(self, work: Callable[[Connection], T]) -> T:
-        """Do what is done all the time (claim, complete, start) in as few round trips as it takes.
+        """Do hot work (claim, complete, start) on a kept connection.
 
-        On a connection that is kept open; where `work` is a single statement, without a
-        transaction around it.
+        Where `work` is a single statement, it commits by itself and saves two round trips.
         """
         if self._joined.get() is not None:
             return self.write(work)
@@ -179,7 +178,7 @@ class Database:
             return self._write_own(work, self._short_transaction, at_once=self.dialect.is_at_once)
 
     def write_group(self, work: Callable[[Connection], T]) -> T:
-        """Do what takes several statements, again and again, on a connection that is kept open."""
+        """Do hot work of several statements in one transaction, on a kept connection."""
         if self._joined.get() is not None:
             return self.write(work)
         with self.translating():
@@ -228,8 +227,8 @@ class Database:
                     result = work(connection)
                     committing = True
             except DBAPIError as error:
-                # A connection lost during COMMIT leaves open whether it happened: doing the work
-                # again could do it twice.
+                # If the connection was lost during COMMIT, the work may have been committed:
+                # doing it again could do it twice.
                 lost_in_commit = (
                     committing
                     and not (at_once and self.dialect.was_refused(error))
@@ -251,7 +250,7 @@ class Database:
         return self.dialect.is_unreachable(error)
 
     def translating(self) -> AbstractContextManager[None]:
-        """Turn the driver's complaints that a person can do something about into ours."""
+        """Raise a StorageError for each driver error that a person can act on."""
         return _Translating(self)
 
     def translated(self, error: BaseException) -> StorageError | None:
@@ -276,7 +275,7 @@ class Database:
 
 
 class _Translating:
-    """Made from a generator, it would take several times as long, and every step passes by."""
+    """A class, as every step enters it: a generator-based one takes several times as long."""
 
     __slots__ = ("_database",)
 

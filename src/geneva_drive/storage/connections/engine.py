@@ -1,4 +1,4 @@
-"""Making an engine from what a user writes as the database's address."""
+"""Makes an engine from a database URL."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def make_engine(url: str | URL) -> Engine:
     dialect = dialects.for_name(parsed.get_backend_name())
     try:
         refuse_async(parsed.get_dialect())
-        # As many connections as threads need them at once: a limit would let the steps of a busy
-        # worker, each with a transaction of its own, keep its heartbeat from being heard.
+        # No limit on connections: the steps of a busy worker, each with a transaction of its own,
+        # could otherwise keep its heartbeat from getting one.
         engine = create_engine(
             parsed.difference_update_query(dialect.url_options),
             poolclass=QueuePool,

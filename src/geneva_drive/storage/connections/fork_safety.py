@@ -1,4 +1,4 @@
-"""A forked child's engines begin anew: its parent's connections are not its own."""
+"""Gives a forked child new connections: it must not use its parent's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import weakref
 from sqlalchemy import Engine
 from sqlalchemy.pool import Pool
 
-generation = 0  # of this process: one more than its parent's, once it is forked
+generation = 0  # of this process: a forked child has one more than its parent
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
-# Never let go of: collecting them would talk on the parent's connections, or end them.
+# Kept forever: collecting them would use or close the parent's connections.
 _pools_of_parents: list[Pool] = []
 
 

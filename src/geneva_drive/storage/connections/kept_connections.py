@@ -1,4 +1,4 @@
-"""Connections kept open for the few statements that run all the time."""
+"""Connections kept open for the hot statements."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sqlalchemy import Connection
 
 from geneva_drive.storage.connections import fork_safety
 
-_FRESH_SECONDS = 1.0  # a connection used so shortly ago is not asked whether it lives
+_FRESH_SECONDS = 1.0  # a connection used this recently is not tested before use
 _NEVER = float("-inf")
-# Seconds after which a busy one forgets how large the tables were: soon where they may be new, and
-# less and less often, as whoever comes next has to find it out again.
+# Seconds after which a busy connection's plans are discarded: soon at first, as the tables may be
+# new, then less often, as the next statement has to be planned again.
 _FIRST_RENEWAL, _LONGEST_RENEWAL = 1.0, 8.0
 
 
@@ -30,10 +30,10 @@ class _Kept:
 
 
 class KeptConnections:
-    """Connections that wait, open, for the next one who needs one: nothing is checked out anew.
+    """Open connections that wait for the next use, without a checkout from the pool.
 
-    Taken by one thread at a time and given back right after the statement. One in which anything
-    was raised is closed. What one knows of the tables, which grow, is renewed now and then.
+    One thread at a time takes a connection, and releases it right after the statement. After an
+    exception the connection is closed. Its plans are renewed now and then, as tables grow.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class KeptConnections:
     def release(self, kept: _Kept) -> None:
         try:
             if kept.connection.in_transaction():
-                kept.connection.commit()  # for SQLAlchemy alone: what it executed is committed
+                kept.connection.commit()  # for SQLAlchemy: the statement committed by itself
         except BaseException:
             kept.connection.close()
             raise
@@ -93,8 +93,8 @@ class KeptConnections:
     def _take(self, now: float) -> _Kept | None:
         with self._lock:
             if self._generation != fork_safety.generation:
-                # A forked child must not talk on its parent's connections, nor end them: they are
-                # held on to, as collecting one would send a ROLLBACK on it.
+                # A forked child must neither use nor close its parent's connections. They are
+                # kept, as collecting one would send a ROLLBACK on it.
                 self._parents += self._kept
                 self._kept, self._generation = [], fork_safety.generation
             if not self._kept:
@@ -102,13 +102,13 @@ class KeptConnections:
             kept = self._kept.pop()
         if now - kept.used_at < _FRESH_SECONDS:
             return kept
-        # Rested for long: the engine asks a connection whether it lives when it hands it out.
+        # Not used for a while: the engine tests a connection when it is checked out.
         kept.connection.close()
         return None
 
 
 class _Lent:
-    """A connection in somebody's hands; made from a generator, it would take far longer."""
+    """A connection in use. A class: a generator-based context manager takes far longer."""
 
     __slots__ = ("_among", "_kept")
 
@@ -132,11 +132,10 @@ class _Lent:
 
 
 class KeptDriver:
-    """A cursor of the driver's own, each of whose statements is a transaction.
+    """A cursor of the driver's own, each of whose statements commits by itself.
 
-    Beneath one of SQLAlchemy's connections, used by one thread at a time. What it raises are the
-    driver's own errors. A context manager by itself, as one made from a generator takes longer
-    than the statement.
+    It belongs to a SQLAlchemy connection, is used by one thread at a time, and raises the driver's
+    own errors. A class, as a generator-based context manager takes longer than the statement.
     """
 
     def __init__(self, open_connection: Callable[[], Connection], *, keeps: bool) -> None:
@@ -183,7 +182,7 @@ class KeptDriver:
 
     def _open_anew(self, now: float) -> None:
         if self._generation != fork_safety.generation:
-            # See above: a child neither uses nor ends its parent's connection.
+            # As above: a child neither uses nor closes its parent's connection.
             self._parents.append(self._kept)
             self._kept, self._generation = None, fork_safety.generation
         self._drop()

@@ -1,4 +1,4 @@
-"""Transactions of users that have written something, on whatever engine, and are still open."""
+"""Open transactions in which a step's body has written, on any engine."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _WRITES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-# Carried along by the context: what an async body awaits runs elsewhere.
-# Weakly: a session that nobody closed ends its transaction when it is collected. No WeakSet, whose
-# truth is asked for after each item, and takes far longer to find out.
+# In the context, as parts of an async body run elsewhere. Weak references: a session that was
+# never closed ends its transaction when it is collected. No WeakSet: `are_there` is called after
+# each item, and the truth of a WeakSet takes far longer.
 _open: ContextVar[set[ref[Connection]] | None] = ContextVar("geneva_open_writes", default=None)
 
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """Look at what a body writes in this block, be it in another database.
+    """Watch what a body writes in this block, also in other databases.
 
-    A loop that goes on to its next item while any of it is not committed would save a cursor behind
-    writes that may never be.
+    A loop that saved its cursor while a write is not committed could skip past a write that is
+    never made.
     """
     token = _open.set(set())
     try:
@@ -46,12 +46,12 @@ def are_there() -> bool:
 
 
 def roll_back() -> None:
-    """Undo what is open: its session may be kept alive, and with it a lock, by a traceback."""
+    """Roll back what is open: a traceback may keep the session, and so its locks, alive."""
     for reference in list(_open.get() or ()):
         connection = reference()
-        # One of an async engine can only be spoken to by the body that awaits it.
+        # A connection of an async engine can only be used by the body that awaits it.
         if connection is not None and not connection.dialect.is_async:
-            with suppress(SQLAlchemyError):  # the loop is refused in either case
+            with suppress(SQLAlchemyError):  # the loop raises its error in either case
                 connection.rollback()
 
 
@@ -70,7 +70,7 @@ def _forget(connection: Connection, *_: Any) -> None:
         watched.discard(ref(connection))
 
 
-# To all engines, and when this is imported: later, threads may be going through the listeners.
+# On all engines, at import: later, other threads may be iterating over the listeners.
 event.listen(Engine, "before_cursor_execute", _note)
 for _end in ("commit", "rollback", "commit_twophase", "rollback_twophase"):
     event.listen(Engine, _end, _forget)

@@ -1,5 +1,5 @@
-"""How well a database does: what slows it down, and what a commit costs on it.
+"""Health checks of a database, and the cost of a commit on it.
 
-`examining` asks everything and turns a view that may not be read into a reminder; `indexes`,
-`connections` and `clocks` are alike on every database, `postgresql`, `mysql` and `sqlite` are not.
+Open `examination.py` first: it runs all checks. `indexes`, `connections` and `clocks` are the same
+on every database; the others are `health.py` in the folder of each dialect.
 """

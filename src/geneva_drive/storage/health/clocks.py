@@ -1,4 +1,4 @@
-"""Whether this process and the database agree what time it is."""
+"""Compares the clocks of this process and of the database."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def clock_skew(
     lease: timedelta,
     thresholds: Thresholds,
 ) -> Check:
-    """Compare the clocks: waits are measured by the processes', leases by the database's."""
+    """Compare the clocks: processes measure waits, the database measures leases."""
     asked_at = clock.now()
     there = connection.scalar(select(type_coerce(dialect.now(), Moment)))
-    # The database looked at its clock about halfway between question and answer.
+    # The database read its clock about halfway between question and answer.
     here = asked_at + (clock.now() - asked_at) / 2
     assert there is not None, "a clock always answers"
     skew = here - there

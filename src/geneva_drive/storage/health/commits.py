@@ -1,4 +1,4 @@
-"""What a bare commit costs: one row at a time, through the user's own engine."""
+"""Measures a bare commit: one row at a time, on the user's own engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import Column, Engine, Integer, MetaData, Table, insert
 
 
 class BareCommits:
-    """A table whose rows are committed one by one; nothing of GenevaDrive takes part."""
+    """A table whose rows are committed one by one, without GenevaDrive's own code."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
@@ -25,7 +25,7 @@ class BareCommits:
         self._table.create(engine)
 
     def time(self, count: int) -> Iterator[timedelta]:
-        """Commit so many rows; give what each took."""
+        """Commit `count` rows; yield the time of each."""
         with self._engine.connect() as connection:
             for number in range(count):
                 before = time.perf_counter()

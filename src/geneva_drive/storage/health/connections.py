@@ -1,4 +1,4 @@
-"""Whether the engine lets a worker have as many connections as it needs at once."""
+"""Checks that the engine allows as many connections as a worker needs at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at everything that slows a database down, whatever the user may read of it."""
+"""Runs all health checks; one that the user may not run becomes a reminder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.storage.store import Store
 def examine(
     store: Store, settings: Settings, clock: Clock, thresholds: Thresholds | None = None
 ) -> Iterator[Check]:
-    """Ask one thing after the other; what may not be asked is a reminder."""
+    """Yield the findings of every check, one after the other."""
     thresholds = thresholds or Thresholds()
     dialect = store.database.dialect
     for name, look in _looks(store, thresholds):
@@ -35,7 +35,7 @@ def _looks(store: Store, thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
 
 def _answers(store: Store, name: str, look: Look) -> list[Check]:
     try:
-        # A connection for each: PostgreSQL answers nothing more in a transaction after an error.
+        # A connection for each: after an error PostgreSQL refuses the rest of the transaction.
         return store.read(lambda connection: list(look(connection)))
     except DBAPIError as error:
         words = str(error.orig.args[-1] if error.orig and error.orig.args else error.orig)

@@ -1,4 +1,4 @@
-"""Indexes that our statements rely on, and that somebody dropped."""
+"""Checks that every index our statements rely on exists and is valid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 def indexes(connection: Connection, tables: Tables, invalid: Collection[str]) -> Iterator[Check]:
-    """Compare what the tables declare with what the database has, by name."""
+    """Compare the declared indexes with those of the database, by name."""
     inspector = inspect(connection)
     quote = connection.dialect.identifier_preparer.quote
     is_whole = True

@@ -1,1 +1,5 @@
-"""Selects read in the order of a key: any select of the user's, from after the last row seen."""
+"""Reads a user's select in chunks, in the order of a key (keyset pagination).
+
+Open `keyset.py` first. `query_shape` checks the select, `key_columns` knows how a database compares
+and returns each type, `chunk_statements` and `chunk_reader` read the chunks.
+"""

@@ -1,4 +1,4 @@
-"""Chunks of a select: its items, each with the key that tells its place."""
+"""Reads chunks of a select: its items, and the key of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Chunk = tuple[list[Any], list[Any]]  # the items, and their keys
 
 
 class ChunkReader:
-    """A select, and how its items and their keys are taken out of what it gives."""
+    """A select, and how its rows become items and keys."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class ChunkReader:
             found = self._execute(session, statement, {LIMIT: limit - len(keys), **values})
             items += found[0]
             keys += found[1]
-            # What a join repeats is given once: fewer may have been found than the limit allowed,
-            # and the rest stands before what the next statement reads.
+            # An entity that a join repeats is returned once. So fewer than `limit` may be found,
+            # and the rest comes before what the next statement reads.
             if len(keys) >= limit or (keys and self._is_unique):
                 break
         return items, keys
 
     def key_at(self, session: Session, after: Sequence[Any] | None, offset: int) -> Any:
-        """Give the key of the row that comes so many rows after the next one; None beyond all."""
+        """Return the key of the row `offset` rows after the next; None if there is no such row."""
         statements = self._statements
         values = {} if after is None else statements.parameters(after)
         statement = statements.first if after is None else statements.later(0)[0]
@@ -67,12 +67,12 @@ class ChunkReader:
 def record_reader(
     query: Select[Any], source: Source, key: Sequence[KeyColumn], places: Sequence[int]
 ) -> ChunkReader:
-    """Read whole records; in their rows, the columns of the key stand at `places`."""
+    """Return a reader of whole records, whose rows have the key's columns at `places`."""
     if source.positions is None:
-        # The key is read beside an entity, whose attributes may be deferred, or old and changed.
+        # The key is read beside an entity, whose attributes may be deferred or changed.
         shown = query.add_columns(*_shown(key))
         entity_of, key_of = itemgetter(0), itemgetter(*places)
-        # An entity is repeated by a join of the user's, or by one that loads something along.
+        # An entity is repeated by a user's join, or by a joined eager load.
         return ChunkReader(shown, key, _taking(entity_of, key_of), is_unique=source.is_joined)
     if all(part.is_shown_as_it_is for part in key):
         return ChunkReader(query, key, _taking(None, itemgetter(*places)), is_unique=False)
@@ -105,7 +105,7 @@ def _taking(
 
 
 def _dividing(width: int, key_width: int) -> Callable[[Any], Chunk]:
-    """Take apart rows that end in their keys, so that users get those that they selected."""
+    """Split the key off the end of each row, so that users get the columns they selected."""
     key_of = itemgetter(*range(width, width + key_width))
 
     def take(result: Any) -> Chunk:

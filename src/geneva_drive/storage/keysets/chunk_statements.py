@@ -28,11 +28,11 @@ class ChunkStatements:
         return dict(zip(self._names, values, strict=True))
 
     def later(self, ties: int) -> Sequence[Select[Any]]:
-        """Give the statements that read what follows, one after the other until there is enough.
+        """Return the statements that read what follows, to execute in turn until there is enough.
 
-        Databases find the first of the rows after a key by its first column alone, and pass over
-        all that are equal in it. Where a whole chunk was equal in the first `ties` columns there
-        may be many: so the rest of these is read by itself, and then what is beyond them.
+        Databases find the rows after a key by its first column alone, and step over all rows that
+        are equal in it. If a whole chunk was equal in the first `ties` columns, there may be many:
+        the rest of these is read by a statement of its own, then what comes after them.
         """
         if ties not in self._later:
             rest = beyond(self._key[ties:], self._values[ties:])
@@ -46,14 +46,14 @@ class ChunkStatements:
     def _ordered(self, ties: int, *conditions: Column) -> Select[Any]:
         pairs = zip(self._key[:ties], self._values, strict=False)
         equal = [part.equals(value) for part, value in pairs]
-        # Not by what is equal: MySQL would sort all of it anew for each chunk.
+        # Not by the equal columns: MySQL would sort all rows for each chunk.
         order = [part.place for part in self._key[ties:]]
         selected = self._query.where(*equal, *conditions).order_by(*order)
         return selected.limit(bindparam(LIMIT, type_=Integer))
 
 
 def beyond(key: Sequence[KeyColumn], values: Sequence[Column]) -> Column:
-    """Compare by the first column, and where it is equal by the next.
+    """Return the condition for rows after a key: compared by the first column, then the next.
 
     The first column stands alone in an AND, so that an index on it can be used.
     """
@@ -64,7 +64,7 @@ def beyond(key: Sequence[KeyColumn], values: Sequence[Column]) -> Column:
 
 
 def up_to(key: Sequence[KeyColumn], values: Sequence[Column]) -> Column:
-    """Hold of what is not beyond, put so that an index on the first column is used."""
+    """Return the opposite of `beyond`, worded so that an index on the first column is used."""
     part, value = key[0], values[0]
     if len(key) == 1:
         return part.is_up_to(value)

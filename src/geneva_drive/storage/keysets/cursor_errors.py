@@ -1,4 +1,4 @@
-"""Errors of a loop over records that would lose its place."""
+"""Errors of a loop whose cursor does not identify its position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from geneva_drive.errors import InvalidInput
 
 
 class LostPlace(InvalidInput):
-    """A cursor, made of these columns, after which a loop could not go on."""
+    """A loop could not resume after this cursor, made of these columns."""
 
     def __init__(self, cursor: object, columns: Sequence[str], words: str) -> None:
         self.cursor = cursor
@@ -17,7 +17,7 @@ class LostPlace(InvalidInput):
 
 
 class CursorNotExact(LostPlace):
-    """A cursor column is read otherwise than it is compared: a loop would lose its place."""
+    """The database compares a cursor column by other values than it returns."""
 
     def __init__(self, cursor: object, columns: Sequence[str]) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class CursorNotExact(LostPlace):
 
 
 class RepeatedKey(LostPlace):
-    """Several rows of a query have the same key, so that a loop could not go on between them."""
+    """Several rows have the same key, so a loop could not resume between them."""
 
     def __init__(self, cursor: object, columns: Sequence[str]) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Whether a record stands where its cursor says, asked of the database."""
+"""Checks with the database that a record is where its cursor says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ExactnessCheck:
-    """A look at the record of a cursor, for types of which it is not known that they are exact."""
+    """Compares a record with its cursor, for types that may not be read back exactly."""
 
     def __init__(
         self, query: Select[Any], key: Sequence[KeyColumn], primary_key: Sequence[Column]
@@ -28,9 +28,9 @@ class ExactnessCheck:
         self.is_needed = any(not part.is_exact for part in others)
 
     def require(self, session: Session, cursor: Any, values: Sequence[Any]) -> None:
-        """Refuse a cursor that is read of its record, but that the database holds to be another.
+        """Raise if the database does not find the cursor equal to the record it was read from.
 
-        A record that is gone, or was changed since, tells nothing.
+        A record that was deleted or changed since proves nothing.
         """
         bound = {
             part: part.value(None, value) for part, value in zip(self._key, values, strict=True)

@@ -1,7 +1,7 @@
-"""A column that a loop goes by: read and compared so that its order is the database's own.
+"""The columns of a key, read and compared in the database's own order.
 
-A loop finds its place again by the values that it has read. A database that gives a value otherwise
-than it is stored, or that sorts by something else than it compares, would lose records there.
+A loop resumes after the values that it has read. Where a database returns a value other than the
+stored one, or sorts differently than it compares, the loop would lose records.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _EXACT = (Boolean, Integer, Numeric, String, LargeBinary, Uuid, Date, DateTime, 
 
 @dataclass(frozen=True, slots=True, eq=False)  # columns answer == with SQL
 class KeyColumn:
-    """A column as it is read (`shown`), and how its values are compared."""
+    """A column, the expression that reads it (`shown`), and how its values are compared."""
 
     column: Column
     shown: Column
     value_type: TypeEngine[Any]
     sorted_as: Callable[[Column], Column] | None = None
-    is_exact: bool = True  # known to be read as it is compared
+    is_exact: bool = True  # known to return the values it compares
 
     @property
     def is_shown_as_it_is(self) -> bool:
@@ -58,12 +58,12 @@ class KeyColumn:
         return self._placed(self.column)
 
     def value(self, name: str | None, given: Any = None) -> BindParameter[Any]:
-        """Give a parameter by its name, or a value that is known already."""
+        """Return a parameter by name, or a value that is known already."""
         if name is None:
             return bindparam(None, given, type_=self.value_type, unique=True)
         return bindparam(name, type_=self.value_type)
 
-    # Not by its place: an index on the column itself finds what is equal.
+    # By the column itself, whose index finds equal values.
     def equals(self, value: Column) -> Column:
         return self.column == value
 
@@ -112,23 +112,23 @@ def _stored_type(declared: TypeEngine[Any], dialect: Dialect) -> TypeEngine[Any]
 
 
 def _in_the_order_of_its_bytes(value: Column) -> Column:
-    # MySQL sorts an enum by the place of its names in their list, and compares the names.
+    # MySQL sorts an enum by the position of its names, but compares the names.
     return cast(cast(value, CHAR()), LargeBinary())
 
 
 def _shown_exactly(column: Column, stored: TypeEngine[Any], dialect: Dialect) -> Column:
     is_sqlite = dialect.name == "sqlite"
     match stored:
-        # Numbers of four bytes are shown with six digits by MySQL, and by PostgreSQL with as many
-        # as tell them apart among their like; both compare all their bits, as eight bytes show.
+        # MySQL returns a four-byte float with six digits, PostgreSQL with as many as identify it.
+        # Both compare all bits, which only an eight-byte float shows.
         case Float() if not is_sqlite:
             return cast(column, Double())
         case Float() if stored.asdecimal:
             return type_coerce(column, Double())
         case Float():
             return column
-        # SQLite stores what it is given: digits beyond the scale, or moments without fractions of
-        # a second, as its CURRENT_TIMESTAMP gives them.
+        # SQLite stores any value: digits beyond the scale, or moments without fractions of a
+        # second, such as CURRENT_TIMESTAMP.
         case Numeric() | DateTime() | Date() | Time() if is_sqlite:
             return type_coerce(column, AsStored(column.type))
         case Uuid() if is_sqlite and stored.as_uuid:
@@ -139,7 +139,7 @@ def _shown_exactly(column: Column, stored: TypeEngine[Any], dialect: Dialect) ->
 
 
 class AsStored(UserDefinedType[Any]):
-    """A value of the type `kept` where it is written as it was read, and else what SQLite holds."""
+    """A value of the type `kept` if it is written as it was read; otherwise the stored value."""
 
     cache_ok = True
 
@@ -164,7 +164,7 @@ class AsStored(UserDefinedType[Any]):
         return result
 
     def may_be(self, held: Any, dialect: Dialect) -> bool:
-        """Say whether SQLite may hold this in place of what the type would write."""
+        """True if SQLite may hold this value in place of one that the type writes."""
         try:
             value = self._read(dialect, None)(held)
         except (AttributeError, TypeError, ValueError):
@@ -182,9 +182,9 @@ class AsStored(UserDefinedType[Any]):
 
 
 class _OfTheColumnsType(UserDefinedType[Any]):
-    """A text that PostgreSQL takes as of the type that it is compared with.
+    """A text that PostgreSQL casts to the type it is compared with.
 
-    Said to be a VARCHAR, it would be compared as one with a CITEXT, whose order is another.
+    A VARCHAR parameter would be compared as VARCHAR with a CITEXT column, in another order.
     """
 
     cache_ok = True

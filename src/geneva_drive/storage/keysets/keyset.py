@@ -1,4 +1,4 @@
-"""A select read in the order of a key, from after the last row seen, however the rows change."""
+"""A select, read in chunks in the order of a key, while its rows may change."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ OpenSession = Callable[[], "AbstractContextManager[Session]"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Readers:
-    """What reads a select on one kind of database."""
+    """The readers of a select on one type of database."""
 
     dialect: Dialect
     key: Sequence[KeyColumn]
-    query: Select[Any]  # up to where the walk ends
+    query: Select[Any]  # with the end of the walk as a condition
     records: ChunkReader
     keys: ChunkReader
     exactness: ExactnessCheck
@@ -49,9 +49,9 @@ class _Readers:
 class Keyset:
     """One walk through a select, in the order of its cursor columns and primary key.
 
-    `open_session` gives a session for each read, and for `RowBatch.update` one whose commit is
-    final. With `detach=False` it gives the step's own: entities stay in it and nothing is
-    committed here. The record of the cursor `until` is the last one.
+    `open_session` opens a session for each read and each `RowBatch.update`, which commits. With
+    `detach=False` it returns the step's own session: entities stay in it, and nothing is committed
+    here. The record at the cursor `until` is the last one.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class Keyset:
             if source.is_outer_joined or getattr(column, "nullable", True)
         ]
         self._looked_for_nulls = False
-        self._last: Any = None  # cursor that was read here, and is not from elsewhere
-        self._ties = 0  # in how many columns all that was read with it is equal
+        self._last: Any = None  # the last cursor that this object read
+        self._ties = 0  # the number of columns in which its whole chunk was equal
 
     def read(self, after: Any, limit: int) -> Sequence[tuple[Any, Any]]:
         with self._open() as session:
@@ -103,7 +103,7 @@ class Keyset:
         return RowBatch(self, list(dict.fromkeys(map(self._id_of, keys)))), keys[-1]
 
     def split(self, after: Any, parts: int) -> list[Any]:
-        """Find the cursors between so many parts of about the same size; fewer if there are few."""
+        """Return the cursors between `parts` parts of about the same size; fewer for few rows."""
         with self._open() as session:
             readers = self._on(session)
             self._check(session, readers, after)
@@ -120,7 +120,7 @@ class Keyset:
         return borders
 
     def up_to(self, until: Any) -> Keyset:
-        """Give the same walk with an end: the last record is that of the cursor `until`."""
+        """Return the same walk with an end: the record at the cursor `until`."""
         return Keyset(
             self._query, self._cursor, open_session=self._open, detach=self._detach, until=until
         )
@@ -152,7 +152,7 @@ class Keyset:
         return self._among(self._source.target_key, ids)
 
     def _on(self, session: Session) -> _Readers:
-        """Get ready for the kind of database that is read, which a session alone knows."""
+        """Return the readers for the session's database, which only a session knows."""
         if self._readers is None:
             mapper = self._source.mapper
             dialect = session.get_bind(mapper=mapper, clause=self._query).dialect
@@ -165,7 +165,7 @@ class Keyset:
         if self._until is not None:
             query = query.where(up_to(key, _literal(key, self._until)))
         records = record_reader(query, self._source, key, self._places)
-        # Options of an entity are refused by a select without it, so it is loaded along with them.
+        # A select of keys alone refuses an entity's options, so the entity is loaded as well.
         keys = records if self._has_options else key_reader(query, self._source, key)
         exactness = ExactnessCheck(self._query, key, self._source.primary_key)
         return _Readers(
@@ -208,7 +208,7 @@ class Keyset:
         self._check(session, self._on(session), after)
         parts = None if after is None else self._parts(after)
         ties = self._ties if after is self._last else len(self._columns) - 1
-        # One more tells whether the next chunk would begin with what this one ends with.
+        # One more shows whether the next chunk would begin with this one's last key.
         wanted = limit + 1 if self._source.may_repeat else limit
         items, keys = reader.read(session, parts, wanted, ties=ties)
         if keys:
@@ -218,7 +218,7 @@ class Keyset:
             self._last = keys[-1]
             self._require_exact(session, keys[-1])
         elif looked_for_nulls:
-            self._refuse_nulls(session)  # that came while the loop went on
+            self._refuse_nulls(session)  # NULLs that were written during the loop
         return items, keys
 
     def _check(self, session: Session, readers: _Readers, after: Any) -> None:
@@ -237,7 +237,7 @@ class Keyset:
     def _refuse_repetition(self, after: Any, keys: Sequence[Any]) -> None:
         if after is not None and self._parts(after) == self._parts(keys[0]):
             raise CursorNotExact(after, list(map(str, self._columns)))
-        # Entities that a join repeats were given once, and are none of these.
+        # Entities that a join repeats were removed before.
         if any(map(eq, keys, islice(keys, 1, None))):
             repeated = next(key for key, other in pairwise(keys) if key == other)
             raise RepeatedKey(repeated, list(map(str, self._columns)))
@@ -258,12 +258,12 @@ class Keyset:
         raise self._other_loops(after)
 
     def _require_same_kinds(self, session: Session, readers: _Readers, after: Any) -> None:
-        """Refuse a cursor that no row could have: SQLite would compare text with numbers."""
+        """Raise for a cursor that no row could have: SQLite would compare text with numbers."""
         parts = self._parts(after)
         pairs = zip(readers.key, parts, strict=True)
         if all(column.may_be(part, readers.dialect) for column, part in pairs):
             return
-        # What is in a table may differ from what is declared of it: the first row tells.
+        # A table may hold other types than declared: the first row shows.
         first = readers.keys.key_at(session, None, 0)
         if first is not None and not all(map(are_alike, self._parts(first), parts)):
             raise self._other_loops(after)

@@ -1,4 +1,4 @@
-"""What a select reads: whether a loop can go through it, its columns, and its key."""
+"""Checks that a loop can read a select, and finds its columns and key."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _GROUPS = (
 _KEEP_ONE = (
     "Which row it keeps would depend on where the loop resumes. Keep one with where() instead."
 )
-# SQLAlchemy has no public names for these. A plain DISTINCT is not among them: the key is part of
-# each row and differs from row to row, so it changes nothing.
+# SQLAlchemy has no public names for these. A plain DISTINCT is allowed: each row contains its
+# unique key, so DISTINCT changes nothing.
 _REFUSED_PARTS = {
     "_order_by_clauses": ("ORDER BY", "Remove it, and name the order you want as cursor=."),
     "_limit_clause": ("LIMIT", _NARROW),
@@ -50,18 +50,18 @@ _REFUSED_PARTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a select reads: its columns by name, and those that tell its rows apart."""
+    """What a select reads: its columns by name, and its primary key."""
 
     name: str
     columns: Sequence[tuple[str, Column]]
     primary_key: Sequence[Column]
-    target: Any  # what an UPDATE of these rows is of; None if they are of several tables
+    target: Any  # what to UPDATE; None if the rows are of several tables
     target_key: Sequence[Column]
-    positions: dict[Any, int] | None  # where a row shows a column; None if it is one entity
+    positions: dict[Any, int] | None  # of columns in a row; None if a row is one entity
     is_joined: bool
     is_outer_joined: bool
-    may_repeat: bool  # whether its key may be that of several rows, as no table's is
-    mapper: Any = None  # of the entity, where it is one
+    may_repeat: bool  # several rows may have the same key, unlike in a table
+    mapper: Any = None  # of the entity, if a row is one
 
 
 def plain(query: Any) -> Select[Any]:
@@ -72,7 +72,7 @@ def plain(query: Any) -> Select[Any]:
         )
     for attribute, (part, way_out) in _REFUSED_PARTS.items():
         clause = getattr(query, attribute, None)
-        # A tuple of clauses may be empty; a clause has no truth value.
+        # A tuple of clauses may be empty; a clause itself has no truth value.
         is_empty = isinstance(clause, tuple) and not clause
         if clause is not None and not is_empty:
             raise InvalidInput(
@@ -141,7 +141,7 @@ def tables_of(query: Select[Any]) -> Source:
 
 
 def _expression(given: Any) -> Any:
-    """See through attributes and labels to the column that can be compared and ordered by."""
+    """Return the column behind an attribute or label."""
     if hasattr(given, "__clause_element__"):
         given = given.__clause_element__()
     return given.element if isinstance(given, Label) else given
@@ -169,7 +169,7 @@ def _is_outer(source: FromClause) -> bool:
 
 def key_of(source: Source, cursor: Any) -> list[Column]:
     parts = cursor if isinstance(cursor, list | tuple) else [cursor]
-    # A dict knows two faces of one column (the table's, the attribute's) to be equal.
+    # In a dict the table's column and the attribute's are equal.
     columns = dict.fromkeys(_resolve(source, part) for part in parts)
     return list(columns | dict.fromkeys(source.primary_key))
 
@@ -204,7 +204,8 @@ def _refuse_direction(source: Source, part: Any) -> None:
         )
 
 
-# Compared as one kind: databases give one number for another, but no number for a text.
+# Types within a group are interchangeable: databases return one number type for another, but no
+# number for a text.
 _KINDS: tuple[tuple[type[Any], ...], ...] = (
     (bool,),
     (int, float, Decimal),
@@ -218,7 +219,7 @@ _KINDS: tuple[tuple[type[Any], ...], ...] = (
 
 
 def may_hold(column: Column, value: Any) -> bool:
-    """Say whether a value can stand in a column, as far as both are of a kind that is known."""
+    """True unless the value is known to be of another kind than the column."""
     if isinstance(column.type, TypeDecorator):
         return True  # whose values may be anything
     try:

@@ -1,4 +1,4 @@
-"""The tables: columns, types, keys and migrations.
+"""The tables, their column types and keys, the records of their rows, and the migrations.
 
-Start with `tables`.
+Open `tables.py` first.
 """

@@ -1,4 +1,4 @@
-"""Keeping a user's own Alembic away from our tables."""
+"""Keeps a user's own Alembic away from our tables."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def name_type(length: int = 191) -> TypeEngine[str]:
 
 
 class FreeText(TypeDecorator[str]):
-    """Text of any length that people or programs wrote; what a database refuses is replaced."""
+    """Text of any length; characters that a database refuses are replaced."""
 
     impl = Text
     cache_ok = True
@@ -102,10 +102,10 @@ def long_text() -> TypeEngine[str]:
 
 
 def big_integer_key() -> TypeEngine[int]:
-    # SQLite numbers rows by itself only in a column of type INTEGER.
+    # SQLite generates keys only in a column of type INTEGER.
     return BigInteger().with_variant(Integer(), "sqlite")
 
 
 def uuid_key() -> TypeEngine[Any]:
-    # Only some MariaDB servers have a type for it, which a printed migration could not know.
+    # Only some MariaDB servers have a UUID type, and a printed migration cannot know which.
     return Uuid().with_variant(Uuid(native_uuid=False), "mysql", "mariadb")

@@ -1,4 +1,4 @@
-"""The table of step executions, which is the queue as well."""
+"""The table of step executions, which is also the queue."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
 from geneva_drive.storage.schema.table_builder import TableBuilder
 
-# A step's own key is made of two names.
+# A step's own limit key is made of two names.
 LIMIT_KEY_LENGTH = 400
 
-# On PostgreSQL. Rows of the queue are rewritten as they move on: room on the page keeps the rewrite
-# beside the original, and early vacuuming keeps the queue's index short.
+# On PostgreSQL. Rows of the queue are rewritten often: free space keeps the new version on the same
+# page, and early vacuuming keeps the queue's index short.
 _HOT_TABLE = DDL(  # type: ignore[no-untyped-call]  # SQLAlchemy's own
     "ALTER TABLE %(fullname)s SET (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, "
     "autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.02)"
@@ -122,16 +122,16 @@ def step_executions(builder: TableBuilder) -> Table:
 
 def _add_indexes(builder: TableBuilder, table: Table) -> None:
     c = table.c
-    # By lane, so that what a worker does not serve costs its claims nothing, however much of
-    # it waits; with the queue for workers that serve only some.
+    # By lane, so that executions that a worker does not serve cost its claims nothing. With the
+    # queue for workers that serve only some queues.
     for name, lane in (("claim", [c.type]), ("claim_queue", [c.type, c.queue])):
         columns: list[Any] = [*lane, c.priority.desc(), c.id]
         if not builder.has_partial_indexes:
             columns.insert(0, c.claimable)
-        # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
+        # Spelled out: SQLAlchemy queries SQLite with "claimable = 1", as the index must say.
         builder.index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
     builder.index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
-    # Where all rows are indexed, the token comes first: what is over has none.
+    # Where all rows are indexed, the token comes first: ended executions have none.
     held = [c.worker_id] if builder.has_partial_indexes else [c.claim_token, c.worker_id]
     builder.index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
     builder.index_where(

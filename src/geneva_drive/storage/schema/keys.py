@@ -1,4 +1,4 @@
-"""Which kind of key our tables have, and making keys on the client."""
+"""The type of our primary keys, and UUIDs made by the client."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _BINARY_LENGTH = 16
 
 
 class KeyType(StrEnum):
-    """What our primary keys are made of; chosen at the first migration."""
+    """The type of our primary keys; chosen at the first migration."""
 
     BIGINT = "bigint"
     UUID = "uuid"
 
 
 def detect(connection: Connection, own_prefix: str) -> KeyType:
-    """Choose uuid where most tables of the user's schema have uuid keys, else bigint."""
+    """Return uuid if most tables of the user's schema have uuid keys, else bigint."""
     inspector = inspect(connection)
     uuids = others = 0
     for table in inspector.get_table_names():
@@ -44,7 +44,7 @@ def detect(connection: Connection, own_prefix: str) -> KeyType:
 
 
 def is_uuid(column_type: Any) -> bool:
-    """Say whether a column is made for UUIDs, for which most databases have no type."""
+    """True if a column holds UUIDs, for which most databases have no type."""
     length = getattr(column_type, "length", None)
     if isinstance(column_type, String):
         return length in _TEXT_LENGTHS
@@ -54,7 +54,7 @@ def is_uuid(column_type: Any) -> bool:
 
 
 def parse(key_type: KeyType, value: object) -> Any:
-    """Read a key as users or the command line give it."""
+    """Return the key that a user or the command line gave."""
     try:
         if key_type is KeyType.UUID:
             return value if isinstance(value, UUID) else UUID(str(value))
@@ -81,7 +81,7 @@ class _Sequence:
         number = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
         number = (number & ~(0xF << 76)) | (0x7 << 76)
         number = (number & ~(0x3 << 62)) | (0x2 << 62)
-        # A random stride: processes forked within one millisecond go on from the same number.
+        # A random stride: processes forked within one millisecond start from the same number.
         stride = 1 + int.from_bytes(os.urandom(5), "big")
         with self._lock:
             self._last = max(number, self._last + stride)
@@ -92,5 +92,5 @@ _SEQUENCE = _Sequence()
 
 
 def new_uuid() -> UUID:
-    """Make a UUIDv7 (RFC 9562): a clock, then random bits, so that keys stay in order."""
+    """Return a UUIDv7 (RFC 9562), which begins with the time: keys stay in order."""
     return _SEQUENCE.next()

@@ -1,4 +1,4 @@
-"""Rows as the engine sees them."""
+"""The rows of our tables, as records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NodeKey = tuple[Key, str]  # a workflow, and a node of it
 
 
 class WorkflowRecord(NamedTuple):
-    """A row of `workflows`; a tuple, as several are made for each step that runs."""
+    """A row of `workflows`; a tuple, as each step makes several."""
 
     id: Key
     type: str
@@ -42,13 +42,13 @@ class WorkflowRecord(NamedTuple):
     finished_at: datetime | None = None
     canceled_at: datetime | None = None
     paused_at: datetime | None = None
-    parent_execution_id: Key | None = None  # of the node that it was started for
+    parent_execution_id: Key | None = None  # the node that started this child workflow
     is_detached: bool = False
-    has_graph: bool = False  # it is the stored one that rules
+    has_graph: bool = False  # the workflow follows its stored graph, not its class
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
-        """Take a row's values in the order of `WORKFLOW_COLUMNS`."""
+        """Return the record of values in the order of `WORKFLOW_COLUMNS`."""
         record = cls._make(row)
         return record._replace(
             state=WorkflowState(record.state),
@@ -64,7 +64,7 @@ WORKFLOW_COLUMNS = WorkflowRecord._fields
 
 
 class ExecutionRecord(NamedTuple):
-    """A row of `step_executions`; a tuple, as several are made for each step that runs."""
+    """A row of `step_executions`; a tuple, as each step makes several."""
 
     id: Key
     workflow_id: Key
@@ -94,17 +94,17 @@ class ExecutionRecord(NamedTuple):
     error_backtrace: str | None = None
     result: str | None = None
     metadata: str | None = None
-    cursor: str | None = None  # where a resumable step stands, as typed JSON
+    cursor: str | None = None  # of a resumable step, as typed JSON
     completed_iterations: int = 0
     item_errors: int = 0
     progress: str | None = None
-    share: str | None = None  # of the items of a step that is divided into partitions
+    share: str | None = None  # the items of one partition of a step
     ancestry_hash: str | None = None
     child_id: Key | None = None  # the workflow that it waits for
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> ExecutionRecord:
-        """Take a row's values in the order of `EXECUTION_COLUMNS`."""
+        """Return the record of values in the order of `EXECUTION_COLUMNS`."""
         record = cls._make(row)
         return record._replace(
             state=StepState(record.state),
@@ -118,20 +118,20 @@ class ExecutionRecord(NamedTuple):
 
     @property
     def is_parked(self) -> bool:
-        """Say whether it waits for a slot of a limit."""
+        """True if it waits for a slot of a limit."""
         return self.state is StepState.SCHEDULED and not self.claimable and bool(self.limit_key)
 
     @property
     def failure_counts(self) -> dict[str, int]:
-        """Count the consecutive failures under each exception policy."""
+        """The number of consecutive failures under each exception policy."""
         counts: dict[str, int] = typed_json.load(self.failures) or {}
         return counts
 
 
 EXECUTION_COLUMNS = ExecutionRecord._fields
 
-# What is written of a step's next execution, by the general insert and by each dialect's fast
-# completion. The other columns keep their defaults there.
+# The columns of a follow-up execution, in the general insert and in each dialect's fast
+# completion, which leaves the other columns empty.
 FOLLOW_UP_COLUMNS = (
     "workflow_id",
     "attempt_number",
@@ -157,7 +157,7 @@ FOLLOW_UP_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ActiveCount:
-    """How many executions of a workflow are in a state, their time having come or not."""
+    """The number of a workflow's executions in a state, due or not."""
 
     state: StepState
     is_later: bool
@@ -190,7 +190,7 @@ class GraphNodeRecord:
     args: str | None
     depends_on: str
     dependants: str
-    scheduling: str | None  # what its job says of it, where that is anything
+    scheduling: str | None  # of its job, if it has any options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +204,7 @@ class JoinRecord:
 
 @dataclass(frozen=True, slots=True)
 class NodeOutline:
-    """What has to be known of a stored node to let it run, without its edges."""
+    """What is needed of a stored node to schedule it, without its edges."""
 
     node_id: str
     name: str
@@ -216,22 +216,22 @@ class NodeOutline:
     def of_entry(
         cls, node_id: str, name: str, job: str | None, scheduling: str | None
     ) -> NodeOutline:
-        """Outline a node that waits for no other."""
+        """Return the outline of a node without dependencies."""
         return cls(node_id=node_id, name=name, job=job, dependency_count=0, scheduling=scheduling)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependant:
-    """A stored node that waited for one that is done."""
+    """A stored node that depends on one that is done."""
 
     workflow_id: Key
-    node: GraphNodeRecord | NodeOutline  # all of it, where few were asked for
-    unmet: int | None  # of its dependencies; None if it has but one
+    node: GraphNodeRecord | NodeOutline  # the whole record if few were read
+    unmet: int | None  # number of unmet dependencies; None if it has only one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRecord:
-    """A row of `checkpoints`: where an iteration stood when it was interrupted, or ended."""
+    """A row of `checkpoints`: where a loop was interrupted or ended."""
 
     execution_id: Key
     cursor: str | None
@@ -255,7 +255,7 @@ class AuditRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRecord:
-    """A row of `limits`, with the bounds that its last asker had."""
+    """A row of `limits`, with the bounds of its last request."""
 
     limit_key: str
     concurrency: int | None
@@ -271,7 +271,7 @@ class LimitRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitUse:
-    """How much of a limit is taken, and how many wait for it."""
+    """How much of a limit is used, and how many executions wait for it."""
 
     limit: Limit
     running: int

@@ -1,4 +1,4 @@
-"""The means by which tables are made alike on every database."""
+"""Builds tables that have the same constraints on every database."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class TableBuilder:
         self.metadata = MetaData()
 
     def quoted(self, table: Table) -> str:
-        """Write a name into a statement for PostgreSQL or SQLite: a prefix may be in capitals."""
+        """Return a table's quoted name for PostgreSQL or SQLite: a prefix may have capitals."""
         return f'"{table.name}"'
 
     def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Give rows to be inserted their keys, where it is not the database that makes them."""
+        """Return rows to insert, with keys if the client makes them."""
         if self.key_type is KeyType.UUID:
             return [{"id": new_uuid(), **row} for row in rows]
         return [dict(row) for row in rows]
@@ -64,7 +64,7 @@ class TableBuilder:
         return Column("id", big_integer_key(), primary_key=True, autoincrement=True)
 
     def key_kind(self) -> Any:
-        """Give the type of a column that holds a key."""
+        """Return the type of a column that holds a key."""
         return uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
 
     def workflow_reference(self, **options: Any) -> Column[Any]:
@@ -81,7 +81,7 @@ class TableBuilder:
         )
 
     def unique_where(self, name: str, *columns: str, marker: str, where: str) -> list[SchemaItem]:
-        """Make columns unique among the rows for which `where` holds."""
+        """Return what makes columns unique among the rows for which `where` holds."""
         full_name = f"{self.prefix}{name}"
         if self.has_partial_indexes:
             condition = text(where)
@@ -96,8 +96,8 @@ class TableBuilder:
             ]
         holds = f"CASE WHEN {where} THEN 1 END"
         marked: Column[int] = Column(marker, SmallInteger, Computed(holds, persisted=True))
-        # Falling, so that a row's unmarked predecessors come after it: whoever inserts where a
-        # marked one has just been, locks what comes next. That must not be another's row.
+        # Descending, so that a marked row comes before its unmarked predecessors: an insert in
+        # place of a marked row locks the next index entry, which must not be another workflow's.
         return [marked, Index(full_name, *columns, marked.desc(), unique=True)]
 
     def index_where(self, name: str, *columns: Any, where: ColumnElement[bool]) -> Index:
@@ -105,6 +105,6 @@ class TableBuilder:
         full_name = f"{self.prefix}{name}"
         if not self.has_partial_indexes:
             return Index(full_name, *columns)
-        # An expression, not text: SQLite uses the index only for a query with the same words, and
-        # both are then written by SQLAlchemy.
+        # An expression, not text: SQLite uses the index only for the same condition, and SQLAlchemy
+        # then writes both.
         return Index(full_name, *columns, postgresql_where=where, sqlite_where=where)

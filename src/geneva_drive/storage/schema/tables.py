@@ -1,4 +1,4 @@
-"""The tables, with every invariant that a database can hold by itself."""
+"""The tables of a Drive, with every invariant that a database can hold by itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 class Tables(TableBuilder):
-    """The tables of one Drive, under its prefix and with its kind of key."""
+    """The tables of one Drive, under its prefix and with its type of key."""
 
     def __init__(self, *, prefix: str, key_type: KeyType, has_partial_indexes: bool) -> None:
         super().__init__(prefix=prefix, key_type=key_type, has_partial_indexes=has_partial_indexes)
@@ -88,11 +88,11 @@ class Tables(TableBuilder):
             ),
             Index(f"{self.prefix}workflows_hero", "hero_type", "hero_id"),
             Index(f"{self.prefix}workflows_state", "state", "type", "id"),
-            # What it was started for: a node of another workflow.
+            # The node of another workflow that started this one.
             Column("parent_execution_id", self.key_kind()),
             Column("is_detached", Boolean, nullable=False, server_default=false()),
             Column("has_graph", Boolean, nullable=False, server_default=false()),
-            # Or the id of a pruned workflow could be given to a new one.
+            # Otherwise a new workflow could get the id of a pruned one.
             sqlite_autoincrement=True,
         )
         c = table.c
@@ -103,7 +103,7 @@ class Tables(TableBuilder):
         return table
 
     def _checkpoints(self) -> Table:
-        """Where resumable steps stood when something happened to them; only ever appended to."""
+        """Where loops were interrupted, skipped an item or ended; never changed."""
         return self.table(
             "checkpoints",
             self.key(),
@@ -117,7 +117,7 @@ class Tables(TableBuilder):
             Column("error_message", long_text()),
             Column("at", Moment, nullable=False),
             Index(f"{self.prefix}checkpoints_execution", "execution_id", "id"),
-            # Deleting a workflow looks for what refers to it.
+            # Deleting a workflow looks up what refers to it.
             Index(f"{self.prefix}checkpoints_workflow", "workflow_id"),
         )
 
@@ -153,7 +153,7 @@ class Tables(TableBuilder):
                 marker="pending",
                 where="state = 'pending'",
             ),
-            # Deleting a workflow looks for what refers to it.
+            # Deleting a workflow looks up what refers to it.
             Index(f"{self.prefix}dead_letters_workflow", "workflow_id"),
         )
 

@@ -1,4 +1,4 @@
-"""What slows MySQL and MariaDB down, or makes them forget."""
+"""Health checks of MySQL and MariaDB: what slows them down, or loses commits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.durations import describe
 from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, ok, problem, reminder
 from geneva_drive.storage.dialects.isolation import isolation
 
-# Their moments are of the server's own time zone, whatever the session's is.
+# `trx_started` is in the server's time zone, not in the session's.
 _OLD_TRANSACTIONS = text("""
     SELECT trx_mysql_thread_id AS id, trx_query AS query, TIMESTAMPDIFF(
         SECOND, trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) AS age

@@ -1,4 +1,4 @@
-"""What slows PostgreSQL down, or makes it forget."""
+"""Health checks of PostgreSQL: what slows it down, or loses commits."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _transaction(row: Row[Any]) -> Check:
         f"{_HELD}"
     )
     way_out = f"End it in its program, or: SELECT pg_terminate_backend({row.pid});"
-    if row.state == "active":  # a long report, say, which ends by itself
+    if row.state == "active":  # such as a long report, which ends by itself
         return reminder(_SNAPSHOTS, found, way_out)
     return problem(
         _SNAPSHOTS, found, f"{way_out} The setting idle_in_transaction_session_timeout does so."
@@ -180,5 +180,5 @@ def _age(row: Row[Any]) -> str:
 
 
 def _names(tables: Tables) -> list[str]:
-    # Quoted, or the server would look for a name in small letters.
+    # Quoted, or the server would look for a lowercase name.
     return [f'"{table.name}"' for table in tables.metadata.sorted_tables]

@@ -1,4 +1,4 @@
-"""What slows SQLite down."""
+"""Health checks of SQLite."""
 
 from __future__ import annotations
 

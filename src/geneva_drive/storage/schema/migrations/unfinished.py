@@ -1,4 +1,4 @@
-"""What a first migration leaves that dies between two tables, as MySQL commits each by itself."""
+"""Removes the tables of a first migration that died halfway: MySQL commits each by itself."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class RevisionLost(StorageError):
 def clear(connection: Connection, prefix: str, url: str, *, has_partial_indexes: bool) -> None:
     """Drop the empty tables of a first migration that did not end.
 
-    Called under the migration's lock, in a database without a revision. The version table is made
-    first, so that without it tables of our names are somebody else's.
+    Called under the migration lock, in a database without a revision. The version table is created
+    first: without it, tables with our names belong to another program.
     """
     version_table = revisions.version_table(prefix)
     present = _present(
