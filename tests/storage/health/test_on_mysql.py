@@ -23,11 +23,11 @@ pytestmark = pytest.mark.parametrize("database", ["mysql"], indirect=True)
 
 _HELD = "Old versions of rows are kept for it, which every claim has to pass."
 _NOT_ALLOWED = (
-    "It could not be looked at: Access denied; you need (at least one of) the PROCESS "
+    "It could not be checked: Access denied; you need (at least one of) the PROCESS "
     "privilege(s) for this operation."
 )
 _LOCK = f"geneva_doctor_{os.getpid()}"
-_ASK = "Ask as a user who may; on MySQL it takes GRANT PROCESS ON *.*."
+_ASK = "Check as a user with the privilege; on MySQL: GRANT PROCESS ON *.*."
 
 
 def _about(drive: gd.Drive, number: int) -> Check:

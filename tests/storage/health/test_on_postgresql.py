@@ -114,7 +114,7 @@ def test_prepared_transactions_and_slots_that_nobody_uses_are_problems(
         ),
         problem(
             "old snapshots",
-            f"Nobody uses the replication slot 'gone', which keeps a snapshot. {_HELD}",
+            f"The replication slot 'gone' is inactive and keeps a snapshot. {_HELD}",
             "Start its standby again, or: SELECT pg_drop_replication_slot('gone');",
         ),
     ]
@@ -236,7 +236,7 @@ def test_sessions_that_a_user_may_not_look_at_are_a_reminder(
     assert checks == [
         reminder(
             "old snapshots",
-            f"{words} of other users cannot be looked at.",
-            "GRANT pg_read_all_stats TO the user that you ask with.",
+            f"{words} of other users cannot be seen.",
+            "GRANT pg_read_all_stats TO the user of this connection.",
         )
     ]

@@ -42,7 +42,7 @@ def _answers(store: Store, name: str, look: Look) -> list[Check]:
         return [
             reminder(
                 name,
-                f"It could not be looked at: {words.splitlines()[0].rstrip('.')}.",
-                "Ask as a user who may; on MySQL it takes GRANT PROCESS ON *.*.",
+                f"It could not be checked: {words.splitlines()[0].rstrip('.')}.",
+                "Check as a user with the privilege; on MySQL: GRANT PROCESS ON *.*.",
             )
         ]

@@ -160,7 +160,7 @@ def _prepared(row: Row[Any]) -> Check:
 def _slot(name: str) -> Check:
     return problem(
         _SNAPSHOTS,
-        f"Nobody uses the replication slot {name!r}, which keeps a snapshot. {_HELD}",
+        f"The replication slot {name!r} is inactive and keeps a snapshot. {_HELD}",
         f"Start its standby again, or: SELECT pg_drop_replication_slot('{name}');",
     )
 
@@ -169,9 +169,8 @@ def _hidden(count: int) -> Iterator[Check]:
     if count:
         yield reminder(
             _SNAPSHOTS,
-            f"{count:,} {'session' if count == 1 else 'sessions'} of other users cannot be looked "
-            f"at.",
-            "GRANT pg_read_all_stats TO the user that you ask with.",
+            f"{count:,} {'session' if count == 1 else 'sessions'} of other users cannot be seen.",
+            "GRANT pg_read_all_stats TO the user of this connection.",
         )
 
 
