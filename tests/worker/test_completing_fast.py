@@ -16,7 +16,7 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit, plain_completions
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.execution.performance import ending
+from geneva_drive.engine.execution.executor import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity

@@ -9,8 +9,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.execution.executor import ending
 from geneva_drive.engine.execution.group_commit import commit_endings
-from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity

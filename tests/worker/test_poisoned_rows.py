@@ -11,8 +11,8 @@ from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.limits.capacity import LOOK_AGAIN
 from geneva_drive.engine.waits import child
 from geneva_drive.testing import drain
-from geneva_drive.worker.housekeeping.families import Families
 from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.waits import Families
 from tests.worker.poison import poisoned
 
 KEY = "test_poisoned_rows.dock"
@@ -123,7 +123,7 @@ def test_parents_behind_a_node_that_cannot_be_woken(
         drain(geneva)
     assert Voyage.finished().count() == 0
 
-    monkeypatch.setattr("geneva_drive.worker.housekeeping.families._PORTION", 1)
+    monkeypatch.setattr("geneva_drive.worker.housekeeping.waits._PORTION", 1)
     families = Families()
     with poisoned(geneva, database, "OLD.priority = 66"):
         rounds = [families(geneva.environment).changed for _ in range(5)]

@@ -13,8 +13,8 @@ from geneva_drive.testing import crash_after, drain, expire_leases
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
-from geneva_drive.worker.housekeeping.dead_workers import DeadWorkers
 from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.lost_workers import DeadWorkers
 from geneva_drive.worker.identity import Identity
 from tests.worker.at_once import at_once
 from tests.worker.conftest import MakeDrive

@@ -8,8 +8,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.housekeeping.dead_workers import DeadWorkers
 from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.lost_workers import DeadWorkers
 from geneva_drive.worker.identity import Identity
 
 

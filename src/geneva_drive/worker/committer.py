@@ -15,8 +15,8 @@ from geneva_drive.engine.claimed import Claimed, chained, continued
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.execution.executor import ending
 from geneva_drive.engine.execution.group_commit import commit_endings
-from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.errors import ClaimLost, StorageError

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution import performance
+from geneva_drive.engine.execution import executor
+from geneva_drive.engine.execution.executor import Committed, Concluded
 from geneva_drive.engine.execution.group_commit import announce, commit_endings
-from geneva_drive.engine.execution.performance import Committed, Concluded
 from geneva_drive.engine.loops.step_loop import Breaks
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
@@ -60,8 +60,8 @@ def _perform(
 ) -> bool:
     """Run an execution, or park it; say whether it was run."""
     crash_points.reached("claim")
-    run = performance.start(environment, claimed, breaks)
-    performed = performance.perform(
+    run = executor.start(environment, claimed, breaks)
+    performed = executor.perform(
         run, environment, claimed, lambda: None, ignores_limits=ignores_limits
     )
     if isinstance(performed, Committed):
@@ -71,14 +71,14 @@ def _perform(
             crash_points.reached("commit")
     else:
         _commit(environment, claimed, performed)
-    parked.wake_for(performance.freed_by(run, claimed))
+    parked.wake_for(executor.freed_by(run, claimed))
     return not isinstance(performed, Committed) or performed.has_run
 
 
 def _commit(environment: Environment, claimed: Claimed, performed: Concluded) -> None:
     crash_points.reached("body")
     commit_endings(
-        environment, [performance.ending(claimed, performed.outcome, position=performed.position)]
+        environment, [executor.ending(claimed, performed.outcome, position=performed.position)]
     )
     crash_points.reached("commit")
     if isinstance(performed.outcome, Lost) and isinstance(

@@ -16,10 +16,10 @@ from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.engine import heroes
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.waits import family
 from geneva_drive.errors import (
     AlreadyRunning,

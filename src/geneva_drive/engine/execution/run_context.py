@@ -8,8 +8,8 @@ from typing import Any
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
+from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.execution.fixed_context import FixedContext
 from geneva_drive.errors import HeroGone, NodeNotFound
 from geneva_drive.serialization import typed_json

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
-from geneva_drive.worker.housekeeping import dead_workers, families, orphans, retention
+from geneva_drive.worker.housekeeping import lost_workers, orphans, retention, waits
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import Timers
 
@@ -22,7 +22,7 @@ __all__ = ["Duty", "duties", "housekeep"]
 def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> tuple[Duty, ...]:
     """Make the duties of one worker; `may_judge` says whether it may call others dead."""
     every = settings.heartbeat_interval
-    always = (dead_workers.duty(every, may_judge), orphans.duty(every), families.duty(every))
+    always = (lost_workers.duty(every, may_judge), orphans.duty(every), waits.duty(every))
     if settings.retention is None:
         return always
     return (*always, retention.duty(every, settings.retention))
