@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import field
+from collections.abc import Sequence
+from dataclasses import field, replace
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
 from geneva_drive.values import value
@@ -35,6 +38,38 @@ class Claimed:
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
             return stored_node(stored.name, stored.job, stored.args)
         return definition.get(self.execution.step_name)
+
+    def ending(
+        self, outcome: StepOutcome, *, may_chain: bool = False, position: LoopPosition | None = None
+    ) -> Ending:
+        return Ending(
+            workflow_id=self.workflow.id,
+            execution_id=self.execution.id,
+            claim_token=self.claim_token,
+            definition=self.definition,
+            outcome=outcome,
+            may_chain=may_chain,
+            position=position,
+            stored=self.stored,
+            seen=(self.workflow, self.execution),
+        )
+
+
+def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Read the nodes of those whose graph is stored, unless they are known."""
+    wanted = [
+        (one.workflow.id, one.execution.node_id)
+        for one in claimed
+        if one.workflow.has_graph and one.stored is None
+    ]
+    if not wanted:
+        return list(claimed)
+    store = environment.store
+    nodes = store.read_at_once(lambda connection: store.graphs.nodes(connection, wanted))
+    return [
+        replace(one, stored=nodes.get((one.workflow.id, one.execution.node_id), one.stored))
+        for one in claimed
+    ]
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:

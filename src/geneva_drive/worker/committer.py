@@ -15,7 +15,6 @@ from geneva_drive.engine.claimed import Claimed, chained, continued
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution.executor import ending
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
@@ -137,7 +136,7 @@ class Committer:
         while True:
             try:
                 endings = [
-                    ending(p.flight.claimed, p.outcome, may_chain=p.may_chain, position=p.position)
+                    p.flight.claimed.ending(p.outcome, may_chain=p.may_chain, position=p.position)
                     for p in group
                 ]
                 applied = commit_endings(self._environment, endings, chaining)
@@ -163,7 +162,7 @@ class Committer:
         limit = self._environment.settings.max_recoveries
         lost = Lost(f"Its outcome could not be recorded: {type(error).__name__}: {error}", limit)
         try:
-            commit_endings(self._environment, [ending(p.flight.claimed, lost) for p in group])
+            commit_endings(self._environment, [p.flight.claimed.ending(lost) for p in group])
         except Exception:
             # As above, the committer has to go on; now it is the heartbeat that gives them back.
             logger.exception("%s executions were not given back", len(group))

@@ -9,8 +9,8 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
-from geneva_drive.engine.execution.executor import Committed, Concluded
 from geneva_drive.engine.execution.group_commit import announce, commit_endings
+from geneva_drive.engine.execution.result import Committed, Concluded
 from geneva_drive.engine.loops.step_loop import Breaks
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
@@ -61,7 +61,7 @@ def _perform(
     """Run an execution, or park it; say whether it was run."""
     crash_points.reached("claim")
     run = executor.start(environment, claimed, breaks)
-    performed = executor.perform(
+    performed = executor.execute(
         run, environment, claimed, lambda: None, ignores_limits=ignores_limits
     )
     if isinstance(performed, Committed):
@@ -77,9 +77,7 @@ def _perform(
 
 def _commit(environment: Environment, claimed: Claimed, performed: Concluded) -> None:
     crash_points.reached("body")
-    commit_endings(
-        environment, [executor.ending(claimed, performed.outcome, position=performed.position)]
-    )
+    commit_endings(environment, [claimed.ending(performed.outcome, position=performed.position)])
     crash_points.reached("commit")
     if isinstance(performed.outcome, Lost) and isinstance(
         performed.outcome.interrupt, KeyboardInterrupt

@@ -12,13 +12,13 @@ from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.engine.claimed import Claimed, chained
+from geneva_drive.engine.claimed import Claimed, chained, with_stored_nodes
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
-from geneva_drive.engine.execution.executor import Committed, Concluded
 from geneva_drive.engine.execution.group_commit import announce
+from geneva_drive.engine.execution.result import Committed, Concluded
 from geneva_drive.engine.loops.step_loop import Breaks
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
@@ -151,7 +151,7 @@ class Performer:
             # What was chained may come without its node. It is kept: the commit needs it too.
             # Most need none, and are not to pay for the question.
             if flight.claimed.workflow.has_graph:
-                [flight.claimed] = executor.with_stored_nodes(self._environment, [flight.claimed])
+                [flight.claimed] = with_stored_nodes(self._environment, [flight.claimed])
             flight.run = executor.start(self._environment, flight.claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
@@ -178,7 +178,7 @@ class Performer:
     ) -> Concluded | Committed:
         timer = self._start_timer(flight)
         try:
-            return executor.perform(flight.run, self._environment, flight.claimed, may_chain)
+            return executor.execute(flight.run, self._environment, flight.claimed, may_chain)
         finally:
             if timer is not None:
                 timer.cancel()

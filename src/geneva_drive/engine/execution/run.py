@@ -7,16 +7,12 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.run import signature_of
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.definition.workflow import (
     start_executing,
     stop_executing,
@@ -25,7 +21,7 @@ from geneva_drive.engine import crash_points, heroes
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
-from geneva_drive.engine.execution import bodies
+from geneva_drive.engine.execution import bodies, unknown_step
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import Wanted, wanted_by
@@ -35,29 +31,22 @@ from geneva_drive.engine.transitions.outcome import (
     Canceled,
     Divided,
     ErrorDetails,
-    HandedOver,
     Lost,
     Raised,
-    Reaction,
     Returned,
     Skipped,
     StepOutcome,
     Suspended,
 )
 from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
-from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
+from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import DeadLetterReason, Outcome
+from geneva_drive.states import Outcome
 from geneva_drive.storage.connections import open_writes
-from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
-
-# How long an execution that this code does not know is left to workers with other code, and how
-# long it rests between two of them.
-DEPLOY_GRACE = timedelta(minutes=10)
-DEPLOY_REST = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +114,7 @@ class Run:
     def prepare(self) -> StepOutcome | None:
         """Evaluate what may end the execution before its body; None if the body is to run."""
         if self._node is None:
-            return self._unknown()
+            return unknown_step.outcome(self._environment, self._claimed, self._definition)
         if self._node.is_removed:
             return Skipped(Outcome.SKIPPED_BY_REMOVAL)
         try:
@@ -338,57 +327,3 @@ class Run:
             )
         except (KeyboardInterrupt, SystemExit) as interrupt:
             return self._interrupted(interrupt)
-
-    def _unknown(self) -> StepOutcome:
-        """Leave a step that this code does not have to those who may, or fail it for good."""
-        execution, stored = self._claimed.execution, self._claimed.stored
-        now = self._environment.clock.now()
-        # Of a large graph nodes may be due for long; it is grace enough that nothing goes on.
-        since = max(execution.scheduled_for, self._claimed.workflow.updated_at)
-        if now < since + DEPLOY_GRACE and self._may_others_know():
-            logger.debug(
-                "Workflow %s stands at %r, which this code does not have: it is left to workers "
-                "with other code, as long as such are heard of",
-                self._claimed.workflow.id,
-                execution.step_name,
-            )
-            return HandedOver(now + DEPLOY_REST)
-        reaction = Reaction(action=ExceptionAction.PAUSE)
-        if stored is not None and stored.job is not None:
-            error = self._missing_job(stored, stored.job)
-            dead_letter = DeadLetterReason.MISSING_JOB
-            return Raised(ErrorDetails.of(error), reaction, dead_letter=dead_letter)
-        vanished = StepVanished(
-            self._definition.type, execution.step_name, self._definition.step_names
-        )
-        return Raised(ErrorDetails.of(vanished), reaction)
-
-    def _missing_job(self, stored: GraphNodeRecord, job: str) -> MissingJob:
-        store = self._environment.store
-        graph = store.read(lambda connection: store.graphs.get(connection, stored.workflow_id))
-        frozen_at = graph.frozen_at if graph else self._claimed.workflow.created_at
-        return MissingJob(
-            workflow_id=stored.workflow_id,
-            node_name=stored.name,
-            node_id=stored.node_id,
-            job=job,
-            frozen_at=frozen_at,
-        )
-
-    def _may_others_know(self) -> bool:
-        if self._claimed.stored is not None:
-            return not jobs.names() or self._is_deploying()
-        is_other = self._claimed.execution.signature != self._definition.signature
-        return is_other and self._is_deploying()
-
-    def _is_deploying(self) -> bool:
-        """Say whether workers with other code for this class have been heard of just now."""
-        store, settings = self._environment.store, self._environment.settings
-        with store.reading() as connection:
-            workers = store.workers.all(connection, settings.lease)
-        own = signature_of(self._definition)
-        return any(
-            worker.signatures.get(self._definition.type, own) != own
-            for worker in workers
-            if worker.heard_within_lease
-        )

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed import Claimed, with_stored_nodes
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution.executor import with_stored_nodes
 from geneva_drive.storage.dialects.claim_request import Claim
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.claims.tokens import new_token
