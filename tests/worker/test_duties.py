@@ -56,7 +56,7 @@ def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
     assert [(duty.name, duty.every.total_seconds()) for duty in duties(settings)] == [
         ("recovery", 7),
         ("orphans", 7),
-        ("families", 7),
+        ("waits", 7),
         ("retention", 7),
     ]
 

@@ -9,10 +9,10 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.limits.capacity import LOOK_AGAIN
-from geneva_drive.engine.waits import child
+from geneva_drive.engine.waits import wait
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.limit_waiters import Parked
-from geneva_drive.worker.housekeeping.waits import Families
+from geneva_drive.worker.housekeeping.waits import LeftWaits
 from tests.worker.poison import poisoned
 
 KEY = "test_poisoned_rows.dock"
@@ -119,14 +119,14 @@ def test_parents_behind_a_node_that_cannot_be_woken(
     refused = Voyage.create(priority=66)
     voyages = [Voyage.create() for _ in range(3)]
     with monkeypatch.context() as crash:
-        crash.setattr(child, "wake_parents", lambda environment, ended: [])
+        crash.setattr(wait, "release", lambda environment, execution_ids: 0)
         drain(geneva)
     assert Voyage.finished().count() == 0
 
-    monkeypatch.setattr("geneva_drive.worker.housekeeping.waits._PORTION", 1)
-    families = Families()
+    monkeypatch.setattr("geneva_drive.worker.housekeeping.waits._BATCH", 1)
+    waits = LeftWaits()
     with poisoned(geneva, database, "OLD.priority = 66"):
-        rounds = [families(geneva.environment).changed for _ in range(5)]
+        rounds = [waits(geneva.environment).changed for _ in range(5)]
 
     assert sum(rounds) == 3
     told = [message for message in caplog.messages if "cannot be woken" in message]

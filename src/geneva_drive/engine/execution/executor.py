@@ -6,9 +6,7 @@ from collections.abc import Set
 from functools import partial
 
 from geneva_drive.engine.claimed import Claimed, unserved
-from geneva_drive.engine.commit.creation import NewWorkflow
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution.bodies import ChildPlanned, start_child, tell_of_child
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.retried_transaction import (
     RollBack,
@@ -23,7 +21,7 @@ from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import Refused
 from geneva_drive.engine.loops.step_loop import Breaks
 from geneva_drive.engine.transitions.outcome import Awaiting
-from geneva_drive.engine.transitions.wait import ChildWait
+from geneva_drive.engine.waits.wait import WaitPlan, WaitPlanned, open_wait
 from geneva_drive.errors import AlreadyRunning
 
 _NOTHING: Set[str] = frozenset()
@@ -69,26 +67,26 @@ def execute(
 def _run_plainly(run: Run, environment: Environment, claimed: Claimed) -> Concluded | Committed:
     try:
         ended = run.run_body()
-    except ChildPlanned as planned:
-        start = partial(_start_child, environment, claimed, planned.child)
+    except WaitPlanned as planned:
+        wait = partial(_wait, environment, claimed, planned.plan)
     else:
         outcome = run.conclude(ended)
         return Concluded(outcome, run.position)
-    return run_retried(start, run, environment, claimed)
+    return run_retried(wait, run, environment, claimed)
 
 
-def _start_child(environment: Environment, claimed: Claimed, new: NewWorkflow) -> Committed:
-    """Create the child, and let its node wait for it; all user code is over."""
+def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committed:
+    """Open the wait and make its node wait, in one transaction; no user code runs any more."""
     with environment.store.database.transaction() as connection:
         try:
-            created = start_child(connection, environment, new)
+            opened = open_wait(connection, environment, plan)
         except AlreadyRunning as refusal:
             raise RollBack(Failed(refusal)) from refusal
-        waiting = claimed.ending(Awaiting(ChildWait(created.workflow.id)))
+        waiting = claimed.ending(Awaiting(opened.wait))
         applied = apply_ending(connection, environment, waiting, None)
         if applied is None:
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)
-    tell_of_child(environment, created)
+    opened.announce()
     return Committed(applied)
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
-from geneva_drive.engine.commit import events as announcing
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ErrorDetails, Raised, Reaction
-from geneva_drive.engine.waits import family
+from geneva_drive.engine.waits import wait
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.schema.records import Key
 
@@ -151,19 +150,6 @@ def _may_pass(environment: Environment, error: Exception) -> bool:
 
 
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
-    """Tell subscribers what was committed, and wake workers for what became due."""
-    events = environment.events
-    if events.progress_wanted:
-        now = environment.clock.now()
-        for workflow, execution, progress in announcing.arrived(applied):
-            # Its cursor is cleared by now.
-            events.emit_progress(
-                partial(announcing.progressed, workflow, execution, None, progress, now)
-            )
-    # A failed step is a line in the log even where nobody asked for all that happens.
-    told = applied if events.wanted else [one for one in applied if one.has_failure]
-    if told:
-        events.emit(announcing.events_of(told, environment.clock.now()))
-    if any(one.leaves_something_due for one in applied):
-        environment.wakeups.ring()
-    family.follow(environment, applied)
+    """Publish what was committed, then release and cancel the waits that it ends."""
+    publish(environment, applied)
+    wait.follow(environment, applied)

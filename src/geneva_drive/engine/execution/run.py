@@ -39,6 +39,7 @@ from geneva_drive.engine.transitions.outcome import (
     Suspended,
 )
 from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
+from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.serialization import typed_json
@@ -135,7 +136,7 @@ class Run:
     ) -> StepOutcome | Failed:
         """Run hooks and body; `flush` is called as part of a body that ends in a committing way.
 
-        Of a node whose child is to be started, this raises `ChildPlanned`.
+        Of a node whose child is to be started, this raises `WaitPlanned`.
         """
         ended = self._run_body(arguments, flush)
         if self.loop is None or isinstance(ended, Failed | Lost):
@@ -163,7 +164,7 @@ class Run:
             if self._is_late(node):
                 return self._timed_out(node)
             return Returned(self._kept(node, result), self._chosen(node, result))
-        except (crash_points.Crash, bodies.ChildPlanned):
+        except (crash_points.Crash, WaitPlanned):
             raise
         except (Interrupted, PartitionsFound) as leave:
             return self._left(leave)
