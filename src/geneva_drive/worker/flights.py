@@ -42,7 +42,7 @@ class Flight:
             self.has_started = not self._settled
             return self.has_started
 
-    def give_up_waiting(self, since: float) -> bool:
+    def settle_waiting(self, since: float) -> bool:
         """Settle it if it has been waiting for a thread since before that."""
         with self._lock:
             if self._settled or self.has_started or self._waits_since > since:

@@ -116,7 +116,7 @@ class Poller:
         if found is Found.MORE and self._performer.free > 0:
             return 0.0
         # Also where there is room to hold more ready: what waits for a thread waits as long.
-        self._performer.give_back_waiting(_LONGEST_WAIT)
+        self._performer.release_waiting(_LONGEST_WAIT)
         if self._performer.free > 0:
             return self._timers.until_next(rest)
         # In time to give back what finds no thread, however seldom it is to look around.
@@ -204,7 +204,7 @@ class Poller:
             )
             if named is None:
                 self._turns.note(claimed)
-            return self._performer.take_up(claimed)
+            return self._performer.submit(claimed)
 
     def _rooms_of_capped(self) -> dict[str, int]:
         """Say how many more of each capped queue may run here."""

@@ -130,12 +130,12 @@ class Worker:
     def _wind_down(self) -> None:
         # Nothing here waits without end: the database may not even say that it is away.
         self._poller.stop(_LAST_COMMIT)
-        _do_within(_LAST_COMMIT, self._performer.give_back_waiting)
+        _do_within(_LAST_COMMIT, self._performer.release_waiting)
         all_landed = self._performer.drain(self._environment.settings.drain_timeout.total_seconds())
         self._stopping.drained.set()
         self._performer.close()
         if not all_landed:
-            _do_within(_LAST_COMMIT, lambda: self._performer.give_back(_LAST_COMMIT))
+            _do_within(_LAST_COMMIT, lambda: self._performer.release(_LAST_COMMIT))
         self._performer.stop()
         for service in reversed(self._services):
             service.stop(timeout=_LAST_COMMIT)

@@ -18,7 +18,7 @@ _COMMITS_AHEAD = 2
 _LONGEST_COMMIT = 0.5  # more than that is an outage, for which nobody else's work is held
 
 
-class Pace:
+class Prefetch:
     """Steps per second, as of just now.
 
     Of steps that take seconds nothing is held ready: another worker would have begun them.
