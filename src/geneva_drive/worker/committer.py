@@ -7,6 +7,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy.exc import DBAPIError
 
@@ -18,6 +19,7 @@ from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.errors import ClaimLost, StorageError
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
@@ -25,8 +27,7 @@ from geneva_drive.worker.identity import Identity
 logger = logging.getLogger(__name__)
 
 _MAX_GROUP = 500
-_FIRST_REST = 0.05
-_LONGEST_REST = 2.0
+_RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,7 @@ class Committer:
         """Commit a group, however long the database is away; return what follows each outcome."""
         # One token for all tries: it finds what an earlier try committed without an answer.
         chaining = self._identity.chaining(token, self._environment.settings.queue_limits)
-        rest = _FIRST_REST
-        repeated = False
+        retries = 0
         while True:
             try:
                 endings = [
@@ -94,14 +94,13 @@ class Committer:
                     for p in group
                 ]
                 applied = commit_endings(self._environment, endings, chaining)
-                return self._following(group, applied, chaining, repeated=repeated)
+                return self._following(group, applied, chaining, repeated=retries > 0)
             except (StorageError, DBAPIError) as error:
-                if self._closed.wait(rest):
+                retries += 1
+                if self._closed.wait(_RETRY_DELAY.before(retries)):
                     logger.warning("%s outcomes were not committed: %s", len(group), error)
                     return [None] * len(group)
                 logger.warning("Commit of %s outcomes will be tried again: %s", len(group), error)
-                rest = min(rest * 2, _LONGEST_REST)
-                repeated = True
             except Exception as error:
                 # A fault of ours must not end the committer, on which every thread relies.
                 logger.exception("%s outcomes were dropped", len(group))

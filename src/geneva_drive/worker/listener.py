@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from datetime import timedelta
 
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.storage.dialects.hints import Watch
 from geneva_drive.worker.service import in_a_line
 
 logger = logging.getLogger(__name__)
 
-_FIRST_REST, _LONGEST_REST = 0.1, 5.0  # seconds between two tries
+_RETRY_DELAY = RetryDelay(timedelta(milliseconds=100), longest=timedelta(seconds=5))
 
 
 class Listening:
@@ -40,7 +42,7 @@ class Listening:
             self._watch.close()
 
     def _run(self) -> None:
-        rest = _FIRST_REST
+        failures = 0
         while not self._stopping.is_set():
             started = time.monotonic()
             try:
@@ -51,6 +53,6 @@ class Listening:
                     logger.warning("Listening for hints was interrupted: %s", in_a_line(error))
             else:
                 return
-            lasted = time.monotonic() - started > _LONGEST_REST
-            rest = _FIRST_REST if lasted else min(rest * 2, _LONGEST_REST)
-            self._stopping.wait(rest)
+            has_lasted = time.monotonic() - started > _RETRY_DELAY.longest.total_seconds()
+            failures = 1 if has_lasted else failures + 1
+            self._stopping.wait(_RETRY_DELAY.before(failures))

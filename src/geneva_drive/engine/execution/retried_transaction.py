@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -27,10 +28,11 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
 )
 from geneva_drive.errors import ClaimLost
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 MAX_RUNS = 5
-_FIRST_REST = 0.05  # seconds before the body runs again; doubled each time
+RETRY_DELAY = RetryDelay(timedelta(milliseconds=50))
 
 
 class RollBack(Exception):
@@ -39,10 +41,6 @@ class RollBack(Exception):
     def __init__(self, ended: StepOutcome | Failed, *, is_concluded: bool = False) -> None:
         self.ended = ended
         self.is_concluded = is_concluded  # its after-hook has run
-
-
-def rest_before(retry: int) -> float:
-    return _FIRST_REST * 2.0 ** (retry - 1)
 
 
 def run_retried(
@@ -69,7 +67,7 @@ def run_retried(
             elif not (remaining and database.is_transient(error)):
                 return Concluded(run.conclude(Failed(error)))
         # What took the transaction away (a server that restarts, a lock) may take the next one too.
-        time.sleep(rest_before(MAX_RUNS - remaining))
+        time.sleep(RETRY_DELAY.before(MAX_RUNS - remaining))
     raise AssertionError("the last run returns")
 
 

@@ -13,11 +13,11 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.retried_transaction import (
     MAX_RUNS,
+    RETRY_DELAY,
     RollBack,
     apply_ending,
     may_help_to_repeat,
     outcome_of,
-    rest_before,
 )
 from geneva_drive.engine.execution.run import Failed, Run
 from geneva_drive.engine.execution.transactional_step import conclude_inside
@@ -65,7 +65,7 @@ def run_loop(
             blamed = _blamed(ended, environment)
             outcome = outcome_of(run, blamed, is_concluded=is_concluded)
             return Concluded(outcome, run.position)
-        time.sleep(rest_before(tries))
+        time.sleep(RETRY_DELAY.before(tries))
 
 
 def _run_once(

@@ -30,6 +30,7 @@ from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.loop_run import LoopRun, LoopState, Query
 from geneva_drive.iteration.pace import Pace
 from geneva_drive.iteration.progress import Stopwatch
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.connections import open_writes
@@ -38,7 +39,7 @@ from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 logger = logging.getLogger(__name__)
 
-_FIRST_REST, _LONGEST_REST = 0.05, 2.0
+_RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
 _MOST_BUSY = 2  # tries, each of which waits for as long as the database's own patience
 _MAX_ITEM = 1000  # characters that are kept of an item that was skipped
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
@@ -252,7 +253,7 @@ class StepLoop:
 
     def _save(self, checkpoint: CheckpointUpdate, busy: int) -> Interruption | None:
         """Save a position, however long the database is away: that is no fault of the step."""
-        rest = _FIRST_REST
+        retries = 0
         while True:
             try:
                 return self._try_to_save(checkpoint)
@@ -265,8 +266,8 @@ class StepLoop:
                     self.return_to_saved()  # what it holds the lock for may never be committed
                     raise
                 logger.warning("A checkpoint of step %r waits: %s", self.run.name, error)
-            time.sleep(rest)
-            rest = min(rest * 2, _LONGEST_REST)
+            retries += 1
+            time.sleep(_RETRY_DELAY.before(retries))
 
     def _try_to_save(self, checkpoint: CheckpointUpdate) -> Interruption | None:
         store = self._environment.store
