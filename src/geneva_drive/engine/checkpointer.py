@@ -1,4 +1,4 @@
-"""Group commit for positions: those of several loops are saved by one transaction."""
+"""Group commit for checkpoints: one transaction saves the positions of several loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 
 class _Pending:
-    """A position on its way, and what came of it."""
+    """A position to save, and the result."""
 
     __slots__ = ("error", "is_saved", "position")
 
@@ -21,20 +21,20 @@ class _Pending:
 
 
 class Checkpointer:
-    """Saves positions on the thread of whoever finds nobody saving.
+    """Saves positions on the threads that bring them; it has no thread of its own.
 
-    It never waits on purpose. What comes while others are saved waits for its turn, and whoever
-    has the turn saves all that is waiting by then.
+    It never waits on purpose. Positions that come during a save wait, and the next thread that has
+    the turn saves all of them.
     """
 
     def __init__(self, saving: Saving) -> None:
         self._saving = saving
         self._turn = threading.Lock()
-        self._waiting: list[_Pending] = []  # appended to by anybody, emptied by who has the turn
+        self._waiting: list[_Pending] = []  # any thread appends; the one with the turn empties it
 
     def save(self, position: CheckpointUpdate) -> bool:
         """Save a position; False if its loop may not simply go on."""
-        if self._turn.acquire(False):  # by name it takes twice as long
+        if self._turn.acquire(False):  # `blocking=False` takes twice as long
             try:
                 if not self._waiting:
                     return self._saving.save_one(position)
@@ -57,11 +57,11 @@ class Checkpointer:
     def _save_group(self, group: Sequence[_Pending]) -> None:
         try:
             saved = self._saving.save([one.position for one in group])
-        except Exception as error:  # noqa: BLE001 - raised in the one who waits for it
+        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for it
             if len(group) == 1:
                 group[0].error = error
                 return
-            # What one of them holds must not cost the others their checkpoint.
+            # A position that the database refuses must not cost the others their checkpoint.
             for one in group:
                 self._save_group([one])
             return

@@ -1,4 +1,4 @@
-"""An execution that this process holds, on its way to be run."""
+"""An execution that this process has claimed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geneva_drive.values import value
 
 @value
 class Claimed:
-    """An execution under this process's claim, with its workflow as it was then."""
+    """An execution under this process's claim, with its workflow as it was when claimed."""
 
     workflow: WorkflowRecord
     execution: ExecutionRecord
@@ -33,7 +33,7 @@ class Claimed:
         return registry.definition_for(self.workflow.type)
 
     def node_in(self, definition: Definition) -> Node | None:
-        """Give what is to be run; None if this process does not know it."""
+        """Return the node to run; None if this process does not know it."""
         stored = self.stored
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
             return stored_node(stored.name, stored.job, stored.args)
@@ -56,7 +56,7 @@ class Claimed:
 
 
 def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
-    """Read the nodes of those whose graph is stored, unless they are known."""
+    """Read the stored node of each execution of a stored graph that has none yet."""
     wanted = [
         (one.workflow.id, one.execution.node_id)
         for one in claimed
@@ -73,12 +73,12 @@ def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> l
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:
-    """Give back an execution whose class is not in this process after all."""
+    """Return the outcome of an execution whose class is not in this process after all."""
     return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
 
 
 def chained(claimed: Claimed, applied: Applied) -> Claimed | None:
-    """Step on to what was claimed when the end of an execution was written, if anything was."""
+    """Return the next execution, if the commit of the one before has claimed it."""
     following = applied.chained
     if following is None:
         return None
@@ -91,7 +91,7 @@ def continued(
     execution: ExecutionRecord,
     stored: GraphNodeRecord | None = None,
 ) -> Claimed:
-    """Step on to an execution that was claimed when its predecessor was committed."""
+    """Return the claim of an execution that was claimed with its predecessor's commit."""
     assert execution.claim_token is not None, "a chained execution is inserted with its claim"
     return Claimed(
         workflow=workflow,

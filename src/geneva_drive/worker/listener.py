@@ -1,4 +1,4 @@
-"""Hearing from other processes that something may be due."""
+"""Hints from other processes that something may be due."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 _RETRY_DELAY = RetryDelay(timedelta(milliseconds=100), longest=timedelta(seconds=5))
 
 
-class Listening:
-    """Keeps a watch on a thread of its own, and begins anew when its connection is lost."""
+class Listener:
+    """Runs a watch on its own thread, and restarts it when its connection is lost."""
 
     name = "listening"
 
@@ -38,7 +38,7 @@ class Listening:
         try:
             self._run()
         finally:
-            # Here, as a thread that waits for a silent database outlives the worker.
+            # Here, because a thread that waits for a silent database outlives the worker.
             self._watch.close()
 
     def _run(self) -> None:
@@ -47,8 +47,8 @@ class Listening:
             started = time.monotonic()
             try:
                 self._watch.run()
-            except Exception as error:  # noqa: BLE001 - whatever it was, it begins anew
-                # Only hints are missed: what is due is found by polling meanwhile.
+            except Exception as error:  # noqa: BLE001 - whatever it was, the watch restarts
+                # Only hints are missed: the poller finds what is due.
                 if not self._stopping.is_set():
                     logger.warning("Listening for hints was interrupted: %s", in_a_line(error))
             else:

@@ -18,7 +18,7 @@ from geneva_drive.engine.execution.run import Failed, Run
 from geneva_drive.engine.execution.transactional_loop import run_loop
 from geneva_drive.engine.execution.transactional_step import run_step
 from geneva_drive.engine.limits import admission
-from geneva_drive.engine.limits.admission import Refused
+from geneva_drive.engine.limits.admission import SlotRefused
 from geneva_drive.engine.loops.step_loop import Breaks
 from geneva_drive.engine.transitions.outcome import Awaiting
 from geneva_drive.engine.waits.wait import WaitPlan, WaitPlanned, open_wait
@@ -90,7 +90,7 @@ def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committ
     return Committed(applied)
 
 
-def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Refused | None:
+def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> SlotRefused | None:
     if not run.wanted and claimed.execution.limit_key is None:
         return None
     refused = admission.admit(environment, claimed, run.wanted)

@@ -24,7 +24,7 @@ from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import bodies, unknown_step
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
-from geneva_drive.engine.limits.slots import Wanted, wanted_by
+from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
 from geneva_drive.engine.loops.step_loop import Breaks, StepLoop
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
@@ -88,7 +88,7 @@ class Run:
         self._breaks = breaks
         self.loop: StepLoop | None = None  # known once prepare() has let the body run
         self._started = time.monotonic()
-        self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
+        self.wanted: tuple[WantedSlot, ...] = ()  # known once prepare() has let the body run
         self.has_begun = False  # its body, at least once
         self.discards_writes = False  # the body's ending rolls back, also if a hook swallows it
 
@@ -225,7 +225,7 @@ class Run:
             return Skipped(Outcome.SKIPPED_BY_CONDITION)
         return None
 
-    def _want_slots(self, node: Node) -> tuple[Wanted, ...]:
+    def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
         return wanted_by(
             self._claimed.execution,
             self._definition,

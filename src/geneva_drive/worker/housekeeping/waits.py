@@ -20,8 +20,10 @@ class LeftWaits:
     """Releases nodes whose child has ended; cancels children whose node was canceled."""
 
     def __init__(self) -> None:
-        self._unreleasable = Refusals("The node that waits for workflow %s cannot be woken")
-        self._uncancelable = Refusals("Workflow %s is awaited no longer and cannot be canceled")
+        self._unreleasable = Refusals("The node that waits for workflow %s cannot be released")
+        self._uncancelable = Refusals(
+            "No node waits for workflow %s any more, and it cannot be canceled"
+        )
 
     def __call__(self, environment: Environment) -> Round:
         workflows = environment.store.workflows
