@@ -1,4 +1,4 @@
-"""A transaction that ends an execution, repeated while the obstacle may pass."""
+"""A transaction that ends an execution, retried after transient errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RETRY_DELAY = RetryDelay(timedelta(milliseconds=50))
 
 
 class RollBack(Exception):
-    """Rolls the transaction back, and carries how the execution ended."""
+    """Rolls the transaction back; carries how the execution ended."""
 
     def __init__(self, ended: StepOutcome | Failed, *, is_concluded: bool = False) -> None:
         self.ended = ended
@@ -46,7 +46,7 @@ class RollBack(Exception):
 def run_retried(
     transaction: Callable[[], Committed], run: Run, environment: Environment, claimed: Claimed
 ) -> Concluded | Committed:
-    """Go through a transaction, again and again if what stood in its way may pass."""
+    """Run a transaction; retry it after an error that may pass."""
     for remaining in reversed(range(MAX_RUNS)):
         try:
             return transaction()
@@ -55,18 +55,18 @@ def run_retried(
             if not (remaining and may_help_to_repeat(ended, environment)):
                 return Concluded(outcome_of(run, ended, is_concluded=rolled_back.is_concluded))
         except DBAPIError as error:
-            # Raised around the body: when the transaction was opened, completed or committed.
+            # Raised outside the body: by opening, completing or committing the transaction.
             if _was_committed(environment, claimed):
                 return Committed(None)
             database = environment.store.database
             if database.is_unreachable(error):
                 if not remaining:
-                    # Counted once the body has run: it may be what costs it its connection.
+                    # Counted once the body has run: it may be what breaks the connection.
                     limit = environment.settings.max_recoveries if run.has_begun else None
                     return Concluded(Lost(f"The database was away: {error.orig}", limit))
             elif not (remaining and database.is_transient(error)):
                 return Concluded(run.conclude(Failed(error)))
-        # What took the transaction away (a server that restarts, a lock) may take the next one too.
+        # The cause (a server that restarts, a lock) may last a moment.
         time.sleep(RETRY_DELAY.before(MAX_RUNS - remaining))
     raise AssertionError("the last run returns")
 
@@ -108,7 +108,7 @@ def may_help_to_repeat(ended: StepOutcome | Failed, environment: Environment) ->
 
 
 def _was_committed(environment: Environment, claimed: Claimed) -> bool:
-    """Look whether a commit whose answer was lost had happened."""
+    """True if the execution was committed although the answer was lost."""
     store = environment.store
     with store.reading() as connection:
         execution = store.executions.get(connection, claimed.execution.id)

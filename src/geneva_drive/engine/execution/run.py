@@ -1,4 +1,4 @@
-"""Running one step: prepare, run user code under no lock, and say what came of it."""
+"""The run of one execution: conditions, hooks and body, under no lock."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """User code raised; which policy answers is found once no transaction is open."""
+    """User code raised; a policy is looked up once no transaction is open."""
 
     error: BaseException
     timed_out: bool = False
@@ -61,15 +61,15 @@ class Failed:
 BodyArguments = tuple[Any, ...]
 _NO_BREAKS = Breaks()
 
-# Beside a return, these endings of a body commit what it has written in the step's transaction.
+# Besides a return, a body that ends by one of these commits its writes in the step's transaction.
 _COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
 
 
 class Run:
-    """One claimed execution being run: user code, in this order and nothing else.
+    """Calls the user code of one claimed execution, and nothing else.
 
-    Conditions, hooks and body see one instance. Whatever they do becomes an outcome; only an
-    interrupt of the process itself passes through, as an execution to give back.
+    Conditions, hooks and body share one instance. Whatever they do becomes an outcome; an
+    interrupt of the process becomes `Lost`, which releases the execution.
     """
 
     def __init__(
@@ -86,18 +86,18 @@ class Run:
         context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
         self._instance = start_executing(definition.workflow_class, context)
         self._breaks = breaks
-        self.loop: StepLoop | None = None  # known once prepare() has let the body run
+        self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
-        self.wanted: tuple[WantedSlot, ...] = ()  # known once prepare() has let the body run
-        self.has_begun = False  # its body, at least once
-        self.discards_writes = False  # the body's ending rolls back, also if a hook swallows it
+        self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
+        self.has_begun = False  # the body was called at least once
+        self.discards_writes = False  # the body's ending rolls back, even if a hook swallows it
 
     @property
     def node(self) -> Node | None:
         return self._node
 
     def _make_loop(self, node: Node) -> StepLoop | None:
-        """Read where the loop of a resumable step stands; raises if its cursor cannot be read."""
+        """Return the loop of a resumable step; raises if its cursor cannot be read."""
         if not node.is_resumable:
             return None
         workflow, execution = self._claimed.workflow, self._claimed.execution
@@ -105,7 +105,7 @@ class Run:
 
     @property
     def position(self) -> LoopPosition | None:
-        """Where the loop of a resumable step stands, now that its body is over."""
+        """The position of a resumable step's loop, after its body."""
         return self.loop.last_position() if self.loop else None
 
     @property
@@ -113,7 +113,7 @@ class Run:
         return self._node is not None and self._node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
-        """Evaluate what may end the execution before its body; None if the body is to run."""
+        """Check what may end the execution before its body; None if the body is to run."""
         if self._node is None:
             return unknown_step.outcome(self._environment, self._claimed, self._definition)
         if self._node.is_removed:
@@ -123,7 +123,7 @@ class Run:
             if ended is None:
                 self.loop = self._make_loop(self._node)
                 self.wanted = self._want_slots(self._node)
-            return ended  # noqa: TRY300 - as part of what user code may spoil
+            return ended  # noqa: TRY300 - user code above may raise
         except FlowControl as signal:
             return of_signal(signal)
         except (KeyboardInterrupt, SystemExit) as interrupt:
@@ -134,16 +134,16 @@ class Run:
     def run_body(
         self, *arguments: Any, flush: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
-        """Run hooks and body; `flush` is called as part of a body that ends in a committing way.
+        """Run hooks and body; `flush` is called inside a body whose ending commits its writes.
 
-        Of a node whose child is to be started, this raises `WaitPlanned`.
+        Raises `WaitPlanned` if the node has to wait.
         """
         ended = self._run_body(arguments, flush)
         if self.loop is None or isinstance(ended, Failed | Lost):
             return ended
         try:
             self.loop.position()
-        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
+        except InvalidInput as error:  # the cursor cannot be stored: the step's own fault
             return Failed(error)
         return ended
 
@@ -178,7 +178,7 @@ class Run:
             return Failed(error)
 
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
-        """Ask the policies about a failure, and tell the after-hook how it ended."""
+        """Turn a failure into an outcome by the policies, and call the after-hook."""
         outcome = self._react(ended) if isinstance(ended, Failed) else ended
         ending = recorded_outcome(outcome, self._execution_now())
         if ending is None or isinstance(outcome, Lost):
@@ -194,7 +194,7 @@ class Run:
         return outcome
 
     def time_out(self) -> StepOutcome:
-        """Say what comes of a body that is past its timeout and still runs."""
+        """Return the outcome of a body that still runs past its timeout."""
         return self._react(self._timed_out(self._require_node()))
 
     def close(self) -> None:
@@ -238,7 +238,7 @@ class Run:
         return self.loop.execution_now() if self.loop else self._claimed.execution
 
     def _left(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
-        """Say how a body was left that is not over."""
+        """Return the outcome of a loop that was left before its end."""
         if isinstance(leave, Interrupted):
             return Suspended(leave.by, leave.wait)
         return self._divided(leave)
@@ -274,14 +274,14 @@ class Run:
                 try:
                     return self._call_once(node, (self.loop.make_it(node), *arguments))
                 except Exception as error:
-                    # Only what the body did with one item, and only if it is to be passed over.
+                    # Go on only after an error of one item that the step is to skip.
                     if not self.loop.passes_over(error):
                         raise
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         execution = self._claimed.execution
         returned = bodies.call(self._environment, execution, node, self._instance, arguments)
-        # Also of a plain function around an async one: nothing of its body has run yet.
+        # Even a plain function may return a coroutine, none of which has run yet.
         if inspect.iscoroutine(returned):
             return self._environment.loop.run(returned, node.options.timeout)
         return returned
@@ -311,9 +311,9 @@ class Run:
         return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
 
     def _interrupted(self, interrupt: BaseException) -> Lost:
-        # Counted: a body that calls sys.exit() would otherwise be given back for ever.
+        # Counted: a body that calls sys.exit() would otherwise be repeated for ever.
         said = f" ({interrupt})" if str(interrupt) else ""
-        why = f"The execution was given back: {type(interrupt).__name__}{said} in its worker."
+        why = f"The execution was released: {type(interrupt).__name__}{said} in its worker."
         return Lost(why, self._environment.settings.max_recoveries, interrupt)
 
     def _react(self, failed: Failed) -> StepOutcome:

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 def run_loop(
     run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
-    """Run a loop whose items commit with its cursor; what is lost is done again from there."""
+    """Run a loop whose items commit with its cursor; repeat from there what was rolled back."""
     tries, completed = 0, loop.run.state.completed
     while True:
         ended: StepOutcome | Failed
@@ -43,14 +43,14 @@ def run_loop(
             ended, is_concluded = rolled_back.ended, rolled_back.is_concluded
         except (DBAPIError, BodyTransactionLost, LoopMoved) as error:
             ended = Failed(error)
-        # A checkpoint whose answer was lost may have been committed: the row knows.
+        # A checkpoint may have been committed although its answer was lost: read the row.
         execution = environment.store.read(
             lambda c: environment.store.executions.get(c, claimed.execution.id)
         )
         if execution is None or execution.claim_token != claimed.claim_token:
             logger.warning(
-                "Execution %s is no longer held by this worker; what its loop had not committed "
-                "was rolled back",
+                "This worker lost its claim of execution %s; what its loop had not committed was "
+                "rolled back",
                 claimed.execution.id,
             )
             return Committed(None)
@@ -78,7 +78,7 @@ def _run_once(
         ended = run.run_body(transaction.session, flush=transaction.flush)
         outcome = conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:
-            # In the midst of an item: what is written of it would be written again.
+            # Within an item: its writes would be repeated.
             raise RollBack(outcome, is_concluded=True)
         chaining = may_chain()
         ended_loop = replace(
@@ -87,14 +87,14 @@ def _run_once(
         )
         applied = apply_ending(transaction.connection, environment, ended_loop, chaining)
         if applied is None:
-            # Whether the claim was lost, or some of it had been saved, the row knows.
+            # Either the claim was lost, or a checkpoint was saved meanwhile: read the row.
             raise LoopMoved
         transaction.commit()
     return Committed(applied)
 
 
 def _blamed(ended: StepOutcome | Failed, environment: Environment) -> StepOutcome | Failed:
-    """Let a database that was away be nobody's failure; counted, as the body may be the cause."""
+    """Return `Lost` if the database was away; counted, as the body may be the cause."""
     error = ended.error if isinstance(ended, Failed) else None
     if isinstance(error, DBAPIError) and environment.store.database.is_unreachable(error):
         why = f"The database was away: {error.orig}"

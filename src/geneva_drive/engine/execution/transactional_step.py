@@ -39,7 +39,7 @@ def _run_once(
     with (
         database.transaction() as connection,
         database.joining(connection) as joined,
-        # The connection's transaction is ours: closing the session must leave it alone.
+        # Closing the session must leave the connection's transaction alone.
         StepSession(connection, join_transaction_mode="rollback_only") as session,
     ):
         transaction_mark.leave(connection)
@@ -53,8 +53,8 @@ def _run_once(
         ended_step = claimed.ending(outcome, may_chain=chaining is not None)
         applied = apply_ending(connection, environment, ended_step, chaining)
         if applied is None:
-            # Not its outcome again: if the body itself had given up its claim in here, the step
-            # would be recorded without its writes.
+            # Roll back with another outcome. If the body itself had given up its claim in this
+            # transaction, committing its outcome again would record it without its writes.
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)
     for tell in joined.to_tell:
         tell()
@@ -66,7 +66,7 @@ def conclude_inside(
 ) -> StepOutcome:
     """Return the outcome that commits with the body's transaction; raise to roll it back."""
     if isinstance(ended, Failed) or run.discards_writes:
-        # Concluded after the rollback, which would take the writes of the after-hook along.
+        # The after-hook runs after the rollback, which would discard its writes too.
         raise RollBack(ended)
     outcome = run.conclude(ended)
     if not keeps_writes(outcome):
@@ -75,6 +75,6 @@ def conclude_inside(
         flush()  # what the hooks have written since the body ended
     except DBAPIError:
         raise
-    except Exception as error:  # a mapper's or a type's own code may raise anything
+    except Exception as error:  # code of a mapper or a column type may raise anything
         raise RollBack(Failed(error)) from error
     return outcome
