@@ -226,13 +226,10 @@ class Run:
         return None
 
     def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
-        return wanted_by(
-            self._claimed.execution,
-            self._definition,
-            node,
-            self._instance,
-            self._environment.settings,
-        )
+        execution, settings = self._claimed.execution, self._environment.settings
+        if node.options.limit is None and execution.queue not in settings.queue_limits:
+            return ()
+        return wanted_by(execution, self._definition, node, self._instance, settings)
 
     def _execution_now(self) -> ExecutionRecord:
         return self.loop.execution_now() if self.loop else self._claimed.execution

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -27,7 +27,7 @@ from geneva_drive.errors import (
 )
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, WorkflowState
-from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
 _ACTOR = "parent"
 _REASON = "The node that started it waits for it no longer."
@@ -82,11 +82,6 @@ def check_end(environment: Environment, child_id: Key) -> None:
     # A child that is gone had ended: only ended workflows are pruned.
     if record is not None and record.state is WorkflowState.CANCELED:
         raise ChildCanceled(record.type, record.id)
-
-
-def nodes_waiting_for(ended: Iterable[WorkflowRecord]) -> list[Key]:
-    """Return the ids of the executions that started these workflows."""
-    return [one.parent_execution_id for one in ended if one.parent_execution_id is not None]
 
 
 def cancel(environment: Environment, child_id: Key) -> Applied | None:

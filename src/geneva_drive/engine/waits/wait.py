@@ -66,8 +66,9 @@ def _announce_child(environment: Environment, created: Created) -> None:
         environment.events.emit(events.created(created.workflow, created.firsts))
     environment.wakeups.ring()
     # A child without a step to run has ended as it was created.
-    if created.workflow.state in ENDED_WORKFLOW_STATES:
-        _pass_on(environment, child.nodes_waiting_for([created.workflow]), [])
+    parent_id = created.workflow.parent_execution_id
+    if created.workflow.state in ENDED_WORKFLOW_STATES and parent_id is not None:
+        _pass_on(environment, [parent_id], [])
 
 
 def release(environment: Environment, execution_ids: Sequence[Key]) -> int:
@@ -140,14 +141,14 @@ def follow(environment: Environment, applied: Sequence[Applied]) -> None:
     Each workflow is changed under its own lock only. A failure here is logged and left to
     housekeeping: the commit before it stands and must not be repeated.
     """
-    ended = [
-        one.workflow
+    awaiting = [
+        one.workflow.parent_execution_id
         for one in applied
         if one.workflow.parent_execution_id is not None
         and one.workflow.state in ENDED_WORKFLOW_STATES
         and one.workflow.state is not one.change.record.state
     ]
-    _pass_on(environment, child.nodes_waiting_for(ended), _abandoned_by(applied))
+    _pass_on(environment, awaiting, _abandoned_by(applied))
 
 
 def _abandoned_by(applied: Iterable[Applied]) -> list[Wait]:

@@ -8,8 +8,7 @@ from datetime import timedelta
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.wait import ChildWait
 from geneva_drive.engine.waits import wait
-from geneva_drive.engine.waits.child import nodes_waiting_for
-from geneva_drive.storage.schema.records import WorkflowRecord
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
@@ -40,13 +39,18 @@ class LeftWaits:
         by_id = {one.id: one for one in ended}
         return self._unreleasable.batch(
             environment,
-            lambda: wait.release(environment, nodes_waiting_for(ended)),
+            lambda: wait.release(environment, _parents_of(ended)),
             lambda: self._unreleasable.each(
                 environment,
                 list(by_id),
-                lambda key: wait.release(environment, nodes_waiting_for([by_id[key]])),
+                lambda key: wait.release(environment, _parents_of([by_id[key]])),
             ),
         )
+
+
+def _parents_of(children: Sequence[WorkflowRecord]) -> list[Key]:
+    ids = (one.parent_execution_id for one in children)
+    return [key for key in ids if key is not None]
 
 
 def duty(every: timedelta) -> Duty:
