@@ -16,7 +16,7 @@ from geneva_drive.testing import crash_after, drain, expire_leases, perform_next
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
-from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.identity import Identity
 from tests.limiting import occupy
 from tests.looking import last
@@ -348,7 +348,7 @@ def test_a_step_that_a_limit_has_let_go_waits_for_a_worker(
     occupy(geneva)
     drain(geneva)
     holder.cancel(force=True)
-    Parked(geneva.environment).wake_for(["smtp"])
+    LimitWaiters(geneva.environment).wake_for(["smtp"])
 
     assert waiting.reload().why() == (
         "Step 'send' is due and waits for a free worker on queue 'default'."

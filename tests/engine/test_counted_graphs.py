@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import geneva_drive as gd
-from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.execution import performance
+from geneva_drive.engine.claimed import Claimed, with_stored_nodes
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import (
     Lost,
@@ -78,12 +77,12 @@ class Hands:
         assert set(self._nodes[node_id]["depends_on"]) <= set(self.done), "it starts too early"
         assert node_id not in self.done, "it runs twice"
         if self._chance.random() < 1 / 2:  # as a worker has it, so that its end may be plain
-            [claimed] = performance.with_stored_nodes(self._environment, [claimed])
+            [claimed] = with_stored_nodes(self._environment, [claimed])
         self._held.append(claimed)
 
     def _end(self, ended: list[Claimed]) -> None:
         outcomes = [self._chance.choice(OUTCOMES) for _ in ended]
-        endings = [performance.ending(*one) for one in zip(ended, outcomes, strict=True)]
+        endings = [one.ending(outcome) for one, outcome in zip(ended, outcomes, strict=True)]
         assert None not in commit_endings(self._environment, endings)
         self._held = [one for one in self._held if one not in ended]
         self.done += [

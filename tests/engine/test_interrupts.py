@@ -71,7 +71,7 @@ def test_an_interrupted_execution_is_given_back(
     assert history(workflow) == GIVEN_BACK
     assert error_of(workflow.step_executions[0]) == (
         "geneva_drive.errors.ClaimLost",
-        f"The execution was given back: {interrupt.__name__} in its worker.",
+        f"The execution was released: {interrupt.__name__} in its worker.",
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 import geneva_drive as gd
 from geneva_drive.states import StepState
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
-from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from tests.deploys import former_code
 from tests.limiting import StillClock, claimable, limits, occupy, parked, slots, states
 from tests.looking import error_of, history, last
@@ -111,7 +111,7 @@ def test_a_turn_that_its_owner_does_not_take_goes_to_the_next_within_seconds(
     _, canceled, next_one = Mail.create(), Mail.create(), Mail.create()
     drain(geneva)
     clock.advance(86_400)
-    assert Parked(geneva.environment).wake_due() == 1
+    assert LimitWaiters(geneva.environment).wake_due() == 1
     canceled.cancel()
 
     clock.advance(5)
@@ -336,7 +336,7 @@ class TestQueues:
         assert (parked(drive), slots(drive)) == ([("post", "queue:mail")], ["queue:mail"])
 
         letter.cancel(force=True)
-        Parked(drive.environment).wake_for(["queue:mail"])
+        LimitWaiters(drive.environment).wake_for(["queue:mail"])
         drain(drive)
 
         assert bill.reload().state == "finished"
@@ -479,7 +479,7 @@ def test_being_parked_counts_neither_as_attempt_nor_as_recovery_nor_as_failure(
 ) -> None:
     holder, waiter = parked_export(geneva)
     for _ in range(5):
-        Parked(geneva.environment).wake_for(["test_limits.Export.write"])
+        LimitWaiters(geneva.environment).wake_for(["test_limits.Export.write"])
         clock.advance(5)
         drain(geneva)
     holder.cancel(force=True)
@@ -531,11 +531,11 @@ def test_what_nobody_runs_does_not_stand_in_the_way_of_what_a_worker_serves(
     holder.cancel(force=True)
 
     # One slot: while the first that was let go has not been claimed, no other is.
-    woken = [Parked(geneva.environment, ["here"]).wake_for(["crm"]) for _ in range(2)]
+    woken = [LimitWaiters(geneva.environment, ["here"]).wake_for(["crm"]) for _ in range(2)]
 
     assert woken == [1, 0]
     assert claimable(geneva) == ["here"]
-    assert Parked(geneva.environment, ["elsewhere"]).wake_for(["crm"]) == 1
+    assert LimitWaiters(geneva.environment, ["elsewhere"]).wake_for(["crm"]) == 1
     assert claimable(geneva) == ["elsewhere", "here"]
 
 
@@ -543,7 +543,9 @@ def test_who_serves_nothing_that_waits_lets_the_others_go(geneva: gd.Drive) -> N
     holder, _ = parked_export(geneva)
     holder.cancel(force=True)
 
-    assert Parked(geneva.environment, ["elsewhere"]).wake_for(["test_limits.Export.write"]) == 1
+    assert (
+        LimitWaiters(geneva.environment, ["elsewhere"]).wake_for(["test_limits.Export.write"]) == 1
+    )
     assert parked(geneva) == []
 
 
@@ -588,7 +590,7 @@ def test_who_waits_on_a_queue_of_others_is_told_that_a_slot_is_free(
     holder.cancel(force=True)
     leave = geneva.environment.wakeups.listen(bell)
 
-    assert Parked(geneva.environment, ["default"]).wake_for(["dock"]) == 1
+    assert LimitWaiters(geneva.environment, ["default"]).wake_for(["dock"]) == 1
     leave()
     assert bell.is_set()
 
@@ -606,6 +608,6 @@ def test_who_waits_on_a_queue_of_ours_is_looked_for_anyway(
     holder.cancel(force=True)
     leave = geneva.environment.wakeups.listen(bell)
 
-    assert Parked(geneva.environment, ["default"]).wake_for(["dock"]) == 1
+    assert LimitWaiters(geneva.environment, ["default"]).wake_for(["dock"]) == 1
     leave()
     assert not bell.is_set()

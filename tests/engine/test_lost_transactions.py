@@ -56,5 +56,5 @@ def test_a_body_that_never_keeps_its_transaction_fails_and_says_why(geneva: gd.D
     [execution] = workflow.step_executions
     assert (workflow.state, execution.outcome) == ("paused", "paused_by_exception")
     assert execution.error_message is not None
-    assert "did not last until its end" in execution.error_message
+    assert "ended before the step did" in execution.error_message
     assert _count(geneva) == 0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.waits import family
+from geneva_drive.engine.waits import wait
 from geneva_drive.testing import drain, perform_step_inline, speedrun
 from tests.looking import history
 
@@ -41,7 +41,7 @@ def _waiting() -> tuple[Handle, Handle]:
 @pytest.fixture
 def nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Let processes die right after the commit that ends a workflow."""
-    monkeypatch.setattr(family, "follow", lambda environment, applied: None)
+    monkeypatch.setattr(wait, "follow", lambda environment, applied: None)
     return monkeypatch
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, select, text
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.dialects.claim_request import ClaimRequest
@@ -134,7 +133,7 @@ def claimed(drive: gd.Drive, count: int = 1) -> list[Claimed]:
 
 def complete(drive: gd.Drive, taken: Sequence[Claimed]) -> None:
     """Commit their completions."""
-    endings = [performance.ending(one, Returned(None), may_chain=True) for one in taken]
+    endings = [one.ending(Returned(None), may_chain=True) for one in taken]
     ended = commit_endings(drive.environment, endings, Identity().chaining("token", ()))
     assert len([one for one in ended if one is not None]) == len(taken) > 0
 

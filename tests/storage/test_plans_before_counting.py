@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.execution import performance
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned, Skipped, StepOutcome
 from geneva_drive.states import Outcome
@@ -40,7 +39,7 @@ def end(drive: gd.Drive, count: int, outcome: StepOutcome) -> list[tuple[str, An
         TwoSteps.create()
     environment, identity = drive.environment, Identity()
     claimed = claim_due(environment, identity, limit=count)
-    endings = [performance.ending(one, outcome) for one in claimed]
+    endings = [one.ending(outcome) for one in claimed]
     with noted(drive.engine) as statements:
         ended = commit_endings(environment, endings)
     assert len([one for one in ended if one is not None]) == count

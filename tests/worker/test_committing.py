@@ -17,10 +17,11 @@ from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.committer import Committer, Pending
-from geneva_drive.worker.flights import Flight, Flights
+from geneva_drive.worker.committer import Pending
+from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer, Stopping
+from geneva_drive.worker.thread_pool import Pool
 from tests.engines import trace
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import CommitFault, deadlock, outage
@@ -60,16 +61,15 @@ class _Group:
         self._drive = drive
         self._may_chain = may_chain
         self._identity = Identity()
-        self._flights = Flights()
-        self.handed_over: list[Flight] = []
+        self.submitted: list[Flight] = []  # to the pool, whose threads are not started
         self.kept: list[Flight | None] = []  # what each thread was given to go on with
-        self._committer = Committer(
+        self._performer = Performer(
             drive.environment,
             self._identity,
-            land=self._flights.replace,
-            on_begun=lambda _: None,
-            on_committed=lambda _: None,
-            hand_over=self.handed_over.append,
+            concurrency=1,
+            stopping=Stopping(),
+            on_free=lambda: None,
+            may_begin=lambda: True,
         )
         self.commits: list[str] = []
 
@@ -78,8 +78,12 @@ class _Group:
 
     def commit(self, claimed: list[Claimed]) -> None:
         """Submit all; the first is held up until the others wait behind it."""
-        first, *others = self._flights.add(claimed)
-        with _held_up(self._drive, self.commits) as (reached, release):
+        first, *others = self._performer.flights.add(claimed)
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            _held_up(self._drive, self.commits) as (reached, release),
+        ):
+            patch.setattr(Pool, "submit", lambda _, flight: self.submitted.append(flight))
             leading = threading.Thread(target=self._submit, args=(first,))
             leading.start()
             wait(reached)
@@ -90,11 +94,11 @@ class _Group:
             assert not leading.is_alive()
 
     def in_hand(self) -> list[Claimed]:
-        return [flight.claimed for flight in self._flights.all()]
+        return [flight.claimed for flight in self._performer.flights.all()]
 
     def _submit(self, flight: Flight) -> None:
         self.kept.append(
-            self._committer.submit(Pending(flight, Returned(), may_chain=self._may_chain))
+            self._performer.commit(Pending(flight, Returned(), may_chain=self._may_chain))
         )
 
 
@@ -114,7 +118,7 @@ def test_what_ends_during_a_commit_goes_together_in_the_next_one(geneva: gd.Driv
     assert group.in_hand() == []
 
 
-def test_the_thread_that_commits_goes_on_with_one_flight_and_hands_the_others_over(
+def test_the_thread_that_commits_goes_on_with_one_flight_and_submits_the_others(
     geneva: gd.Drive,
 ) -> None:
     class Task(gd.Workflow):
@@ -132,7 +136,7 @@ def test_the_thread_that_commits_goes_on_with_one_flight_and_hands_the_others_ov
     *waited, own = group.kept
     assert waited == [None] * 3
     assert own is not None
-    going_on = [flight.claimed for flight in (*group.handed_over, own)]
+    going_on = [flight.claimed for flight in (*group.submitted, own)]
     assert [one.workflow.id for one in going_on] == [task.id for task in tasks]
     assert {one.execution.step_name for one in going_on} == {"rest"}
     assert group.in_hand() == going_on
@@ -154,7 +158,7 @@ def test_a_lone_outcome_is_followed_on_the_same_thread(geneva: gd.Drive) -> None
     [own] = group.kept
     assert own is not None
     assert (own.claimed.workflow.id, own.claimed.execution.step_name) == (task.id, "rest")
-    assert group.handed_over == []
+    assert group.submitted == []
 
 
 def test_outcomes_are_kept_until_the_database_is_back(
@@ -286,7 +290,7 @@ def test_while_an_outcome_is_written_that_nothing_follows_its_room_is_free(
         on_free=lambda: None,
         may_begin=lambda: True,
     )
-    performer.take_up(claim_due(geneva.environment, identity, limit=2))
+    performer.submit(claim_due(geneva.environment, identity, limit=2))
     before = performer.free
     with _held_up(geneva, []) as (reached, release):
         performer.start()

@@ -16,7 +16,6 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit, plain_completions
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
@@ -94,10 +93,10 @@ def run(
 ) -> list[dict[str, Any]]:
     drive = workflow.drive
     for _ in range(steps):
-        one = ending(claim(drive), Returned(), may_chain=False)
+        one = claim(drive).ending(Returned(), may_chain=False)
         [applied] = write(drive, [one], None)
         assert applied is not None
-    last = ending(claim(drive), Returned(), may_chain=chain is not None)
+    last = claim(drive).ending(Returned(), may_chain=chain is not None)
     write(drive, [last], chain)
     found = rows(drive, workflow)
     drive.store.write(drive.store.empty)
@@ -123,7 +122,7 @@ def test_both_ways_finish_a_workflow_alike(geneva: gd.Drive) -> None:
     found = []
     for write in (fast, general):
         note = Note.create()
-        [applied] = write(geneva, [ending(claim(geneva), Returned())], None)
+        [applied] = write(geneva, [claim(geneva).ending(Returned())], None)
         found.append(rows(geneva, note))
 
     assert applied is not None
@@ -135,7 +134,7 @@ def test_what_is_claimed_with_a_completion_is_known_without_reading_it(
     geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
 ) -> None:
     parcel = parcels.create()
-    one = ending(claim(geneva), Returned(), may_chain=True)
+    one = claim(geneva).ending(Returned(), may_chain=True)
 
     [applied] = fast(geneva, [one], chaining())
 
@@ -154,7 +153,7 @@ def test_what_is_scheduled_by_a_completion_is_known_without_reading_it(
     parcel = parcels.create()
     if name == "deliver":
         parcel.resume_at("label")
-    one = ending(claim(geneva), Returned(), may_chain=True)
+    one = claim(geneva).ending(Returned(), may_chain=True)
 
     [applied] = fast(geneva, [one], None)
 
@@ -173,7 +172,7 @@ def test_the_next_step_is_left_to_others(
     geneva: gd.Drive, parcels: type[gd.Workflow[Any]], urgent: str
 ) -> None:
     parcels.create()
-    one = ending(claim(geneva), Returned(), may_chain=True)
+    one = claim(geneva).ending(Returned(), may_chain=True)
     if urgent == "more urgent work waits":
         parcels.create(priority=100)
         chain = chaining()
@@ -191,9 +190,9 @@ def test_a_step_that_ran_before_gets_its_next_attempt_number(
     geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
 ) -> None:
     parcel = parcels.create()
-    fast(geneva, [ending(claim(geneva), Returned())], None)
+    fast(geneva, [claim(geneva).ending(Returned())], None)
     parcel.resume_at("pack")
-    fast(geneva, [ending(claim(geneva), Returned())], None)
+    fast(geneva, [claim(geneva).ending(Returned())], None)
 
     attempts = [(e.step_name, e.attempt_number) for e in parcel.step_executions]
 
@@ -207,7 +206,7 @@ def test_a_request_sends_a_completion_the_general_way(
     claimed = claim(geneva)
     parcel.pause()
 
-    written = fast(geneva, [ending(claimed, Returned())], None)
+    written = fast(geneva, [claimed.ending(Returned())], None)
 
     assert written == [None]
     assert parcel.reload().state == "performing"
@@ -218,7 +217,7 @@ def test_a_lost_claim_completes_nothing(geneva: gd.Drive, parcels: type[gd.Workf
     claimed = claim(geneva)
     parcel.cancel(force=True)
 
-    written = fast(geneva, [ending(claimed, Returned())], None)
+    written = fast(geneva, [claimed.ending(Returned())], None)
 
     assert written == [None]
     assert parcel.reload().state == "canceled"
@@ -228,7 +227,7 @@ def test_a_group_is_written_whole(geneva: gd.Drive, parcels: type[gd.Workflow[An
     created = [parcels.create() for _ in range(120)]
     claimed = claim_due(geneva.environment, WORKER, limit=200)
 
-    written = fast(geneva, [ending(one, Returned(), may_chain=True) for one in claimed], chaining())
+    written = fast(geneva, [one.ending(Returned(), may_chain=True) for one in claimed], chaining())
 
     assert sum(one is not None and one.chained is not None for one in written) == 120
     assert {parcel.reload().current_step_name for parcel in created} == {"label"}
@@ -241,7 +240,7 @@ def test_a_workflow_that_was_touched_meanwhile_goes_the_general_way(
     claimed = claim(geneva)
     parcel.pause().resume(data={"fragile": True})
 
-    written = fast(geneva, [ending(claimed, Returned())], None)
+    written = fast(geneva, [claimed.ending(Returned())], None)
 
     assert written == [None]
 
@@ -254,7 +253,7 @@ def test_groups_of_neighbouring_workflows_do_not_deadlock(
     for _ in range(8):
         parcels.create()
     claimed = claim_due(geneva.environment, WORKER, limit=8)
-    endings = [ending(one, Returned(), may_chain=True) for one in claimed]
+    endings = [one.ending(Returned(), may_chain=True) for one in claimed]
     store, now = geneva.store, geneva.clock.now()
     both_have_ended_theirs = threading.Barrier(2, timeout=30)
 
@@ -288,7 +287,7 @@ def test_what_follows_is_found_on_a_server_that_does_not_tell_new_ids(
     # MySQL has no INSERT ... RETURNING; MariaDB has.
     monkeypatch.setattr(geneva.engine.dialect, "insert_returning", False)
 
-    written = fast(geneva, [ending(one, Returned(), may_chain=True) for one in claimed], chaining())
+    written = fast(geneva, [one.ending(Returned(), may_chain=True) for one in claimed], chaining())
 
     chained = [one.chained.id for one in written if one is not None and one.chained is not None]
     assert chained == [parcel.step_executions[-1].id for parcel in created]

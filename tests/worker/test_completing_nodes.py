@@ -16,7 +16,6 @@ from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.execution.group_commit import commit_endings
-from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
@@ -72,7 +71,7 @@ def claim(drive: gd.Drive, limit: int = 100) -> list[Claimed]:
 
 
 def ended(claimed: Sequence[Claimed], *, may_chain: bool = False) -> list[Ending]:
-    return [ending(one, Returned(), may_chain=may_chain) for one in claimed]
+    return [one.ending(Returned(), may_chain=may_chain) for one in claimed]
 
 
 def begin(drive: gd.Drive) -> gd.WorkflowHandle[Any]:
@@ -199,7 +198,7 @@ def test_one_that_was_lost_and_claimed_again_does_not_end_by_its_first_claim(
 
     applied = commit_endings(
         geneva.environment,
-        [*ended([first]), ending(renewed(second, "again"), Returned())],
+        [*ended([first]), renewed(second, "again").ending(Returned())],
     )
 
     assert applied == [None, None]
@@ -223,7 +222,7 @@ def test_a_node_that_keeps_its_result_is_not_plain(geneva: gd.Drive) -> None:
     built.node("root", job=weigh)
     workflow = built.start()
     [claimed] = claim(geneva)
-    kept = ending(claimed, Returned("3"))
+    kept = claimed.ending(Returned("3"))
 
     assert not node_completions.is_plain(kept)
     commit_endings(geneva.environment, [kept])

@@ -13,7 +13,7 @@ import geneva_drive as gd
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.settings import Settings
-from geneva_drive.worker.housekeeping import duties
+from geneva_drive.worker.housekeeping.duties import duties
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.service import Periodic, report_failure
 from tests.worker.watching import wait
@@ -23,7 +23,7 @@ def made_of(rounds: Iterator[Round]) -> Duty:
     def do_round(environment: Environment) -> Round:
         return next(rounds)
 
-    return Duty(name="test", every=timedelta(seconds=1), do_round=do_round, rounds_at_once=2)
+    return Duty(name="test", every=timedelta(seconds=1), do_round=do_round, max_rounds=2)
 
 
 def test_one_go_ends_after_so_many_rounds(geneva: gd.Drive) -> None:
@@ -56,7 +56,7 @@ def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
     assert [(duty.name, duty.every.total_seconds()) for duty in duties(settings)] == [
         ("recovery", 7),
         ("orphans", 7),
-        ("families", 7),
+        ("waits", 7),
         ("retention", 7),
     ]
 

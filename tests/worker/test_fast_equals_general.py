@@ -18,7 +18,6 @@ from geneva_drive.engine.claimed import Claimed, chained
 from geneva_drive.engine.commit import commit, plain_completions
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.worker.claims.claimer import claim_one
@@ -155,7 +154,7 @@ def run(drive: gd.Drive, clock: StoppedClock, plan: Plan, write: Write) -> list[
         )
         applied = write(
             drive,
-            ending(claimed, Returned(), may_chain=one.may_chain),
+            claimed.ending(Returned(), may_chain=one.may_chain),
             chaining if one.may_chain else None,
         )
         assert applied is not None

@@ -19,7 +19,7 @@ import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.postgresql import notices
 from geneva_drive.storage.dialects.postgresql.notices import COALESCED, Notices
-from geneva_drive.worker.listener import Listening
+from geneva_drive.worker.listener import Listener
 from geneva_drive.worker.poller import Found
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until
@@ -241,7 +241,7 @@ def test_a_listener_that_outlives_its_worker_leaves_no_file_open_either(
     drive = make_drive()
     watch = drive.environment.wakeups.hints.watch(lambda _: None)
     assert watch is not None
-    listening = Listening(watch)
+    listening = Listener(watch)
 
     @event.listens_for(drive.engine, "checkout")
     def keep_silent(*_: Any) -> None:
@@ -612,7 +612,7 @@ def test_a_name_that_nobody_understands_is_a_hint_like_any_other(
     watch = Watch(resting)
     with resting.worker() as worker:
         wait_for_listener(resting)
-        wait_until(lambda: worker._poller._had_nothing, "it rests")
+        wait_until(lambda: worker._poller._was_idle, "it rests")
         for number, payload in enumerate(("of another program: none", "x:1:2", ":"), start=1):
             seen = len(claims)
             with geneva.engine.begin() as connection:

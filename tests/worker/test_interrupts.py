@@ -30,7 +30,7 @@ def test_an_interrupted_execution_is_given_back(
 
     assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
     assert task.step_executions[0].error_message == (
-        f"The execution was given back: {interrupt.__name__} in its worker."
+        f"The execution was released: {interrupt.__name__} in its worker."
     )
 
 
@@ -92,7 +92,7 @@ def test_a_body_that_always_exits_ends_in_a_dead_letter(
     assert rows_of(task) == [("work", "failed", "recovered")] * 2
     assert task.reload().state == "paused"
     assert task.paused_reason == (
-        "The execution was given back: SystemExit (no config) in its worker. (for the 2nd time)"
+        "The execution was released: SystemExit (no config) in its worker. (for the 2nd time)"
     )
     with drive.store.reading() as connection:
         assert drive.store.dead_letters.count_pending(connection) == 1

@@ -11,7 +11,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.engine.limits import capacity, waiters
 from geneva_drive.testing import drain
-from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from tests.limiting import Gauge, StillClock, limits, occupy, parked
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import Watch, rows_of, wait, wait_until
@@ -185,7 +185,7 @@ def test_what_waits_is_not_looked_at_when_there_is_nothing_to_let_go(
     before = len(watch.steps("in_progress"))
 
     for _ in range(3):
-        assert Parked(geneva.environment).wake_for(["Load.load"]) == 0
+        assert LimitWaiters(geneva.environment).wake_for(["Load.load"]) == 0
     geneva.worker().run_until_idle()
 
     assert len(watch.steps("in_progress")) == before

@@ -24,7 +24,7 @@ from tests.worker.watching import rows_of
 DAY = timedelta(days=1)
 NOTHING_SCHEDULED = "Nothing was scheduled for it."
 PORTION = "geneva_drive.worker.housekeeping.orphans._PORTION"
-REFUSED = "has nothing scheduled and cannot be adopted; it is passed over: "
+REFUSED = "has nothing scheduled and cannot be adopted; it is skipped: "
 
 Handle = gd.WorkflowHandle[Any]
 

@@ -10,7 +10,6 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.engine.commit.ending import Ending
 from geneva_drive.engine.execution.group_commit import commit_endings
-from geneva_drive.engine.execution.performance import ending
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
@@ -37,7 +36,7 @@ def test_a_poisoned_outcome_fails_alone_in_its_group(geneva: gd.Drive, poison: s
     claimed = claim_due(geneva.environment, Identity(), limit=5)
     results = ["bread", "milk", poison, "eggs", "salt"]
     endings: list[Ending] = [
-        ending(one, Returned(f'"{result}"')) for one, result in zip(claimed, results, strict=True)
+        one.ending(Returned(f'"{result}"')) for one, result in zip(claimed, results, strict=True)
     ]
 
     applied = commit_endings(geneva.environment, endings)

@@ -9,10 +9,10 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.limits.capacity import LOOK_AGAIN
-from geneva_drive.engine.waits import child
+from geneva_drive.engine.waits import wait
 from geneva_drive.testing import drain
-from geneva_drive.worker.housekeeping.families import Families
-from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
+from geneva_drive.worker.housekeeping.waits import LeftWaits
 from tests.worker.poison import poisoned
 
 KEY = "test_poisoned_rows.dock"
@@ -68,7 +68,7 @@ def test_parked_behind_a_row_that_cannot_be_let_go(
 
     assert (Other.finished().count(), Unloading.finished().count()) == (1, 3)
     key = refused.step_executions[0].id
-    told = [message for message in caplog.messages if "cannot be let go" in message]
+    told = [message for message in caplog.messages if "cannot be woken" in message]
     assert [m.startswith(f"Execution {key} waits for a limit") for m in told] == [True]
 
 
@@ -77,7 +77,7 @@ def test_who_cannot_be_let_go_is_let_go_by_another_once_the_row_is_mended(
 ) -> None:
     ship = Unloading.create(priority=66)
     _park(geneva, [ship])
-    parked, before = Parked(geneva.environment), geneva.clock.now()
+    parked, before = LimitWaiters(geneva.environment), geneva.clock.now()
 
     with poisoned(geneva, database, "OLD.priority = 66"):
         let_go = [parked.wake_due() for _ in range(2)]
@@ -88,7 +88,7 @@ def test_who_cannot_be_let_go_is_let_go_by_another_once_the_row_is_mended(
     assert limit is not None
     assert limit.wakes_at is not None
     assert limit.wakes_at >= before + LOOK_AGAIN  # not at once, and again and again
-    assert Parked(geneva.environment).wake_for([KEY]) == 1
+    assert LimitWaiters(geneva.environment).wake_for([KEY]) == 1
     drain(geneva)
     assert ship.reload().state == "finished"
 
@@ -100,7 +100,7 @@ def test_more_that_cannot_be_let_go_than_one_look_takes(
     refused = [Unloading.create(priority=66) for _ in range(5)]
     ship = Unloading.create()
     _park(geneva, [*refused, ship])
-    parked = Parked(geneva.environment)
+    parked = LimitWaiters(geneva.environment)
 
     with poisoned(geneva, database, "OLD.priority = 66"):
         let_go = [parked.wake_for([KEY]) for _ in range(3)]
@@ -119,17 +119,17 @@ def test_parents_behind_a_node_that_cannot_be_woken(
     refused = Voyage.create(priority=66)
     voyages = [Voyage.create() for _ in range(3)]
     with monkeypatch.context() as crash:
-        crash.setattr(child, "wake_parents", lambda environment, ended: [])
+        crash.setattr(wait, "release", lambda environment, execution_ids: 0)
         drain(geneva)
     assert Voyage.finished().count() == 0
 
-    monkeypatch.setattr("geneva_drive.worker.housekeeping.families._PORTION", 1)
-    families = Families()
+    monkeypatch.setattr("geneva_drive.worker.housekeeping.waits._BATCH", 1)
+    waits = LeftWaits()
     with poisoned(geneva, database, "OLD.priority = 66"):
-        rounds = [families(geneva.environment).changed for _ in range(5)]
+        rounds = [waits(geneva.environment).changed for _ in range(5)]
 
     assert sum(rounds) == 3
-    told = [message for message in caplog.messages if "cannot be woken" in message]
+    told = [message for message in caplog.messages if "cannot be released" in message]
     assert len(told) == 1
     drain(geneva)
     assert {voyage.reload().state for voyage in voyages} == {"finished"}

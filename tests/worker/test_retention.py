@@ -11,8 +11,8 @@ from sqlalchemy import Column, ForeignKey, MetaData, Table, delete, insert, sele
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.worker.housekeeping import Duty, duties
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duties import duties
+from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.retention import Retention
 from tests.worker.at_once import at_once
 from tests.worker.conftest import MakeDrive
@@ -23,9 +23,7 @@ A_BLINK = timedelta(microseconds=1)  # the shortest there is
 BATCH = "geneva_drive.worker.housekeeping.retention._BATCH"
 MAX_REFUSALS = "geneva_drive.worker.housekeeping.retention._MAX_REFUSALS"
 MAX_PER_ROUND = "geneva_drive.worker.housekeeping.refused_rows.MAX_PER_ROUND"
-REFUSED = (
-    "ended long ago and cannot be deleted (does a row of yours refer to it?); it is passed over: "
-)
+REFUSED = "ended long ago and cannot be deleted (does a row of yours refer to it?); it is skipped: "
 
 
 class Errand(gd.Workflow[Any]):
@@ -82,7 +80,7 @@ def test_without_the_setting_there_is_no_such_duty(geneva: gd.Drive) -> None:
     assert geneva.housekeep() == 0
 
     names = [duty.name for duty in duties(geneva.settings)]
-    assert names == ["recovery", "orphans", "families"]
+    assert names == ["recovery", "orphans", "waits"]
     assert left(geneva) == [workflow.id]
 
 
@@ -215,6 +213,6 @@ def test_retention_rests_when_too_much_cannot_be_deleted(
 
     assert len(left(geneva)) == 3
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
-        "2 ended workflows cannot be deleted; retention rests until this process starts anew. Let "
-        "the foreign keys of your tables delete or forget what they refer to."
+        "2 ended workflows cannot be deleted; this worker deletes none until it is restarted. Add "
+        "ON DELETE CASCADE or SET NULL to the foreign keys of your tables."
     ]

@@ -8,8 +8,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.housekeeping.dead_workers import DeadWorkers
 from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.lost_workers import LostWorkers
 from geneva_drive.worker.identity import Identity
 
 
@@ -58,7 +58,7 @@ def test_rows_that_cannot_be_recovered_are_told_once_and_leave_their_place_to_ot
     tasks = _lost(geneva, 5)
     for task in tasks[:3]:
         _set_state(geneva, task, "canceled")
-    take_back = DeadWorkers(may_judge=lambda: True)
+    take_back = LostWorkers(may_judge=lambda: True)
 
     rounds = [take_back(geneva.environment) for _ in range(4)]
 
@@ -71,7 +71,7 @@ def test_rows_that_cannot_be_recovered_are_told_once_and_leave_their_place_to_ot
 def test_another_claim_of_a_row_that_was_passed_over_is_taken_back(geneva: gd.Drive) -> None:
     [task] = _lost(geneva, 1)
     _set_state(geneva, task, "canceled")
-    take_back = DeadWorkers(may_judge=lambda: True)
+    take_back = LostWorkers(may_judge=lambda: True)
     assert take_back(geneva.environment) == Round(0, False)
     _set_state(geneva, task, "ready")
     table = geneva.store.tables.step_executions

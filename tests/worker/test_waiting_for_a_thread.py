@@ -13,7 +13,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.worker import performer as performer_module
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.claims.prefetch import Pace
+from geneva_drive.worker.claims.prefetch import Prefetch
 from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer, Stopping
@@ -71,7 +71,7 @@ def jam(geneva: gd.Drive) -> Iterator[_Jam]:
     made.release()
 
 
-class _Eager(Pace):
+class _Eager(Prefetch):
     """Holds five ready from the beginning, until it has to give some back."""
 
     has_stalled = False
@@ -85,7 +85,7 @@ class _Eager(Pace):
 
 @pytest.fixture
 def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(performer_module, "Pace", _Eager)
+    monkeypatch.setattr(performer_module, "Prefetch", _Eager)
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def _performing(
         may_begin=may_begin,
     )
     performer.start()
-    performer.take_up(claim_due(drive.environment, identity, limit=3))
+    performer.submit(claim_due(drive.environment, identity, limit=3))
     jam.wait_until_begun()
     yield performer
     jam.release()
@@ -119,7 +119,7 @@ def test_what_waits_for_a_thread_too_long_is_given_back_as_it_was(
         before = [store.executions.of_workflow(connection, task.id) for task in jam.tasks]
 
     with _performing(geneva, jam) as performer:
-        performer.give_back_waiting(NOW)
+        performer.release_waiting(NOW)
         with store.reading() as connection:
             after = [store.executions.of_workflow(connection, task.id) for task in jam.tasks]
         running = [execution.state for execution in after[0]]
@@ -132,7 +132,7 @@ def test_a_workflow_whose_step_only_waited_for_a_thread_has_not_started(
     geneva: gd.Drive, jam: _Jam
 ) -> None:
     with _performing(geneva, jam) as performer:
-        performer.give_back_waiting(NOW)
+        performer.release_waiting(NOW)
 
     assert [task.reload().started_at is not None for task in jam.tasks] == [True, False, False]
 
@@ -141,7 +141,7 @@ def test_what_was_given_back_is_not_run_by_the_thread_that_is_free_later(
     geneva: gd.Drive, jam: _Jam
 ) -> None:
     with _performing(geneva, jam) as performer:
-        performer.give_back_waiting(NOW)
+        performer.release_waiting(NOW)
 
     assert jam.ran == [(jam.tasks[0].id, 1)]
     assert jam.rows() == [DONE, WAITING, WAITING]
@@ -151,7 +151,7 @@ def test_what_was_given_back_is_run_by_another_worker_as_its_first_attempt(
     geneva: gd.Drive, jam: _Jam
 ) -> None:
     with _performing(geneva, jam) as performer:
-        performer.give_back_waiting(NOW)
+        performer.release_waiting(NOW)
         geneva.worker().run_until_idle()
         while_the_first_runs = jam.rows()
 
@@ -161,7 +161,7 @@ def test_what_was_given_back_is_run_by_another_worker_as_its_first_attempt(
 
 def test_what_waits_for_a_shorter_time_is_kept(geneva: gd.Drive, jam: _Jam) -> None:
     with _performing(geneva, jam) as performer:
-        performer.give_back_waiting(timedelta(minutes=1))
+        performer.release_waiting(timedelta(minutes=1))
         while_the_first_runs = jam.rows()
         jam.release()
         wait_until(lambda: not performer.flights, "all have landed")
@@ -176,7 +176,7 @@ def test_who_had_to_give_back_claims_no_more_than_it_has_threads_for(
 ) -> None:
     with _performing(geneva, jam) as performer:
         before = performer.free
-        performer.give_back_waiting(NOW)
+        performer.release_waiting(NOW)
         after = performer.free
 
     assert (before, after) == (3, 0)
@@ -191,9 +191,9 @@ def test_a_flight_is_given_up_only_before_a_thread_has_begun_it(
     assert begun.start()
     now = float("inf")
 
-    assert not begun.give_up_waiting(since=now)
-    assert not waiting.give_up_waiting(since=0)
-    assert given_up.give_up_waiting(since=now)
+    assert not begun.settle_waiting(since=now)
+    assert not waiting.settle_waiting(since=0)
+    assert given_up.settle_waiting(since=now)
 
     assert waiting.start()
     assert not given_up.start()

@@ -19,11 +19,11 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.lifeline import Lifeline
 from geneva_drive.cli.signals import stop_signals
 from geneva_drive.durations import describe
+from geneva_drive.retry_delay import RetryDelay
 
 logger = logging.getLogger(__name__)
 
-_FIRST_REST = timedelta(seconds=1)
-_LONGEST_REST = timedelta(seconds=30)
+_RESTART_DELAY = RetryDelay(timedelta(seconds=1), longest=timedelta(seconds=30))
 _SETTLED = timedelta(seconds=30)  # who lived this long did not die of its start
 
 
@@ -179,7 +179,7 @@ class Supervisor:
 
 def rest_after(quick_deaths: int) -> timedelta:
     """Say how long to wait before a process is replaced: ever longer if they die at once."""
-    return min(_FIRST_REST * 2.0 ** min(quick_deaths - 1, 10), _LONGEST_REST)
+    return timedelta(seconds=_RESTART_DELAY.before(quick_deaths))
 
 
 def describe_status(status: int) -> str:

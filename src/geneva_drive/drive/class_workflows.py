@@ -17,6 +17,7 @@ from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration
+from geneva_drive.engine import heroes
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import (
     Answer,
@@ -25,7 +26,6 @@ from geneva_drive.engine.commit.creation import (
     Existing,
     NewWorkflow,
 )
-from geneva_drive.engine.execution import heroes
 from geneva_drive.errors import (
     AlreadyRunning,
     InvalidInput,

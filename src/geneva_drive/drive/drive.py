@@ -41,7 +41,7 @@ from geneva_drive.storage.schema.records import (
 )
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
-from geneva_drive.worker.housekeeping import housekeep
+from geneva_drive.worker.housekeeping.duties import housekeep
 from geneva_drive.worker.housekeeping.retention import prune
 from geneva_drive.worker.worker import Queues, Worker
 

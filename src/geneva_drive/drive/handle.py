@@ -15,11 +15,11 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explanation import MOST_NAMED
 from geneva_drive.drive.graph_handle import GraphHandle
 from geneva_drive.drive.step_execution import StepExecution
+from geneva_drive.engine import heroes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import reattempt, rewind, skip
 from geneva_drive.engine.commands.resume import resume, resume_at
-from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.transitions.loop_position import rewound_to
 from geneva_drive.errors import HeroGone, InvalidInput, WorkflowNotFound
 from geneva_drive.serialization import typed_json

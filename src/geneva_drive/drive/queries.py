@@ -10,7 +10,7 @@ from geneva_drive import checks
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine.execution import heroes
+from geneva_drive.engine import heroes
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
 

@@ -1,6 +1,7 @@
-"""What happens next: outcomes, decisions, and the one door through which state is written.
+"""What happens next.
 
-User code runs in `executor`, under no lock, and ends in one of the closed union of outcomes. What
-follows from an outcome is decided by pure functions in `decide`, and written, for one execution or
-five hundred, by `commit`. Commands from outside go through the same door.
+`transitions` decides what follows from an outcome: pure functions. `commit` writes it, for one
+execution or five hundred; nothing else writes a state. `execution` runs user code, under no lock,
+and turns whatever it does into an outcome. `commands`, `waits`, `graphs`, `loops`, `limits` and
+`recovery` are built on these three. Start with `transitions/decide.py`.
 """

@@ -1,14 +1,17 @@
-"""An execution that this process holds, on its way to be run."""
+"""An execution that this process has claimed."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import field
+from collections.abc import Sequence
+from dataclasses import field, replace
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
 from geneva_drive.values import value
@@ -16,7 +19,7 @@ from geneva_drive.values import value
 
 @value
 class Claimed:
-    """An execution under this process's claim, with its workflow as it was then."""
+    """An execution under this process's claim, with its workflow as it was when claimed."""
 
     workflow: WorkflowRecord
     execution: ExecutionRecord
@@ -30,20 +33,52 @@ class Claimed:
         return registry.definition_for(self.workflow.type)
 
     def node_in(self, definition: Definition) -> Node | None:
-        """Give what is to be run; None if this process does not know it."""
+        """Return the node to run; None if this process does not know it."""
         stored = self.stored
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
             return stored_node(stored.name, stored.job, stored.args)
         return definition.get(self.execution.step_name)
 
+    def ending(
+        self, outcome: StepOutcome, *, may_chain: bool = False, position: LoopPosition | None = None
+    ) -> Ending:
+        return Ending(
+            workflow_id=self.workflow.id,
+            execution_id=self.execution.id,
+            claim_token=self.claim_token,
+            definition=self.definition,
+            outcome=outcome,
+            may_chain=may_chain,
+            position=position,
+            stored=self.stored,
+            seen=(self.workflow, self.execution),
+        )
+
+
+def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Read the stored node of each execution of a stored graph that has none yet."""
+    wanted = [
+        (one.workflow.id, one.execution.node_id)
+        for one in claimed
+        if one.workflow.has_graph and one.stored is None
+    ]
+    if not wanted:
+        return list(claimed)
+    store = environment.store
+    nodes = store.read_at_once(lambda connection: store.graphs.nodes(connection, wanted))
+    return [
+        replace(one, stored=nodes.get((one.workflow.id, one.execution.node_id), one.stored))
+        for one in claimed
+    ]
+
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:
-    """Give back an execution whose class is not in this process after all."""
+    """Return the outcome of an execution whose class is not in this process after all."""
     return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
 
 
 def chained(claimed: Claimed, applied: Applied) -> Claimed | None:
-    """Step on to what was claimed when the end of an execution was written, if anything was."""
+    """Return the next execution, if the commit of the one before has claimed it."""
     following = applied.chained
     if following is None:
         return None
@@ -56,7 +91,7 @@ def continued(
     execution: ExecutionRecord,
     stored: GraphNodeRecord | None = None,
 ) -> Claimed:
-    """Step on to an execution that was claimed when its predecessor was committed."""
+    """Return the claim of an execution that was claimed with its predecessor's commit."""
     assert execution.claim_token is not None, "a chained execution is inserted with its claim"
     return Claimed(
         workflow=workflow,

@@ -1,4 +1,4 @@
-"""Named points that an execution passes, at which a test may let the worker die."""
+"""Named points on the way of an execution, at which a test may crash the worker."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Point = Literal["claim", "body", "commit", "item"]
 
 
 class Crash(BaseException):
-    """The death of a worker, in a test; nothing on the way may take it for a step's failure."""
+    """A worker's death in a test; nothing may take it for a step's failure."""
 
 
 _watch: Callable[[Point], None] | None = None
 
 
 def reached(point: Point) -> None:
-    """Note that a point was passed; costs nothing while nobody watches."""
+    """Call the test's watch, if there is one."""
     if _watch is not None:
         _watch(point)
 

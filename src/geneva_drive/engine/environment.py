@@ -1,4 +1,4 @@
-"""What the engine works with: one Drive's store, settings, clock and listeners."""
+"""What the engine works with: the store, settings, clock and subscribers of one Drive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.telemetry import Events
 
 @dataclass(slots=True, kw_only=True)
 class Environment:
-    """Passed to whatever runs; the clock alone may be exchanged, by tests."""
+    """Passed to everything in the engine; only tests replace a field, the clock."""
 
     store: Store
     settings: Settings

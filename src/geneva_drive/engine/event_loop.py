@@ -1,4 +1,4 @@
-"""One event loop for all async bodies of a Drive, on a thread of its own."""
+"""One event loop for all async bodies of a Drive, on its own thread."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class BodyTimedOut(Exception):
 
 
 class _Interrupted(Exception):
-    """Carries an interrupt past the loop, which a bare one would end for all other bodies."""
+    """Carries an interrupt past the event loop, which it would end for all other bodies."""
 
     def __init__(self, interrupt: BaseException) -> None:
         self.interrupt = interrupt
 
 
 class LoopThread:
-    """Starts with the first async body, and serves all that follow."""
+    """Starts with the first async body and runs all that follow."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,7 +32,7 @@ class LoopThread:
         self._is_closing = threading.Event()
 
     def run(self, body: Coroutine[Any, Any, Any], timeout: timedelta | None) -> Any:
-        """Await `body` on the loop and give its result to the calling thread."""
+        """Await `body` on the loop; return its result to the calling thread."""
         context = contextvars.copy_context()
         future = asyncio.run_coroutine_threadsafe(
             _within(body, timeout, context), self._running_loop()
@@ -71,8 +71,8 @@ class LoopThread:
 
 def _serve(loop: asyncio.AbstractEventLoop, is_closing: threading.Event) -> None:
     while not is_closing.is_set():
-        # Out of a task that a body has started. Whoever awaits the task is told by it, and all
-        # other bodies need the loop.
+        # Raised in a task that a body has started. The code that awaits the task gets it too, and
+        # all other bodies need the loop.
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
 
@@ -80,7 +80,7 @@ def _serve(loop: asyncio.AbstractEventLoop, is_closing: threading.Event) -> None
 async def _within(
     body: Coroutine[Any, Any, Any], timeout: timedelta | None, context: contextvars.Context
 ) -> Any:
-    # The caller's context variables, as `asyncio.run` would have given them.
+    # With the caller's context variables, as `asyncio.run` would do.
     task = asyncio.get_running_loop().create_task(_carrying(body), context=context)
     seconds = None if timeout is None else timeout.total_seconds()
     try:

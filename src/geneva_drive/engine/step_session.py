@@ -1,4 +1,4 @@
-"""The session that a step with `transaction=True` is given."""
+"""The session of a step with `transaction=True`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.errors import InvalidStateError
 
 
 class StepSession(Session):
-    """The session of a step with `transaction=True`; it commits with the step's completion."""
+    """Commits with the step's completion, and only then."""
 
     def commit(self) -> NoReturn:
         raise InvalidStateError(

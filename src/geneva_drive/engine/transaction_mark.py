@@ -1,4 +1,4 @@
-"""A mark in a body's transaction, which is gone if the transaction did not last."""
+"""A savepoint that marks a body's transaction, to notice if the database ended it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class BodyTransactionLost(StorageError):
 
     def __init__(self, cause: DBAPIError) -> None:
         super().__init__(
-            f"The transaction of the step did not last until its end ({cause.orig}). A database "
-            f"error that the body catches may roll all of it back: put session.begin_nested() "
-            f"around what may fail, and use no DDL."
+            f"The step's transaction ended before the step did ({cause.orig}). A database error "
+            f"that the body catches may roll all of it back: put session.begin_nested() around "
+            f"what may fail, and use no DDL."
         )
 
 
@@ -27,10 +27,10 @@ def leave(connection: Connection) -> None:
 
 
 def find(connection: Connection, database: Database) -> None:
-    """Make sure that the transaction is the one that the mark was left in.
+    """Raise `BodyTransactionLost` if this is not the transaction that the mark was left in.
 
-    A database may roll a whole transaction back on an error that the body then swallows (a deadlock
-    on MySQL), or commit it at a DDL statement: completing the step would record work that is gone.
+    A database may roll back a whole transaction at an error that the body swallows (a deadlock on
+    MySQL), or commit it at a DDL statement. To complete the step would record work that is gone.
     """
     try:
         connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")

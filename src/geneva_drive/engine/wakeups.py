@@ -1,4 +1,4 @@
-"""Telling workers that there is something to do."""
+"""Wake-ups: tell workers that there may be something to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.storage.dialects.hints import Hints
 
 
 class Wakeups:
-    """Rings for everybody who listens; a hint only, as polling always finds what is due."""
+    """Rings the bells of waiting workers; only a hint, as polling always finds what is due."""
 
     def __init__(self, hints: Hints) -> None:
         self.hints = hints
@@ -27,7 +27,7 @@ class Wakeups:
         return leave
 
     def ring(self) -> None:
-        """Wake the workers of this process at once, those of others by the database's hint."""
+        """Wake the workers of this process at once, and others through the database."""
         self.ring_here()
         self.hints.send()
 

@@ -13,7 +13,7 @@ from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine.execution import heroes
+from geneva_drive.engine import heroes
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.errors import InvalidInput, InvalidStateError

@@ -1,6 +1,10 @@
-"""Who does it: a worker claims what is due, runs it, and commits what came of it in groups.
+"""Who does it: a worker claims executions that are due, runs them and commits their outcomes.
 
-A worker is a list of services started in order and stopped in reverse: a pool of threads that run
-steps, a committer, a heartbeat, housekeeping, and a poller that claims. Nothing here knows more of
-a Drive than its `Environment`.
+Start with `worker`. Its threads:
+
+- `poller` claims (`claims/`), wakes sleepers, and rests while there is nothing to do;
+- `thread_pool` runs steps; `performer` leads each one (a `Flight`) from its claim to its commit,
+  in groups (`committer`);
+- every `heartbeat_interval` (10 s): `heartbeat`, and the duties of `housekeeping/duties.py`;
+- `listener` hears from other processes, where the database can tell.
 """

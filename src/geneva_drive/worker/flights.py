@@ -1,4 +1,4 @@
-"""The executions that a worker has in its hands."""
+"""Flights: the executions that a worker holds, from claim to commit."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.execution.executor import Run
+from geneva_drive.engine.execution.run import Run
 from geneva_drive.storage.schema.records import Key
 
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One execution from claim to commit; whoever settles it first says what came of it."""
+    """One execution from claim to commit; the first thread to settle it reports its outcome."""
 
     claimed: Claimed
     run: Run | None = None
-    has_started: bool = False  # a thread has taken it up
+    has_started: bool = False  # a thread has begun it
     is_off_its_thread: bool = False  # the thread is done with it; written under the pool's lock
     _waits_since: float = field(default_factory=time.monotonic)
     _settled: bool = False
@@ -29,7 +29,7 @@ class Flight:
         return self._settled
 
     def settle(self) -> bool:
-        """Take the right to report the outcome; False if another has it."""
+        """Take the right to report the outcome; False if another thread has it."""
         with self._lock:
             if self._settled:
                 return False
@@ -37,13 +37,13 @@ class Flight:
             return True
 
     def start(self) -> bool:
-        """Begin to run it; False if it was given back before a thread was free for it."""
+        """Begin to run it; False if it was released before a thread was free for it."""
         with self._lock:
             self.has_started = not self._settled
             return self.has_started
 
-    def give_up_waiting(self, since: float) -> bool:
-        """Settle it if it has been waiting for a thread since before that."""
+    def settle_waiting(self, since: float) -> bool:
+        """Settle it if it has waited for a thread since that moment or longer."""
         with self._lock:
             if self._settled or self.has_started or self._waits_since > since:
                 return False
@@ -60,7 +60,7 @@ class Flights:
         self._emptied = threading.Condition(self._lock)
 
     def __len__(self) -> int:
-        with self._lock:  # or a chain that moves on could look like nothing left
+        with self._lock:  # without it, a chain that moves on could look like an idle worker
             return len(self._flights)
 
     def add(self, claimed: Iterable[Claimed]) -> list[Flight]:
@@ -70,11 +70,11 @@ class Flights:
         return flights
 
     def replace(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> list[Flight]:
-        """Land flights; what follows one, if anything, takes its place."""
+        """Remove flights that landed; add and return a flight for each claim that follows one."""
         following = []
         with self._lock:
             for former, claimed in landed:
-                # Suspended or handed over, it may have been claimed anew: that flight is another.
+                # A suspended or released execution may have been claimed again, by a new flight.
                 if self._flights.get(former.claimed.execution.id) is former:
                     del self._flights[former.claimed.execution.id]
                 if claimed is not None:

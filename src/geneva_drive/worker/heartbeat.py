@@ -1,4 +1,4 @@
-"""Saying that a worker is alive, and making sure it knows what it holds."""
+"""The heartbeat of a worker: its lease, and what it holds in the database but not in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """One row per worker, not per execution, renewed on the database's clock."""
+    """Renews one row per worker, not per execution, on the database's clock."""
 
     def __init__(self, environment: Environment, identity: Identity, flights: Flights) -> None:
         self._environment = environment
@@ -27,19 +27,19 @@ class Heartbeat:
 
     @property
     def may_judge(self) -> bool:
-        """Say whether this worker may call others dead.
+        """True if this worker may declare others lost.
 
-        After an outage all have been silent. Whoever is back first would otherwise take everybody's
-        work, so one that missed its own heartbeat leaves the others a lease to be heard again.
+        After an outage all workers have been silent, and the first one back would take everyone's
+        work. So a worker that missed its own heartbeat gives the others a lease to be heard again.
         """
         now = time.monotonic()
         return now >= self._may_judge_at and not self._was_silent(now)
 
     @property
     def is_within_lease(self) -> bool:
-        """Say whether what this worker holds is still its own, as far as it can know.
+        """True if this worker still holds its claims, as far as it can know.
 
-        One that was suspended for longer wakes up to steps that others have run meanwhile.
+        A process that was suspended for longer wakes up to steps that other workers have run.
         """
         lease = self._environment.settings.lease.total_seconds()
         return time.monotonic() - self._last_beat < lease
@@ -55,23 +55,24 @@ class Heartbeat:
                 signatures=signatures(),
             )
         )
-        # Those who live get the time of one heartbeat to show it to a newcomer.
+        # A new worker waits one heartbeat before it judges, so that the living can show themselves.
         interval = self._environment.settings.heartbeat_interval.total_seconds()
         self._last_beat = time.monotonic()
         self._may_judge_at = max(self._may_judge_at, self._last_beat + interval)
 
     def beat(self) -> None:
         store = self._environment.store
-        asked_at = time.monotonic()  # it may be frozen before it hears the answer
+        asked_at = time.monotonic()  # the process may be frozen before it reads the answer
         is_known = store.write(lambda connection: store.workers.beat(connection, self._identity.id))
         self._note_silence(asked_at)
         if not is_known:
             logger.warning(
-                "Worker %s had been silent past its lease and was given up; it goes on anew",
+                "Worker %s was silent past its lease and had been declared lost; it registers "
+                "again",
                 self._identity.name,
             )
             self.register()
-        self._give_back_unknown()
+        self._release_unknown()
 
     def end(self) -> None:
         store = self._environment.store
@@ -84,28 +85,28 @@ class Heartbeat:
         self._last_beat = beaten_at
 
     def _was_silent(self, now: float) -> bool:
-        """Say whether a heartbeat was missed, well before others could see it by the lease.
+        """True if a heartbeat was missed, well before other workers could tell by the lease.
 
-        In the same outage another one's silence may have begun a whole interval before ours.
+        In the same outage another worker's silence may have begun an interval before ours.
         """
         settings = self._environment.settings
         longest = (settings.lease + settings.heartbeat_interval) / 2
         return now - self._last_beat > longest.total_seconds()
 
-    def _give_back_unknown(self) -> None:
-        """Return rows in this worker's name that it does not have: an answer that got lost.
+    def _release_unknown(self) -> None:
+        """Release rows in this worker's name that are not in its memory: an answer was lost.
 
-        Only at the second sight: a claim may be committed and not yet in memory.
+        Only when seen a second time: a claim may be committed and not yet in memory.
         """
         store = self._environment.store
         with store.reading() as connection:
             held = store.executions.held_by(connection, self._identity.id)
-        # The tokens first: what is claimed goes into the flights before its token is let go.
+        # Check the tokens first: a claim enters the flights before its token is let go.
         claimed = [record for record in held if record.claim_token not in self._identity.tokens]
         in_memory = self._flights.ids()
         unknown = [record for record in claimed if record.id not in in_memory]
         lost = [record for record in unknown if record.id in self._unknown]
-        lost_workers.give_back(
+        lost_workers.release(
             self._environment, lost, "The answer to its claim was lost.", counted=False
         )
         self._unknown = {record.id for record in unknown} - {record.id for record in lost}

@@ -1,10 +1,11 @@
-"""Who a worker is: its id, its name, and what it serves."""
+"""A worker to the database: its id and name, what it serves, and the claims it is making."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -13,7 +14,45 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.run import signature_of
 from geneva_drive.engine.commit.chaining import Chaining
-from geneva_drive.worker.claims.tokens import Tokens
+
+
+class Tokens:
+    """Claim tokens sent to the database whose executions are not in memory yet.
+
+    The heartbeat leaves rows with such a token alone.
+    """
+
+    def __init__(self) -> None:
+        # Without a lock: adding text to a set, or removing it, is one step of the interpreter.
+        self._in_hand: set[str] = set()
+
+    def expecting(self) -> AbstractContextManager[str]:
+        """Make a token; leave the context once its executions are in the flights."""
+        return _Expected(self._in_hand)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._in_hand
+
+
+class _Expected:
+    """A token in hand; `contextlib.contextmanager` would take far longer."""
+
+    __slots__ = ("_in_hand", "_token")
+
+    def __init__(self, in_hand: set[str]) -> None:
+        self._in_hand = in_hand
+        self._token = new_token()
+
+    def __enter__(self) -> str:
+        self._in_hand.add(self._token)
+        return self._token
+
+    def __exit__(self, *_: object) -> None:
+        self._in_hand.discard(self._token)
+
+
+def new_token() -> str:
+    return os.urandom(16).hex()
 
 
 def _new_id() -> str:
@@ -26,12 +65,12 @@ def _name() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A worker to others: a new one each time, so that nobody inherits an old claim."""
+    """A new id for each worker, so that none inherits an old claim."""
 
     id: str = field(default_factory=_new_id)
     name: str = field(default_factory=_name)
-    queues: frozenset[str] | None = None
-    caps: Mapping[str, int] = field(default_factory=dict)  # of queues: how many at once here
+    queues: frozenset[str] | None = None  # None: all queues
+    caps: Mapping[str, int] = field(default_factory=dict)  # queue -> most to run at once here
     tokens: Tokens = field(default_factory=Tokens)
 
     def served_queues(self) -> Sequence[str] | None:
@@ -39,13 +78,13 @@ class Identity:
 
     def served_types(self) -> Sequence[str]:
         types = registry.types()
-        # Of dynamic workflows alone it could run nothing that matters, without a single job.
+        # A process without classes and jobs could run nothing of a dynamic workflow.
         return types if list(types) != [DYNAMIC_TYPE] or jobs.names() else []
 
     def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
-        """Say who takes the next step along, under which token.
+        """Return the terms on which this worker claims the next step with a commit.
 
-        Not one of a capped queue: whether there is room on it is known only when it is claimed.
+        Not from a capped queue: its room is known only when the poller claims.
         """
         return Chaining(
             worker_id=self.id,
@@ -57,5 +96,5 @@ class Identity:
 
 
 def signatures() -> dict[str, str]:
-    """Name the classes in this process, each with the shape that its code has."""
+    """Return the signature of each workflow type that this process knows."""
     return {known.type: signature_of(known) for known in registry.definitions()}

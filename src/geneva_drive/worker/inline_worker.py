@@ -1,4 +1,4 @@
-"""Running executions in the calling thread, one after the other: for tests and scripts."""
+"""A worker on the calling thread, one execution after the other: for tests and scripts."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from contextlib import contextmanager
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution import performance
+from geneva_drive.engine.execution import executor
 from geneva_drive.engine.execution.group_commit import announce, commit_endings
-from geneva_drive.engine.execution.performance import Committed, Concluded
+from geneva_drive.engine.execution.result import Committed, Concluded
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.claims.claimer import claim_due, claim_one
-from geneva_drive.worker.housekeeping import housekeep
-from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.duties import housekeep
+from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity, signatures
 from geneva_drive.worker.service import Periodic
 
 _NO_BREAKS = Breaks()
-_LAST_BEAT = 5.0  # seconds that one which is under way may take
+_LAST_BEAT = 5.0  # seconds that a heartbeat under way may take
 
 
 def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BREAKS) -> bool:
-    """Run one execution now, whatever its schedule; False if it is not there to be run."""
+    """Run one execution now, due or not; False if it cannot be claimed."""
     with _presence(environment) as identity:
         claimed = claim_one(environment, identity, execution_id)
         if claimed is None:
             return False
-        parked = Parked(environment)
-        _perform(environment, claimed, parked, ignores_limits=True, breaks=breaks)
+        waiters = LimitWaiters(environment)
+        _perform(environment, claimed, waiters, ignores_limits=True, breaks=breaks)
         return True
 
 
 def run_due(environment: Environment) -> int:
-    """Run everything that is due, and what becomes due by it; count the executions."""
+    """Run everything that is due, and what becomes due by that; return how many executions ran."""
     total = 0
     timers = Timers(environment)
     with _presence(environment) as identity:
@@ -45,7 +45,7 @@ def run_due(environment: Environment) -> int:
             timers.look()
             claimed = claim_due(environment, identity, limit=1)
             if claimed:
-                total += _perform(environment, claimed[0], timers.parked)
+                total += _perform(environment, claimed[0], timers.limit_waiters)
             elif not housekeep(environment):
                 return total
 
@@ -53,15 +53,15 @@ def run_due(environment: Environment) -> int:
 def _perform(
     environment: Environment,
     claimed: Claimed,
-    parked: Parked,
+    waiters: LimitWaiters,
     *,
     ignores_limits: bool = False,
     breaks: Breaks = _NO_BREAKS,
 ) -> bool:
-    """Run an execution, or park it; say whether it was run."""
+    """Run an execution; False if a limit had no slot for it."""
     crash_points.reached("claim")
-    run = performance.start(environment, claimed, breaks)
-    performed = performance.perform(
+    run = executor.start(environment, claimed, breaks)
+    performed = executor.execute(
         run, environment, claimed, lambda: None, ignores_limits=ignores_limits
     )
     if isinstance(performed, Committed):
@@ -71,15 +71,13 @@ def _perform(
             crash_points.reached("commit")
     else:
         _commit(environment, claimed, performed)
-    parked.wake_for(performance.freed_by(run, claimed))
+    waiters.wake_for(executor.freed_by(run, claimed))
     return not isinstance(performed, Committed) or performed.has_run
 
 
 def _commit(environment: Environment, claimed: Claimed, performed: Concluded) -> None:
     crash_points.reached("body")
-    commit_endings(
-        environment, [performance.ending(claimed, performed.outcome, position=performed.position)]
-    )
+    commit_endings(environment, [claimed.ending(performed.outcome, position=performed.position)])
     crash_points.reached("commit")
     if isinstance(performed.outcome, Lost) and isinstance(
         performed.outcome.interrupt, KeyboardInterrupt
@@ -89,7 +87,7 @@ def _commit(environment: Environment, claimed: Claimed, performed: Concluded) ->
 
 @contextmanager
 def _presence(environment: Environment) -> Iterator[Identity]:
-    """Be a worker to the others, so that nobody takes back what runs here."""
+    """Register as a worker, so that no other worker recovers what runs here."""
     identity = Identity()
     store = environment.store
     store.write(

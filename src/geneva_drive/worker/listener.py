@@ -1,21 +1,23 @@
-"""Hearing from other processes that something may be due."""
+"""Hints from other processes that something may be due."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from datetime import timedelta
 
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.storage.dialects.hints import Watch
 from geneva_drive.worker.service import in_a_line
 
 logger = logging.getLogger(__name__)
 
-_FIRST_REST, _LONGEST_REST = 0.1, 5.0  # seconds between two tries
+_RETRY_DELAY = RetryDelay(timedelta(milliseconds=100), longest=timedelta(seconds=5))
 
 
-class Listening:
-    """Keeps a watch on a thread of its own, and begins anew when its connection is lost."""
+class Listener:
+    """Runs a watch on its own thread, and restarts it when its connection is lost."""
 
     name = "listening"
 
@@ -36,21 +38,21 @@ class Listening:
         try:
             self._run()
         finally:
-            # Here, as a thread that waits for a silent database outlives the worker.
+            # Here, because a thread that waits for a silent database outlives the worker.
             self._watch.close()
 
     def _run(self) -> None:
-        rest = _FIRST_REST
+        failures = 0
         while not self._stopping.is_set():
             started = time.monotonic()
             try:
                 self._watch.run()
-            except Exception as error:  # noqa: BLE001 - whatever it was, it begins anew
-                # Only hints are missed: what is due is found by polling meanwhile.
+            except Exception as error:  # noqa: BLE001 - whatever it was, the watch restarts
+                # Only hints are missed: the poller finds what is due.
                 if not self._stopping.is_set():
                     logger.warning("Listening for hints was interrupted: %s", in_a_line(error))
             else:
                 return
-            lasted = time.monotonic() - started > _LONGEST_REST
-            rest = _FIRST_REST if lasted else min(rest * 2, _LONGEST_REST)
-            self._stopping.wait(rest)
+            has_lasted = time.monotonic() - started > _RETRY_DELAY.longest.total_seconds()
+            failures = 1 if has_lasted else failures + 1
+            self._stopping.wait(_RETRY_DELAY.before(failures))

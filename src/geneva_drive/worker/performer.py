@@ -1,4 +1,4 @@
-"""Running flights: from a claimed execution, over user code, to a landed outcome."""
+"""The way of a flight: from a claimed execution, through user code, to a committed outcome."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.engine.claimed import Claimed, chained
+from geneva_drive.engine.claimed import Claimed, chained, with_stored_nodes
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution import performance
+from geneva_drive.engine.execution import executor
 from geneva_drive.engine.execution.group_commit import announce
-from geneva_drive.engine.execution.performance import Committed, Concluded
+from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.loops.breaks import Breaks
-from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.dialects.base import WriterHeld
-from geneva_drive.worker.claims.prefetch import Pace
+from geneva_drive.worker.claims.prefetch import Prefetch
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
@@ -32,22 +31,21 @@ from geneva_drive.worker.thread_pool import Pool
 
 logger = logging.getLogger(__name__)
 
-# After so many steps in one breath, or so many seconds, a chain goes back to the queue, behind what
-# waited meanwhile.
+# After this many steps, or seconds, the next step of a chain goes to the end of the queue.
 MAX_CHAIN_LENGTH = 100
 MAX_CHAIN_SECONDS = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Stopping:
-    """How far a worker has come with ending."""
+    """How far a worker has come with stopping."""
 
     begun: threading.Event = field(default_factory=threading.Event)
-    drained: threading.Event = field(default_factory=threading.Event)  # the time to end is over
+    drained: threading.Event = field(default_factory=threading.Event)  # `drain_timeout` is over
 
 
 class Performer:
-    """Runs flights on the pool's threads and hands what came of them to the committer."""
+    """Runs flights on the threads of a pool and commits their outcomes."""
 
     def __init__(
         self,
@@ -67,18 +65,11 @@ class Performer:
         self._may_begin = may_begin
         self._breaks = Breaks(should_stop=stopping.begun.is_set)
         self.flights = Flights()
-        self._pace = Pace()
+        self._prefetch = Prefetch()
         self._leaving = 0  # flights whose outcomes are being written, and that nothing follows
         self._pool = Pool(concurrency, self._perform)
-        self._committer = Committer(
-            environment,
-            identity,
-            land=self._land,
-            hand_over=self._hand_over,
-            on_begun=self._leave,
-            on_committed=self._pace.committed,
-        )
-        self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # limits with room again
+        self._committer = Committer(environment, identity)
+        self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys of limits with room again
         self.is_clogged = False  # too many threads hang in bodies past their timeout
 
     @property
@@ -86,43 +77,39 @@ class Performer:
         """How many executions to claim: for the free threads, and some to hold ready."""
         if not self._may_begin():
             return 0
-        # The flights first: if a group lands meanwhile, there seems to be less room than there is,
-        # and the bell rings. The other way round there would be room for all of it twice.
+        # Count the flights first. If a group lands meanwhile, there seems to be less room than
+        # there is, and the bell rings. In the other order its room would be counted twice.
         held = len(self.flights)
-        return self._concurrency + self._pace.ahead() + self._leaving - held
+        return self._concurrency + self._prefetch.ahead() + self._leaving - held
 
     def start(self) -> None:
         self._pool.start()
 
-    def take_up(self, claimed: Iterable[Claimed]) -> int:
-        """Hold what was claimed, and have it run."""
+    def submit(self, claimed: Iterable[Claimed]) -> int:
+        """Hold what was claimed and run it; return how many there were."""
         flights = self.flights.add(claimed)
         for flight in flights:
-            self._hand_over(flight)
+            self._submit(flight)
         return len(flights)
 
-    def give_back_waiting(self, longer_than: timedelta = timedelta(0)) -> None:
-        """Give back what no thread has taken up in all that time: others may have one free."""
+    def release_waiting(self, longer_than: timedelta = timedelta(0)) -> None:
+        """Release what no thread has begun for that long: other workers may be free."""
         since = time.monotonic() - longer_than.total_seconds()
-        waiting = [flight for flight in self.flights.all() if flight.give_up_waiting(since)]
+        waiting = [flight for flight in self.flights.all() if flight.settle_waiting(since)]
         if waiting:
-            self._pace.stalled()
+            self._prefetch.stalled()
         for flight in waiting:
             self._report(flight, HandedOver(self._environment.clock.now()))
 
-    def _hand_back(self, flight: Flight) -> None:
-        if flight.settle():
-            self._report(flight, HandedOver(self._environment.clock.now()))
-
     def drain(self, timeout: float) -> bool:
-        """Let what runs come to its end; True if all of it did."""
+        """Wait until all flights have landed; False if they did not in time."""
         return self.flights.wait_until_empty(timeout)
 
-    def give_back(self, patience: float) -> None:
-        """Hand over what did not end in time; its late results will be dropped."""
+    def release(self, patience: float) -> None:
+        """Release what did not end in time; its late results will be dropped."""
         for flight in self.flights.all():
-            self._give_back(flight)
-        # Another thread may be writing them, and would be cut off by the end of the process.
+            self._release_running(flight)
+        # Another thread may be committing them; the end of the process would cut it off.
         self.flights.wait_until_empty(patience)
 
     def close(self) -> None:
@@ -132,32 +119,40 @@ class Performer:
     def stop(self) -> None:
         self._pool.stop()
 
-    def _hand_over(self, flight: Flight) -> None:
+    def _submit(self, flight: Flight) -> None:
         if self._stopping.drained.is_set():
-            self._give_back(flight)  # the claim was answered when the worker had gone
+            self._release_running(flight)  # the claim was answered after the worker had drained
         else:
             self._pool.submit(flight)
 
+    def _release_running(self, flight: Flight) -> None:
+        if flight.settle():
+            # Not counted against the step: its worker had to go.
+            self._report(flight, Lost("Its worker was stopped before it ended.", None))
+
+    def _release_unbegun(self, flight: Flight) -> None:
+        if flight.settle():
+            self._report(flight, HandedOver(self._environment.clock.now()))
+
     def _perform(self, flight: Flight) -> Flight | None:
+        """Run a flight on a thread of the pool; return the one that the thread goes on with."""
         if self._stopping.drained.is_set():
-            self._give_back(flight)  # what it follows was committed when the worker had gone
+            self._release_running(flight)  # it was chained after the worker had drained
             return None
         if not self._may_begin():
-            self._hand_back(flight)
+            self._release_unbegun(flight)
             return None
         if not flight.start():
             return None
         try:
-            # What was chained may come without its node. It is kept: the commit needs it too.
-            # Most need none, and are not to pay for the question.
+            # A chained execution may come without its stored node, which the commit needs too.
+            # The check is here because most executions have none and should not pay for a call.
             if flight.claimed.workflow.has_graph:
-                [flight.claimed] = performance.with_stored_nodes(
-                    self._environment, [flight.claimed]
-                )
-            flight.run = performance.start(self._environment, flight.claimed, self._breaks)
+                [flight.claimed] = with_stored_nodes(self._environment, [flight.claimed])
+            flight.run = executor.start(self._environment, flight.claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
-            performed = self._run(flight, lambda: None)
+            performed = self._execute(flight, lambda: None)
         except Exception as error:
             # Without an outcome the flight would hold its slot, and the execution, for ever.
             logger.exception("Execution %s could not be run", flight.claimed.execution.id)
@@ -165,25 +160,30 @@ class Performer:
         return self._conclude(flight, performed)
 
     def _perform_in_transaction(self, flight: Flight) -> Flight | None:
-        # Until it is landed: it may have claimed the next one under this token.
+        # Hold the token until the flight has landed: the next execution may be claimed under it.
         with self._identity.tokens.expecting() as token:
             try:
-                performed = self._run(flight, lambda: self._chaining(flight, token))
+                performed = self._execute(flight, lambda: self._chaining(flight, token))
             except Exception as error:
-                # As without a transaction: it has to come to an outcome.
+                # As without a transaction, the flight needs an outcome.
                 logger.exception("Execution %s could not be run", flight.claimed.execution.id)
                 performed = Concluded(self._not_run(error))
             return self._conclude(flight, performed)
 
-    def _run(
-        self, flight: Flight, may_chain: Callable[[], Chaining | None]
-    ) -> Concluded | Committed:
+    def _execute(self, flight: Flight, may_chain: MayChain) -> Concluded | Committed:
         timer = self._start_timer(flight)
         try:
-            return performance.perform(flight.run, self._environment, flight.claimed, may_chain)
+            return executor.execute(flight.run, self._environment, flight.claimed, may_chain)
         finally:
             if timer is not None:
                 timer.cancel()
+
+    def _not_run(self, error: Exception) -> Lost:
+        # A database that was away is not counted against the step. A fault of ours is counted, or
+        # the execution could be repeated for ever.
+        is_passing = isinstance(error, StorageError | SQLAlchemyError | WriterHeld)
+        limit = None if is_passing else self._environment.settings.max_recoveries
+        return Lost(f"Its worker could not run it: {type(error).__name__}: {error}", limit)
 
     def _conclude(self, flight: Flight, performed: Concluded | Committed) -> Flight | None:
         match performed:
@@ -191,19 +191,13 @@ class Performer:
                 flight.settle()
                 return self._land_committed(flight, applied)
             case Concluded(outcome, position) if flight.settle():
-                return self._commit(flight, outcome, position)
+                may_chain = self._may_chain(flight.claimed)
+                return self.commit(Pending(flight, outcome, may_chain, position))
             case Concluded():
                 logger.warning(
                     "The late result of execution %s was dropped", flight.claimed.execution.id
                 )
         return None
-
-    def _not_run(self, error: Exception) -> Lost:
-        # A database that was away is not counted against the step; a fault of ours is, or it
-        # could go on for ever.
-        is_passing = isinstance(error, StorageError | SQLAlchemyError | WriterHeld)
-        limit = None if is_passing else self._environment.settings.max_recoveries
-        return Lost(f"Its worker could not run it: {type(error).__name__}: {error}", limit)
 
     def _may_chain(self, claimed: Claimed) -> bool:
         return (
@@ -218,37 +212,64 @@ class Performer:
             return None
         return self._identity.chaining(token, self._environment.settings.queue_limits)
 
-    def _commit(
-        self, flight: Flight, outcome: StepOutcome, position: LoopPosition | None = None
-    ) -> Flight | None:
-        may_chain = self._may_chain(flight.claimed)
-        return self._committer.submit(Pending(flight, outcome, may_chain, position))
+    def commit(self, pending: Pending) -> Flight | None:
+        """Commit an outcome, now or with the next group; return a flight to go on with.
+
+        The committing thread keeps one of the following flights for itself: passing it to another
+        thread takes longer than most steps.
+        """
+        if not self._committer.submit(pending):
+            return None
+        own: Flight | None = None
+        try:
+            while group := self._committer.next_group():
+                if own is not None:
+                    self._submit(own)  # this thread is not free yet
+                own = self._commit_group(group)
+        except BaseException:
+            self._committer.end_turn()
+            raise
+        return own
+
+    def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
+        # Hold the token until what follows is in the flights, or the heartbeat would release it.
+        with self._identity.tokens.expecting() as token:
+            began_at = time.monotonic()
+            self._note_leaving(len(group))
+            followings = self._committer.commit(group, token)
+            self._prefetch.committed(time.monotonic() - began_at)
+            landed = [(p.flight, one) for p, one in zip(group, followings, strict=True)]
+            flights = self._land(landed)
+        own = flights.pop() if flights else None
+        for flight in flights:
+            self._submit(flight)
+        return own
 
     def _report(self, flight: Flight, outcome: StepOutcome) -> None:
-        """Commit on a thread that runs no steps."""
-        following = self._commit(flight, outcome)
+        """Commit an outcome on a thread that runs no steps."""
+        following = self.commit(Pending(flight, outcome, self._may_chain(flight.claimed)))
         if following is not None:
-            self._hand_over(following)
+            self._submit(following)
 
-    def _leave(self, count: int) -> None:
-        """Let others be claimed while a group is written: claim and commit need not take turns."""
-        self._leaving = count if self._pace.leaves else 0
+    def _note_leaving(self, count: int) -> None:
+        """Let the poller claim while a group commits: claim and commit need not take turns."""
+        self._leaving = count if self._prefetch.leaves else 0
         if self._leaving > self._concurrency:
             self._on_free()
 
     def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
-        # Before they are out of the flights: an idle worker stops once it holds nothing.
+        # Before they leave the flights: an idle worker stops once it holds nothing.
         self._note_freed(landed)
         self._leaving = 0
         following = self.flights.replace(landed)
-        self._pace.ended(len(landed), len(following))
+        self._prefetch.ended(len(landed), len(following))
         if len(following) < len(landed):
             self._on_free()
         return following
 
     def _note_freed(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> None:
         for flight, _ in landed:
-            for key in performance.freed_by(flight.run, flight.claimed):
+            for key in executor.freed_by(flight.run, flight.claimed):
                 self.freed.put(key)
                 self._on_free()
 
@@ -260,12 +281,12 @@ class Performer:
                 announce(self._environment, [applied])
             except Exception:
                 # It is committed: the flight has to land, or its slot would be held for ever.
-                logger.exception("Nobody was told of execution %s", flight.claimed.execution.id)
+                logger.exception("Execution %s was not announced", flight.claimed.execution.id)
         flights = self._land([(flight, following)])
         return flights[0] if flights else None
 
     def _start_timer(self, flight: Flight) -> threading.Timer | None:
-        """Watch over a plain body with a timeout; an async one is cancelled by its loop."""
+        """Watch a synchronous body with a timeout; the event loop cancels an async one."""
         node = flight.run.node if flight.run else None
         if node is None or node.options.timeout is None or node.is_removed or node.is_async:
             return None
@@ -282,15 +303,10 @@ class Performer:
             return
         stuck = 0
         try:
-            # First: while the outcome is committed, the body may well come to its end.
+            # Before the commit, during which the body may well come to its end.
             stuck = self._pool.leave_behind(flight)
         finally:
             self._report(flight, flight.run.time_out())
         if stuck >= self._concurrency:
             logger.error("%s bodies hang past their timeout; the worker recycles itself", stuck)
             self.is_clogged = True
-
-    def _give_back(self, flight: Flight) -> None:
-        if flight.settle():
-            # Not counted against the step: it is the worker that had to go.
-            self._report(flight, Lost("Its worker was stopped before it ended.", None))

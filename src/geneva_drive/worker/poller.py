@@ -1,4 +1,4 @@
-"""Claiming what is due as soon as there is room for it, and resting while there is nothing."""
+"""The polling loop: claim what is due when there is room for it, rest while there is nothing."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _FIRST_REST = 0.01
 _GATHERED = 0.01
 _LIVELY_FOR = 0.5
 _GROWTH, _TOLD_GROWTH = 2, 10  # of the rest, while nothing is found
-# What was claimed ahead and found no free thread for so long was claimed too early.
+# An execution that was claimed ahead and waited this long for a thread is released.
 _LONGEST_WAIT = timedelta(seconds=1)
 
 
 class Found(Enum):
-    """What a look at the queues came to."""
+    """What a look at the queues found."""
 
     NOTHING = auto()
-    SOME = auto()  # and nothing more, just now
-    MORE = auto()  # than there was room for
+    SOME = auto()  # and no more is due just now
+    MORE = auto()  # more than there was room for
 
 
 class Poller:
-    """One thread that claims for all others; the bell ends its rest."""
+    """One thread that claims for all others; setting the bell ends its rest."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Poller:
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         self._timers = Timers(environment, identity.served_queues())
         self._claimed_at = self._found_at = -math.inf
-        self._told_at: float | None = None  # by another process, of what it leaves for us
-        self._heard: list[str | None] = []  # what other processes have just started, if they say so
+        self._told_at: float | None = None  # when another process sent a hint
+        self._heard: list[str | None] = []  # the executions that hints have named, if they did
         self._turns = Turns()
-        self._had_nothing = False  # to do, and found nothing to claim, at the last look
-        self.found_nothing = threading.Event()  # nothing was due, and nothing ran
+        self._was_idle = False  # at the last look nothing ran and nothing was due
+        self.found_nothing = threading.Event()  # nothing runs, and nothing is left to claim
 
     def hear(self, named: str | None) -> None:
-        """Be woken by another process, which may have named what it has for us."""
+        """Take a hint from another process; it may name the execution that is due."""
         self._told_at = time.monotonic()
         self._heard.append(named)
         self._bell.set()
@@ -84,12 +84,12 @@ class Poller:
                 found = self._claim()
                 rest = self._next_rest(found, rest, longest)
                 pause = self._pause(found, rest, longest)
-            except Exception as error:  # noqa: BLE001 - a database that is away is waited for
+            except Exception as error:  # noqa: BLE001 - the poller waits for a database that is away
                 report_failure("Claiming", error, longest)
                 self._stopping.wait(longest)
                 continue
             if pause and self._bell.wait(pause):
-                # One hint may stand for several that follow shortly.
+                # More hints may follow shortly.
                 rest = _FIRST_REST
                 self._gather()
 
@@ -98,64 +98,64 @@ class Poller:
             self._found_at = time.monotonic()
             return _FIRST_REST
         if self._told_at is not None:
-            # Only what came right after a hint, which stood for it, is still to be found.
+            # Hints are coalesced: only what came right after one is still to be found.
             was_just_told = time.monotonic() - self._told_at < _GATHERED
             return _FIRST_REST if was_just_told else min(rest * _TOLD_GROWTH, longest)
-        # Where nobody tells of it, what comes next after something is likely to come soon.
+        # Without hints: where something was due, more is likely to be due soon.
         if time.monotonic() - self._found_at < _LIVELY_FOR:
             return _FIRST_REST
         return min(rest * _GROWTH, longest)
 
     def _gather(self) -> None:
-        """While steps are under way, claim what becomes due within a moment at once."""
+        """While steps run, wait a moment, so that one claim takes all that becomes due in it."""
         if self._performer.flights:
             self._stopping.wait(max(0.0, self._claimed_at + _GATHERED - time.monotonic()))
 
     def _pause(self, found: Found, rest: float, longest: float) -> float:
-        """Say how long to rest, unless somebody rings: not at all while there is more."""
+        """Return how long to rest unless the bell rings: not at all while there is more."""
         if found is Found.MORE and self._performer.free > 0:
             return 0.0
-        # Also where there is room to hold more ready: what waits for a thread waits as long.
-        self._performer.give_back_waiting(_LONGEST_WAIT)
+        # Even with room for more: what waits for a thread still waits too long.
+        self._performer.release_waiting(_LONGEST_WAIT)
         if self._performer.free > 0:
             return self._timers.until_next(rest)
-        # In time to give back what finds no thread, however seldom it is to look around.
+        # In time to release what finds no thread, however long the poll interval is.
         return min(longest, _LONGEST_WAIT.total_seconds())
 
     def _claim(self) -> Found:
-        # Before anything else: what lands while it looks around may leave something due behind.
+        # First of all: a flight that lands during the look may leave something due behind.
         nothing_runs = not self._performer.flights
         named = self._named()
-        self._had_nothing = False
-        self._wake_parked()
+        self._was_idle = False
+        self._wake_limit_waiters()
         free = self._performer.free
         if free < 1:
             self._timers.look_now_and_then()
             return Found.NOTHING
-        if named is not None and self._take(1, named):
-            # Looking at once would only keep its thread waiting; whatever else there is, and what
-            # was started shortly after it, is claimed together in a moment.
+        if named is not None and self._claim_up_to(1, named):
+            # A full look would only keep its thread waiting. The next one, in a moment, claims
+            # whatever else is due.
             self._bell.set()
             return Found.SOME
-        took = self._take_from_behind()
-        took += self._take(free - took) if took < free else 0
-        # Where there is always something to claim, sleepers are to be woken all the same.
-        woken = self._timers.look_now_and_then() if took else self._timers.look()
-        if woken or took == free:
+        claimed = self._claim_from_behind()
+        claimed += self._claim_up_to(free - claimed) if claimed < free else 0
+        # Sleepers have to be woken even where there is always something to claim.
+        woken = self._timers.look_now_and_then() if claimed else self._timers.look()
+        if woken or claimed == free:
             return Found.MORE
-        if took:
+        if claimed:
             return Found.SOME
         if nothing_runs:
-            self._had_nothing = True
-            # Asked once at most in the life of a worker that is not to end with its work.
+            self._was_idle = True
+            # Read at most once, unless the worker is to stop when idle.
             if not self.found_nothing.is_set() and not self._is_anything_left():
                 self.found_nothing.set()
         return Found.NOTHING
 
     def _is_anything_left(self) -> bool:
-        """Say whether there is work all the same: what others lock, or what we hold unknowingly.
+        """True if something is due that others lock, or held by us without our knowing.
 
-        The answer to a claim may have been lost; the heartbeat gives such executions back.
+        The answer to a claim may have been lost; the heartbeat releases such executions.
         """
         store, types = self._environment.store, self._identity.served_types()
         with store.reading() as connection:
@@ -168,20 +168,20 @@ class Poller:
             return bool(store.executions.held_by(connection, self._identity.id))
 
     def _named(self) -> Key | None:
-        """Say what was started a moment ago, where that is likely to be all there is.
+        """Return the execution that a hint has named, if it is probably the only one due.
 
-        Otherwise whoever started last would be served first.
+        Otherwise the latest workflow would be served first.
         """
         heard, self._heard = self._heard, []
-        if not self._had_nothing or len(heard) != 1 or heard[0] is None:
+        if not self._was_idle or len(heard) != 1 or heard[0] is None:
             return None
-        # Another program on the same channel may say anything.
+        # Another program on the same channel may send anything.
         with contextlib.suppress(InvalidInput):
             return keys.parse(self._environment.store.tables.key_type, heard[0])
         return None
 
-    def _take_from_behind(self) -> int:
-        """Take one that waits behind the very many of another workflow, if it is its turn."""
+    def _claim_from_behind(self) -> int:
+        """Claim one that waits behind the many of another workflow, if it is its turn."""
         crowding = self._turns.crowding()
         if crowding is None:
             return 0
@@ -189,9 +189,9 @@ class Poller:
         if behind is None:
             self._turns.note_alone(crowding)
             return 0
-        return self._take(1, behind)
+        return self._claim_up_to(1, behind)
 
-    def _take(self, free: int, named: Key | None = None) -> int:
+    def _claim_up_to(self, free: int, named: Key | None = None) -> int:
         self._claimed_at = time.monotonic()
         with self._identity.tokens.expecting() as token:
             claimed = claim_due(
@@ -204,22 +204,24 @@ class Poller:
             )
             if named is None:
                 self._turns.note(claimed)
-            return self._performer.take_up(claimed)
+            return self._performer.submit(claimed)
 
     def _rooms_of_capped(self) -> dict[str, int]:
-        """Say how many more of each capped queue may run here."""
+        """Return how many more executions of each capped queue may run here."""
         flights = self._performer.flights
         return {name: cap - flights.on_queue(name) for name, cap in self._identity.caps.items()}
 
-    def _wake_parked(self) -> None:
-        """Let those ask again who wait for a slot of what has landed here."""
+    def _wake_limit_waiters(self) -> None:
+        """Wake executions that wait for a slot which a flight of this worker has freed."""
         freed: set[str] = set()
         with contextlib.suppress(queue.Empty):
             while True:
                 freed.add(self._performer.freed.get_nowait())
+        if not freed:
+            return
         try:
-            self._timers.parked.wake_for(freed)
+            self._timers.limit_waiters.wake_for(freed)
         except BaseException:
             for key in freed:
-                self._performer.freed.put(key)  # for the next round: nobody else knows of them
+                self._performer.freed.put(key)  # for the next round: no one else knows of them
             raise

@@ -1,4 +1,4 @@
-"""The one shape of everything that runs beside."""
+"""The shape of everything that runs beside a worker's steps."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ logger = logging.getLogger(__name__)
 
 
 def report_failure(what: str, error: Exception, pause: float) -> None:
-    """Tell that something did not work out this time; where it happened, unless that is clear."""
+    """Log a failed round: a line if the database was the cause, a traceback otherwise."""
     if isinstance(error, StorageError | OperationalError | InterfaceError):
-        # A database that is away, or hinders us: it says what it is, and statements tell no more.
         logger.warning("%s failed; next try in %gs: %s", what, pause, in_a_line(error))
     else:
         logger.error("%s failed; next try in %gs", what, pause, exc_info=error)
 
 
 def in_a_line(error: BaseException) -> str:
-    """Give its words, or those of the driver: SQLAlchemy adds the statement."""
+    """Return the message in one line, without the statement that SQLAlchemy adds to it."""
     words = error.orig if isinstance(error, DBAPIError) else error
     return " ".join(str(words).split())
 
 
 class Service(Protocol):
-    """Whatever a worker starts with itself and stops in the reverse order."""
+    """What a worker starts in order and stops in reverse order."""
 
     def start(self) -> None: ...
 
@@ -39,7 +38,7 @@ class Service(Protocol):
 
 
 class Periodic:
-    """Does something again and again on a thread of its own."""
+    """Repeats an action on its own thread."""
 
     def __init__(
         self,

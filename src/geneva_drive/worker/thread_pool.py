@@ -1,4 +1,4 @@
-"""Threads that run steps, of which a hung one can be left behind."""
+"""The threads that run steps; a thread that hangs is left behind and replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.worker.flights import Flight
 
 logger = logging.getLogger(__name__)
 
-# Runs a flight; gives the one that the same thread goes on with, if any.
+# Runs a flight; returns the one that the same thread goes on with, if any.
 Work = Callable[[Flight], Flight | None]
 
 
@@ -34,14 +34,14 @@ class Pool:
         self._inbox.put(flight)
 
     def stop(self) -> None:
-        """Let each thread end after what it does now; a stuck one is left to the process's end."""
+        """Let each thread end after its flight; a stuck one ends with the process."""
         with self._lock:
             self._is_stopping = True
             for _ in range(self._size):
                 self._inbox.put(None)
 
     def leave_behind(self, flight: Flight) -> int:
-        """Replace the thread that is stuck with `flight`; give the number of stuck ones."""
+        """Replace the thread that is stuck with `flight`; return the number of stuck threads."""
         with self._lock:
             if flight.is_off_its_thread:
                 return len(self._stuck)  # the body has ended after all
@@ -49,7 +49,7 @@ class Pool:
             number = len(self._stuck)
         try:
             self._start_thread()
-        except RuntimeError:  # the system has no thread left; this one is to go on then
+        except RuntimeError:  # the system has no thread left; the stuck one has to go on then
             with self._lock:
                 self._stuck.discard(flight)
             raise
@@ -71,17 +71,17 @@ class Pool:
                 # A fault of ours, not of the step: the thread must live on.
                 logger.exception("Execution %s was dropped", flight.claimed.execution.id)
             if self._was_replaced(flight):
-                # Its place was taken: two would be one too many.
+                # Another thread has taken its place.
                 if following is not None:
                     self._inbox.put(following)
                 return
 
     def _next(self, following: Flight | None) -> Flight | None:
-        """Go on with what follows, unless others are waiting: then it is their turn."""
+        """Return `following`, unless other flights wait: then it lines up behind them."""
         if following is None:
             return self._inbox.get()
         with self._lock:
-            # Behind the last of those who are to end, nobody would come for it.
+            # While stopping, no thread would come for it behind the last `None`.
             if self._inbox.empty() or self._is_stopping:
                 return following
             self._inbox.put(following)

@@ -1,4 +1,4 @@
-"""A worker: claims what is due, runs it on its threads, commits what came of it."""
+"""A worker: it claims what is due, runs it on its threads, and commits the outcomes."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from geneva_drive import checks
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidStateError, StorageError
 from geneva_drive.worker.heartbeat import Heartbeat
-from geneva_drive.worker.housekeeping import Duty, duties
+from geneva_drive.worker.housekeeping.duties import duties
+from geneva_drive.worker.housekeeping.duty import Duty
 from geneva_drive.worker.identity import Identity
-from geneva_drive.worker.listener import Listening
+from geneva_drive.worker.listener import Listener
 from geneva_drive.worker.performer import Performer, Stopping
 from geneva_drive.worker.poller import Poller
 from geneva_drive.worker.service import Periodic, Service
 
 logger = logging.getLogger(__name__)
 
-_BEATEN_AGAIN_AFTER = timedelta(seconds=1)
-_LAST_COMMIT = 5.0  # seconds that giving back may take when the worker stops
+_RETRY_BEAT_AFTER = timedelta(seconds=1)
+_LAST_COMMIT = 5.0  # seconds that the release of claims may take when the worker stops
 
 
-# The names of queues; or each with how many of it to run at once, None for no cap of its own.
+# Names of queues; or each with how many of it to run at once, None for no cap of its own.
 Queues = Iterable[str] | Mapping[str, int | None]
 
 
 class Worker:
     """Runs the steps of every workflow class that this process has imported.
 
-    Use it as a context manager beside an application, or `run()` it as the whole process; both
-    end politely: what runs is given `drain_timeout` to end, the rest is given back.
+    Use it as a context manager beside an application, or `run()` it as the whole process. Both
+    stop politely: running steps have `drain_timeout` to end, the rest is released.
     """
 
     def __init__(
@@ -76,15 +77,15 @@ class Worker:
                 "heartbeat",
                 settings.heartbeat_interval,
                 self._heartbeat.beat,
-                after_failure=_BEATEN_AGAIN_AFTER,  # nothing begins until it is heard
+                after_failure=_RETRY_BEAT_AFTER,  # no step begins until it is heard
             ),
             *(
                 Periodic(
                     duty.name,
                     duty.every,
                     partial(self._do, duty),
-                    # Begun together, all duties of all workers would come to the database at once,
-                    # time and again, and whatever starts then would wait for them.
+                    # At random: or all duties of all workers would hit the database at once, again
+                    # and again, and steps would wait for them.
                     first_after=duty.every * (1 + random.random()),
                 )
                 for duty in duties(settings, lambda: self._heartbeat.may_judge)
@@ -94,14 +95,15 @@ class Worker:
 
     @property
     def needs_recycling(self) -> bool:
-        """Say whether so many threads hang in bodies past their timeout that it had better end."""
+        """True if so many threads hang in bodies past their timeout that it should restart."""
         return self._performer.is_clogged
 
     def start(self) -> None:
-        """Begin to work, on threads of its own."""
+        """Start the worker's threads."""
         if self._started:
             raise InvalidStateError("This worker was started before; make a new one.")
-        # While one thread loads SQLAlchemy's ORM, for a step's session, statements fail in others.
+        # If a step's thread imported SQLAlchemy's ORM later, statements of other threads would fail
+        # meanwhile.
         importlib.import_module("sqlalchemy.orm")
         self._heartbeat.register()
         self._started = True
@@ -109,13 +111,13 @@ class Worker:
         self._performer.start()
         watch = self._environment.wakeups.hints.watch(self._poller.hear)
         if watch is not None:
-            self._services.append(Listening(watch))
+            self._services.append(Listener(watch))
         for service in self._services:
             service.start()
         self._poller.start()
 
     def stop(self) -> None:
-        """End politely: drain for `drain_timeout`, then give back what still runs."""
+        """Stop politely: drain for `drain_timeout`, then release what still runs."""
         if not self._started:
             return
         if self._stopping.begun.is_set():
@@ -128,14 +130,14 @@ class Worker:
             self._stopped.set()
 
     def _wind_down(self) -> None:
-        # Nothing here waits without end: the database may not even say that it is away.
+        # Nothing here waits without a limit: a database may be silent instead of refusing.
         self._poller.stop(_LAST_COMMIT)
-        _do_within(_LAST_COMMIT, self._performer.give_back_waiting)
+        _do_within(_LAST_COMMIT, self._performer.release_waiting)
         all_landed = self._performer.drain(self._environment.settings.drain_timeout.total_seconds())
         self._stopping.drained.set()
         self._performer.close()
         if not all_landed:
-            _do_within(_LAST_COMMIT, lambda: self._performer.give_back(_LAST_COMMIT))
+            _do_within(_LAST_COMMIT, lambda: self._performer.release(_LAST_COMMIT))
         self._performer.stop()
         for service in reversed(self._services):
             service.stop(timeout=_LAST_COMMIT)
@@ -162,7 +164,7 @@ class Worker:
                     return
 
     def run_until_idle(self) -> None:
-        """Work until nothing is due any more, and nothing runs."""
+        """Work until nothing is due and nothing runs."""
         with self:
             self._poller.found_nothing.wait()
 
@@ -193,7 +195,7 @@ def _caps(queues: Queues | None) -> dict[str, int]:
 
 
 def _do_within(seconds: float, action: Callable[[], None]) -> None:
-    """Do something on a thread that may be left behind if it takes too long."""
+    """Run an action on a thread, and leave the thread behind if it takes too long."""
     thread = threading.Thread(target=action, name="geneva-leaving", daemon=True)
     thread.start()
     thread.join(seconds)

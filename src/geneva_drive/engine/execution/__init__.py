@@ -1,4 +1,6 @@
-"""Running one execution: from a claim, through user code, to a committed outcome.
+"""From a claim, through user code, to an outcome.
 
-Start with `executor`.
+Start with `executor`: it checks conditions and limits, then runs the body (`run`, `bodies`), in
+the step's own transaction if it has one (`transactional_step`, `transactional_loop`). `reaction`
+turns an exception into an outcome; `group_commit` commits the outcomes of many executions.
 """

@@ -1,392 +1,109 @@
-"""Running one step: prepare, run user code under no lock, and say what came of it."""
+"""From a claimed execution to its outcome: conditions, limits, then the body."""
 
 from __future__ import annotations
 
-import inspect
-import logging
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from collections.abc import Set
+from functools import partial
 
-from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.run import signature_of
-from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
-from geneva_drive.definition.nodes.decision import chosen_branches
-from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.definition.workflow import start_executing, stop_executing
-from geneva_drive.engine import crash_points
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed import Claimed, unserved
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.event_loop import BodyTimedOut
-from geneva_drive.engine.execution import bodies, heroes
-from geneva_drive.engine.execution.reaction import of_signal, react
-from geneva_drive.engine.execution.run_context import RunContext
-from geneva_drive.engine.limits.slots import Wanted, wanted_by
-from geneva_drive.engine.loops.breaks import Breaks
-from geneva_drive.engine.loops.step_loop import StepLoop
-from geneva_drive.engine.transitions.loop_position import LoopPosition
-from geneva_drive.engine.transitions.outcome import (
-    Canceled,
-    Divided,
-    ErrorDetails,
-    HandedOver,
-    Lost,
-    Raised,
-    Reaction,
-    Returned,
-    Skipped,
-    StepOutcome,
-    Suspended,
+from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
+from geneva_drive.engine.execution.retried_transaction import (
+    RollBack,
+    apply_ending,
+    claim_lost,
+    run_retried,
 )
-from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
-from geneva_drive.errors import HeroGone, InvalidInput, MissingJob, StepTimedOut, StepVanished
-from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
-from geneva_drive.serialization import typed_json
-from geneva_drive.states import DeadLetterReason, Outcome
-from geneva_drive.storage.connections import open_writes
-from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord
+from geneva_drive.engine.execution.run import Failed, Run
+from geneva_drive.engine.execution.transactional_loop import run_loop
+from geneva_drive.engine.execution.transactional_step import run_step
+from geneva_drive.engine.limits import admission
+from geneva_drive.engine.limits.admission import SlotRefused
+from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.transitions.outcome import Awaiting
+from geneva_drive.engine.waits.wait import WaitPlan, WaitPlanned, open_wait
+from geneva_drive.errors import AlreadyRunning
 
-logger = logging.getLogger(__name__)
-
-# How long an execution that this code does not know is left to workers with other code, and how
-# long it rests between two of them.
-DEPLOY_GRACE = timedelta(minutes=10)
-DEPLOY_REST = timedelta(seconds=2)
+_NOTHING: Set[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """User code raised; which policy answers is found once no transaction is open."""
-
-    error: BaseException
-    timed_out: bool = False
-
-
-BodyArguments = tuple[Any, ...]
-_NO_BREAKS = Breaks()
-
-# Beside a return, these endings of a body commit what it has written in the step's transaction.
-_COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
-
-
-class Run:
-    """One claimed execution being run: user code, in this order and nothing else.
-
-    Conditions, hooks and body see one instance. Whatever they do becomes an outcome; only an
-    interrupt of the process itself passes through, as an execution to give back.
-    """
-
-    def __init__(
-        self,
-        environment: Environment,
-        claimed: Claimed,
-        definition: Definition,
-        breaks: Breaks = _NO_BREAKS,
-    ) -> None:
-        self._environment = environment
-        self._claimed = claimed
-        self._definition = definition
-        self._node = claimed.node_in(definition)
-        context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
-        self._instance = start_executing(definition.workflow_class, context)
-        self._breaks = breaks
-        self.loop: StepLoop | None = None  # known once prepare() has let the body run
-        self._started = time.monotonic()
-        self.wanted: tuple[Wanted, ...] = ()  # known once prepare() has let the body run
-        self.has_begun = False  # its body, at least once
-        self.discards_writes = False  # the body's ending rolls back, also if a hook swallows it
-
-    @property
-    def node(self) -> Node | None:
-        return self._node
-
-    def _make_loop(self, node: Node) -> StepLoop | None:
-        """Read where the loop of a resumable step stands; raises if its cursor cannot be read."""
-        if not node.is_resumable:
-            return None
-        workflow, execution = self._claimed.workflow, self._claimed.execution
-        return StepLoop(self._environment, workflow, execution, node, self._breaks)
-
-    @property
-    def position(self) -> LoopPosition | None:
-        """Where the loop of a resumable step stands, now that its body is over."""
-        return self.loop.last_position() if self.loop else None
-
-    @property
-    def needs_transaction(self) -> bool:
-        return self._node is not None and self._node.options.transaction
-
-    def prepare(self) -> StepOutcome | None:
-        """Evaluate what may end the execution before its body; None if the body is to run."""
-        if self._node is None:
-            return self._unknown()
-        if self._node.is_removed:
-            return Skipped(Outcome.SKIPPED_BY_REMOVAL)
-        try:
-            ended = self._check_conditions(self._node)
-            if ended is None:
-                self.loop = self._make_loop(self._node)
-                self.wanted = self._want_slots(self._node)
-            return ended  # noqa: TRY300 - as part of what user code may spoil
-        except FlowControl as signal:
-            return of_signal(signal)
-        except (KeyboardInterrupt, SystemExit) as interrupt:
-            return self._interrupted(interrupt)
-        except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
-            return self._react(Failed(error))
-
-    def run_body(
-        self, *arguments: Any, flush: Callable[[], None] | None = None
-    ) -> StepOutcome | Failed:
-        """Run hooks and body; `flush` is called as part of a body that ends in a committing way.
-
-        Of a node whose child is to be started, this raises `ChildPlanned`.
-        """
-        ended = self._run_body(arguments, flush)
-        if self.loop is None or isinstance(ended, Failed | Lost):
-            return ended
-        try:
-            self.loop.position()
-        except InvalidInput as error:  # a cursor that cannot be stored: the step's own fault
-            return Failed(error)
-        return ended
-
-    def _run_body(
-        self, arguments: BodyArguments, flush: Callable[[], None] | None
-    ) -> StepOutcome | Failed:
-        self.has_begun = True
-        self.discards_writes = False
-        node = self._require_node()
-        result = None  # for an around-hook that swallows what the body raised
-        try:
-            self._instance.before_step_starts(node.name)
-            with self._instance.around_step(node.name):
-                if flush is None:
-                    result = self._call(node, arguments)
-                else:
-                    result = self._call_and_flush(node, arguments, flush)
-            if self._is_late(node):
-                return self._timed_out(node)
-            return Returned(self._kept(node, result), self._chosen(node, result))
-        except (crash_points.Crash, bodies.ChildPlanned):
-            raise
-        except (Interrupted, PartitionsFound) as leave:
-            return self._left(leave)
-        except FlowControl as signal:
-            return of_signal(signal)
-        except (BodyTimedOut, RanTooLong):
-            return self._timed_out(node)
-        except (KeyboardInterrupt, SystemExit) as interrupt:
-            return self._interrupted(interrupt)
-        except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
-            return Failed(error)
-
-    def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
-        """Ask the policies about a failure, and tell the after-hook how it ended."""
-        outcome = self._react(ended) if isinstance(ended, Failed) else ended
-        ending = recorded_outcome(outcome, self._execution_now())
-        if ending is None or isinstance(outcome, Lost):
-            return outcome
-        try:
-            self._instance.after_step_ends(self._require_node().name, ending)
-        except FlowControl as signal:
-            return of_signal(signal, outcome.error if isinstance(outcome, Raised) else None)
-        except (KeyboardInterrupt, SystemExit) as interrupt:
-            return self._interrupted(interrupt)
-        except BaseException as error:  # noqa: BLE001 - a hook that raises is like the step raising
-            return self._react(Failed(error))
-        return outcome
-
-    def time_out(self) -> StepOutcome:
-        """Say what comes of a body that is past its timeout and still runs."""
-        return self._react(self._timed_out(self._require_node()))
-
-    def close(self) -> None:
-        if self.loop is not None:
-            self.loop.close()
-        stop_executing(self._instance)
-
-    def _require_node(self) -> Node:
-        assert self._node is not None, "prepare() ends an execution of an unknown step"
-        return self._node
-
-    def _check_conditions(self, node: Node) -> StepOutcome | None:
-        workflow = self._claimed.workflow
-        workflow_class = self._definition.workflow_class
-        try:
-            if (
-                not workflow_class.may_proceed_without_hero
-                and workflow.hero_type is not None
-                and heroes.is_checkable(workflow_class, workflow.hero_type)
-            ):
-                _ = self._instance.hero
-            if any(test.holds(self._instance) for test in self._definition.cancel_conditions):
-                return Canceled(Outcome.CANCELED_BY_CONDITION)
-        except HeroGone as gone:
-            return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
-        condition = node.options.condition
-        if condition is not None and condition.skips(self._instance):
-            return Skipped(Outcome.SKIPPED_BY_CONDITION)
+def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | None:
+    """Return the run of a claimed execution; None if its class is not in this process."""
+    definition = claimed.definition
+    if definition is None:
         return None
+    return Run(environment, claimed, definition, breaks)
 
-    def _want_slots(self, node: Node) -> tuple[Wanted, ...]:
-        return wanted_by(
-            self._claimed.execution,
-            self._definition,
-            node,
-            self._instance,
-            self._environment.settings,
-        )
 
-    def _execution_now(self) -> ExecutionRecord:
-        return self.loop.execution_now() if self.loop else self._claimed.execution
+def execute(
+    run: Run | None,
+    environment: Environment,
+    claimed: Claimed,
+    may_chain: MayChain,
+    *,
+    ignores_limits: bool = False,
+) -> Concluded | Committed:
+    """Run a claimed execution to its outcome; no lock is held while user code runs."""
+    if run is None:
+        return Concluded(unserved(claimed, environment.settings.max_recoveries))
+    try:
+        ended = run.prepare()
+        if ended is not None:
+            return Concluded(ended)
+        if ignores_limits:
+            run.wanted = ()
+        refused = _ask_for_slots(run, environment, claimed)
+        if refused is not None:
+            return Committed(refused.applied, has_run=False)
+        if run.needs_transaction and run.loop is not None:
+            return run_loop(run, run.loop, environment, claimed, may_chain)
+        if run.needs_transaction:
+            return run_step(run, environment, claimed, may_chain)
+        return _run_plainly(run, environment, claimed)
+    finally:
+        run.close()
 
-    def _left(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
-        """Say how a body was left that is not over."""
-        if isinstance(leave, Interrupted):
-            return Suspended(leave.by, leave.wait)
-        return self._divided(leave)
 
-    def _divided(self, division: PartitionsFound) -> StepOutcome | Failed:
-        limit = self._environment.settings.max_cursor_size
+def _run_plainly(run: Run, environment: Environment, claimed: Claimed) -> Concluded | Committed:
+    try:
+        ended = run.run_body()
+    except WaitPlanned as planned:
+        wait = partial(_wait, environment, claimed, planned.plan)
+    else:
+        outcome = run.conclude(ended)
+        return Concluded(outcome, run.position)
+    return run_retried(wait, run, environment, claimed)
+
+
+def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committed:
+    """Open the wait and make its node wait, in one transaction; no user code runs any more."""
+    with environment.store.database.transaction() as connection:
         try:
-            for border in division.borders:
-                typed_json.dump_cursor(border, limit)
-        except InvalidInput as error:
-            return Failed(error)
-        return Divided(division.after, division.borders)
+            opened = open_wait(connection, environment, plan)
+        except AlreadyRunning as refusal:
+            raise RollBack(Failed(refusal)) from refusal
+        waiting = claimed.ending(Awaiting(opened.wait))
+        applied = apply_ending(connection, environment, waiting, None)
+        if applied is None:
+            raise RollBack(claim_lost(claimed.execution), is_concluded=True)
+    opened.announce()
+    return Committed(applied)
 
-    def _call_and_flush(
-        self, node: Node, arguments: BodyArguments, flush: Callable[[], None]
-    ) -> Any:
-        self.discards_writes = True
-        try:
-            result = self._call(node, arguments)
-        except _COMMITTING:
-            flush()
-            self.discards_writes = False
-            raise
-        flush()
-        self.discards_writes = False
-        return result
 
-    def _call(self, node: Node, arguments: BodyArguments) -> Any:
-        if self.loop is None:
-            return self._call_once(node, arguments)
-        with open_writes.watching():
-            while True:
-                try:
-                    return self._call_once(node, (self.loop.make_it(node), *arguments))
-                except Exception as error:
-                    # Only what the body did with one item, and only if it is to be passed over.
-                    if not self.loop.skips(error):
-                        raise
+def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> SlotRefused | None:
+    if not run.wanted and claimed.execution.limit_key is None:
+        return None
+    refused = admission.admit(environment, claimed, run.wanted)
+    if refused is not None:
+        run.wanted = (refused.by,)
+    return refused
 
-    def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
-        execution = self._claimed.execution
-        returned = bodies.call(self._environment, execution, node, self._instance, arguments)
-        # Also of a plain function around an async one: nothing of its body has run yet.
-        if inspect.iscoroutine(returned):
-            return self._environment.loop.run(returned, node.options.timeout)
-        return returned
 
-    def _chosen(self, node: Node, result: Any) -> tuple[str, ...] | None:
-        if node.kind is not NodeKind.DECISION:
-            return None
-        return chosen_branches(self._definition, node, result)
-
-    def _kept(self, node: Node, result: Any) -> str | None:
-        if not node.options.keep_result:
-            return None
-        return typed_json.dump_within(
-            result,
-            self._environment.settings.max_result_size,
-            what=f"The result of step {node.name!r}",
-            setting="max_result_size",
-        )
-
-    def _is_late(self, node: Node) -> bool:
-        timeout = node.options.timeout
-        elapsed = time.monotonic() - self._started
-        return timeout is not None and elapsed > timeout.total_seconds()
-
-    def _timed_out(self, node: Node) -> Failed:
-        assert node.options.timeout is not None, "only a step with a timeout can exceed it"
-        return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
-
-    def _interrupted(self, interrupt: BaseException) -> Lost:
-        # Counted: a body that calls sys.exit() would otherwise be given back for ever.
-        said = f" ({interrupt})" if str(interrupt) else ""
-        why = f"The execution was given back: {type(interrupt).__name__}{said} in its worker."
-        return Lost(why, self._environment.settings.max_recoveries, interrupt)
-
-    def _react(self, failed: Failed) -> StepOutcome:
-        try:
-            return react(
-                failed.error,
-                definition=self._definition,
-                node=self._require_node(),
-                instance=self._instance,
-                execution=self._execution_now(),
-                timed_out=failed.timed_out,
-            )
-        except (KeyboardInterrupt, SystemExit) as interrupt:
-            return self._interrupted(interrupt)
-
-    def _unknown(self) -> StepOutcome:
-        """Leave a step that this code does not have to those who may, or fail it for good."""
-        execution, stored = self._claimed.execution, self._claimed.stored
-        now = self._environment.clock.now()
-        # Of a large graph nodes may be due for long; it is grace enough that nothing goes on.
-        since = max(execution.scheduled_for, self._claimed.workflow.updated_at)
-        if now < since + DEPLOY_GRACE and self._may_others_know():
-            logger.debug(
-                "Workflow %s stands at %r, which this code does not have: it is left to workers "
-                "with other code, as long as such are heard of",
-                self._claimed.workflow.id,
-                execution.step_name,
-            )
-            return HandedOver(now + DEPLOY_REST)
-        reaction = Reaction(action=ExceptionAction.PAUSE)
-        if stored is not None and stored.job is not None:
-            error = self._missing_job(stored, stored.job)
-            dead_letter = DeadLetterReason.MISSING_JOB
-            return Raised(ErrorDetails.of(error), reaction, dead_letter=dead_letter)
-        vanished = StepVanished(
-            self._definition.type, execution.step_name, self._definition.step_names
-        )
-        return Raised(ErrorDetails.of(vanished), reaction)
-
-    def _missing_job(self, stored: GraphNodeRecord, job: str) -> MissingJob:
-        store = self._environment.store
-        graph = store.read(lambda connection: store.graphs.get(connection, stored.workflow_id))
-        frozen_at = graph.frozen_at if graph else self._claimed.workflow.created_at
-        return MissingJob(
-            workflow_id=stored.workflow_id,
-            node_name=stored.name,
-            node_id=stored.node_id,
-            job=job,
-            frozen_at=frozen_at,
-        )
-
-    def _may_others_know(self) -> bool:
-        if self._claimed.stored is not None:
-            return not jobs.names() or self._is_deploying()
-        is_other = self._claimed.execution.signature != self._definition.signature
-        return is_other and self._is_deploying()
-
-    def _is_deploying(self) -> bool:
-        """Say whether workers with other code for this class have been heard of just now."""
-        store, settings = self._environment.store, self._environment.settings
-        with store.reading() as connection:
-            workers = store.workers.all(connection, settings.lease)
-        own = signature_of(self._definition)
-        return any(
-            worker.signatures.get(self._definition.type, own) != own
-            for worker in workers
-            if worker.heard_within_lease
-        )
+def freed_by(run: Run | None, claimed: Claimed) -> Set[str]:
+    """Return the keys of limits that may have room once this execution is off its thread."""
+    wanted = run.wanted if run else ()
+    waited_for = claimed.execution.limit_key
+    if not wanted and waited_for is None:
+        return _NOTHING  # as nearly always
+    keys = {one.key for one in wanted}
+    return keys if waited_for is None else keys | {waited_for}

@@ -1,4 +1,4 @@
-"""The context of a workflow as its steps see it: a mapping that says why it takes no changes."""
+"""The context that steps see: a mapping that cannot be changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.errors import GenevaDriveError
 
 
 class ContextIsFixed(GenevaDriveError, TypeError):
-    """A step was to change the context."""
+    """A step tried to change the context."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -20,7 +20,7 @@ class ContextIsFixed(GenevaDriveError, TypeError):
 
 
 class FixedContext(Mapping[str, Any]):
-    """Reads like a dictionary; whatever would change one raises `ContextIsFixed`."""
+    """Reads like a dictionary; every method that changes one raises `ContextIsFixed`."""
 
     __slots__ = ("_values",)
 
@@ -57,6 +57,6 @@ class FixedContext(Mapping[str, Any]):
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise ContextIsFixed
 
-    # What a dictionary has beyond a mapping, so that whoever takes it for one is told.
+    # The methods that a dictionary has beyond a mapping, to raise a clear error.
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse

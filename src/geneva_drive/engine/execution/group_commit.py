@@ -1,23 +1,22 @@
-"""Committing the endings of a group, without letting one of them spoil the others."""
+"""Group commit: one transaction for many endings, in which one bad ending fails alone."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
-from geneva_drive.engine.commit import events as announcing
 from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ErrorDetails, Raised, Reaction
-from geneva_drive.engine.waits import family
+from geneva_drive.engine.waits import wait
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.schema.records import Key
 
@@ -27,11 +26,11 @@ logger = logging.getLogger(__name__)
 def commit_endings(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None = None
 ) -> list[Applied | None]:
-    """Commit endings and tell of them; None where the claim was lost.
+    """Commit endings and announce them; None for each whose claim was lost.
 
-    Plain completions go first and fast; whatever is more than that goes the general way, under the
-    workflows' locks. They are transactions of their own, as each takes its locks in order only in
-    itself. A database that cannot be used at all is the caller's to wait for: that is raised.
+    Plain completions go first, by the fast statements; all others by the general path, under the
+    workflows' locks. Each path is its own transaction: locks are taken in order only within one.
+    Raises if the database is away; the caller tries again.
     """
     fast = _complete(environment, endings, chaining)
     if len(fast) < len(endings):
@@ -44,15 +43,15 @@ def commit_endings(
 def _commit(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
 ) -> list[Applied | None]:
-    """Commit endings the general way, without letting one of them spoil the others.
+    """Commit endings by the general path.
 
-    If the database refuses the group for what one of them holds, the group is halved until the
-    culprit is alone; that execution then fails with the database's error.
+    If the database refuses the group because of one of them, the group is halved until the culprit
+    is alone. That execution then fails with the database's error.
     """
     try:
         return _apply(environment, endings, chaining)
     except Exception as error:
-        # Whatever it is, a fault of ours included: one outcome must not take its group with it.
+        # Even for a fault of ours: one outcome must not take its group with it.
         if _may_pass(environment, error):
             raise
         if len(endings) > 1:
@@ -61,7 +60,7 @@ def _commit(
                 environment, endings[middle:], chaining
             )
         logger.warning(
-            "The outcome of execution %s was refused by the database; it fails instead: %s",
+            "The database refused the outcome of execution %s; the execution fails instead: %s",
             endings[0].execution_id,
             error,
         )
@@ -69,14 +68,14 @@ def _commit(
 
 
 def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied | None:
-    """Record that an outcome was refused; if even that is, let it not stand in others' way."""
+    """Record that an outcome was refused; None if the database refuses even that."""
     refused = Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
     try:
         [applied] = _apply(environment, [replace(ending, outcome=refused)], None)
     except Exception as again:
         if _may_pass(environment, again):
             raise
-        logger.exception("Nothing can be recorded of execution %s", ending.execution_id)
+        logger.exception("Nothing can be recorded for execution %s", ending.execution_id)
         return None
     return applied
 
@@ -84,8 +83,8 @@ def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied
 def _complete(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
 ) -> dict[Key, Applied]:
-    # One of a workflow: where its claim was lost and won again, two of its executions may be here,
-    # and what comes back from the database is known by its workflow.
+    # One per workflow, as the answers are matched by workflow id. There may be two if a claim was
+    # lost and won again.
     by_workflow = {e.workflow_id: e for e in endings if plain_completions.is_plain(e)}
     plain = list(by_workflow.values())
     if not plain or not environment.store.database.dialect.completes_fast:
@@ -96,8 +95,8 @@ def _complete(
     except Exception as error:
         if _may_pass(environment, error):
             raise
-        # Refused for what one of them holds: the general way finds out which.
-        logger.warning("%s completions go the general way: %s", len(plain), error)
+        # Refused because of one of them: the general path finds out which.
+        logger.warning("%s completions go by the general path: %s", len(plain), error)
         return {}
     announce(environment, list(applied.values()))
     return applied
@@ -107,7 +106,7 @@ def _complete_nodes(
     environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
 ) -> dict[Key, Applied]:
     plain = [ending for ending in endings if node_completions.is_plain(ending)]
-    # Subscribers are told of each execution: the general path has them at hand.
+    # Subscribers need the record of each execution, which the general path has at hand.
     if not plain or environment.events.wanted:
         return {}
     store, clock = environment.store, environment.clock
@@ -119,7 +118,7 @@ def _complete_nodes(
         if _may_pass(environment, error):
             raise
         # As with plain completions.
-        logger.info("%s completed nodes go the general way: %s", len(plain), error)
+        logger.info("%s completed nodes go by the general path: %s", len(plain), error)
         return {}
     announce(environment, list(applied.values()))
     return applied
@@ -144,26 +143,13 @@ def _apply(
 
 
 def _may_pass(environment: Environment, error: Exception) -> bool:
-    """Say whether the same group may be committed later: then none of it is to blame."""
+    """True if the same group may commit later: then none of its endings is to blame."""
     if isinstance(error, DBAPIError):
         return not environment.store.database.dialect.blames_value(error)
     return isinstance(error, StorageError) and not isinstance(error, ChangedUnderLock)
 
 
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
-    """Tell subscribers what was committed, and wake workers for what became due."""
-    events = environment.events
-    if events.progress_wanted:
-        now = environment.clock.now()
-        for workflow, execution, progress in announcing.arrived(applied):
-            # Its cursor is cleared by now.
-            events.emit_progress(
-                partial(announcing.progressed, workflow, execution, None, progress, now)
-            )
-    # A failed step is a line in the log even where nobody asked for all that happens.
-    told = applied if events.wanted else [one for one in applied if one.has_failure]
-    if told:
-        events.emit(announcing.events_of(told, environment.clock.now()))
-    if any(one.leaves_something_due for one in applied):
-        environment.wakeups.ring()
-    family.follow(environment, applied)
+    """Publish what was committed, then release and cancel the waits that it ends."""
+    publish(environment, applied)
+    wait.follow(environment, applied)

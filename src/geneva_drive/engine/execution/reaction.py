@@ -1,4 +1,4 @@
-"""Which policy answers an error, and what it says: the part that calls user code."""
+"""From an exception or a verb to an outcome; calls the matchers and handlers of policies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def react(
     execution: ExecutionRecord,
     timed_out: bool = False,
 ) -> StepOutcome:
-    """Turn what a step raised into its outcome, by the first policy that matches."""
+    """Return the outcome of a step that raised, by the first policy that matches."""
     details = ErrorDetails.of(error)
     try:
         for key, policy in _policies(definition, node):
@@ -56,7 +56,7 @@ def react(
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as failure:  # noqa: BLE001 - matchers, waits and handlers are user code too
-        # Asking the same policy about its own failure could go on for ever: it pauses.
+        # To apply the same policy to its own failure could go on for ever: pause instead.
         failure.__context__ = failure.__context__ or error
         return Raised(ErrorDetails.of(failure), _PAUSE)
     return Raised(details, _PAUSE, timed_out)

@@ -1,4 +1,4 @@
-"""What `self` knows while a step runs."""
+"""What `self` can read while a step runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
+from geneva_drive.engine import heroes
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution import heroes
 from geneva_drive.engine.execution.fixed_context import FixedContext
 from geneva_drive.errors import HeroGone, NodeNotFound
 from geneva_drive.serialization import typed_json
@@ -19,7 +19,7 @@ from geneva_drive.telemetry import StepLogger, identifiers
 
 
 class RunContext:
-    """One execution as its own user code sees it."""
+    """One execution, as its user code sees it."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class RunContext:
         )
 
     def load_hero(self) -> Any:
-        """Give the hero; None if it is gone and the class says that this may be."""
+        """Return the hero; None if it is gone and the class may proceed without it."""
         try:
             return self._hero
         except HeroGone:

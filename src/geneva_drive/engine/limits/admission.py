@@ -1,7 +1,7 @@
-"""Keeping limits: an execution gets its slots, or is parked until there is one for it.
+"""Admission to limits: an execution gets all its slots, or is parked until there is one.
 
-Lock order: limits by their keys, then workflows, then executions. Whatever fills or empties a
-limit's slots, or counts on them, does so under the lock of its row, so that no wake-up is lost.
+Lock order: limits by key, then workflows, then executions. Slots are taken, freed and counted only
+under the lock of the limit's row, so that no wake-up is lost.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits.capacity import Room, measure
-from geneva_drive.engine.limits.slots import Wanted
+from geneva_drive.engine.limits.slots import WantedSlot
 from geneva_drive.engine.transitions.outcome import Parked
 from geneva_drive.limit import Limit
 from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
-_REACH = 1000  # executions at the head of the queue that are parked together
+_MAX_PARKED = 1000  # executions at the head of the queue that are parked together
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """There was no slot of this limit: the execution is parked, or no longer ours (None).
+class SlotRefused:
+    """A limit had no slot, so the execution was parked.
 
-    Whoever gets this looks at the limit once more. Between the count of its slots and the commit
-    that parked the execution one may have been left, by a worker who saw nobody wait for it.
+    The caller looks at the limit once more. A slot may have become free between the count and the
+    commit that parked the execution, while its worker saw no execution wait for it.
     """
 
-    by: Wanted
-    applied: Applied | None
+    by: WantedSlot
+    applied: Applied | None  # None: the claim was lost
 
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """Limits that nobody has asked for yet."""
+    """Limits without a row yet."""
 
     keys: Sequence[str]
 
 
-def admit(environment: Environment, claimed: Claimed, wanted: Sequence[Wanted]) -> Refused | None:
-    """Take a slot of every limit that an execution is under; None if it has them and may run.
+def admit(
+    environment: Environment, claimed: Claimed, wanted: Sequence[WantedSlot]
+) -> SlotRefused | None:
+    """Take a slot of each of an execution's limits; None if it has them and may run.
 
     One transaction takes all of them, or none and parks the execution.
     """
@@ -62,26 +64,26 @@ def admit(environment: Environment, claimed: Claimed, wanted: Sequence[Wanted]) 
 
 
 def _create(store: Store, key: str) -> None:
-    """Make a limit's row, in a transaction that holds no other lock; another may be faster."""
+    """Insert a limit's row, in a transaction without other locks; another worker may be first."""
     with contextlib.suppress(IntegrityError):
         store.write(lambda connection: store.limits.insert(connection, key))
 
 
 def _ask(
-    connection: Connection, environment: Environment, claimed: Claimed, wanted: Sequence[Wanted]
-) -> Refused | _Unknown | None:
+    connection: Connection, environment: Environment, claimed: Claimed, wanted: Sequence[WantedSlot]
+) -> SlotRefused | _Unknown | None:
     store = environment.store
     records = store.limits.lock(connection, [one.key for one in wanted])
     unknown = [one.key for one in wanted if one.key not in records]
     if unknown:
         return _Unknown(unknown)
-    now = environment.clock.now()  # not before the locks were won, which may have taken a while
+    now = environment.clock.now()  # after the wait for the locks, which may have taken a while
     for one in wanted:
         room = measure(connection, store, records[one.key], one.limit, now, most=1)
         if not room.free:
             applied = _park(connection, environment, claimed, one.key)
             _note_waiting(connection, store, one, room)
-            return Refused(one, applied)
+            return SlotRefused(one, applied)
     for one in wanted:
         _take(connection, store, records[one.key], one.limit, claimed, now)
     if claimed.execution.limit_key is not None:
@@ -103,7 +105,7 @@ def _take(
         key,
         number,
         execution_id=claimed.execution.id,
-        # Whom no one counts while it runs needs no token to be found by.
+        # Rate-only limits never count running executions, so they store no token.
         claim_token=None if limit.concurrency is None else claimed.claim_token,
         started_at=now,
     )
@@ -134,9 +136,9 @@ def _park(
     return applied
 
 
-def _note_waiting(connection: Connection, store: Store, one: Wanted, room: Room) -> None:
+def _note_waiting(connection: Connection, store: Store, one: WantedSlot, room: Room) -> None:
     if one.alike is not None:
-        # Each of them would be claimed only to be parked, and keep others waiting meanwhile.
-        store.parked_executions.park_alike(connection, one.key, one.alike, _REACH)
+        # Each would be claimed only to be parked, while other executions wait.
+        store.parked_executions.park_alike(connection, one.key, one.alike, _MAX_PARKED)
     bounds = store.limits.bounds(one.limit)
     store.limits.change(connection, one.key, **bounds, wakes_at=room.more_at)

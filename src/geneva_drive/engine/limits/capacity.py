@@ -1,4 +1,4 @@
-"""How much room a limit has, counted under its lock."""
+"""The room of a limit: how many executions may start now. Counted under its lock."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from geneva_drive.limit import Limit, Rate
 from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
-# How soon somebody looks again who waits for others to end: their worker may have died, and with
-# it the word that they did.
+# How soon a full limit is looked at again: a worker that held a slot may have died without a word.
 LOOK_AGAIN = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many more may start now, and when there may be room for the one after them."""
+    """How many executions may start now, and when there may be room for one more."""
 
     free: int
     more_at: datetime
@@ -32,7 +31,7 @@ def measure(
     now: datetime,
     most: int,
 ) -> Room:
-    """Count what may start now, up to `most`."""
+    """Count how many executions may start now, up to `most`."""
     window = limit.window
     free, more_at = most, now
     if window is not None:
@@ -43,7 +42,7 @@ def measure(
         )
         left = max(limit.concurrency - running, 0)
         if left <= free:
-            # Both bounds may be reached: then it is the later one that counts.
+            # If both bounds are reached, the later moment counts.
             later = more_at if left == free else now
             free, more_at = left, max(later, now + LOOK_AGAIN)
     return Room(free, more_at)
@@ -57,11 +56,11 @@ def _room_in_window(
     now: datetime,
     most: int,
 ) -> tuple[int, datetime]:
-    """Look at the starts that the next ones must be a whole period behind.
+    """Return how many may start within the rate, and when the next one after them may.
 
-    Starts are numbered. The next one may be made a period after the one `count` numbers before it:
-    so of any span of that length no two starts are alike in their number modulo `count`. One that
-    is missing was forgotten, as it was over.
+    Starts are numbered. A start may happen one period after the start `count` numbers before it.
+    So no span of one period holds more than `count` starts. A start that is missing in the table
+    was deleted because its period was over.
     """
     above = record.last_number - window.count
     starts = store.limits.starts(connection, record.limit_key, above=above, most=most)

@@ -1,4 +1,4 @@
-"""Which slots an execution needs before its body may run."""
+"""The slots that an execution needs before its body may run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A slot of a limit; `alike` are the columns of all who need one of the same key, if known."""
+class WantedSlot:
+    """A slot of a limit; `alike` are the columns that all executions of its key share, if known."""
 
     key: str
     limit: Limit
@@ -29,21 +29,21 @@ def wanted_by(
     node: Node,
     instance: Workflow[Any],
     settings: Settings,
-) -> tuple[Wanted, ...]:
-    """Name the limits of a step and of its queue; a key that is a callable is user code."""
+) -> tuple[WantedSlot, ...]:
+    """Return a slot for the step's limit and its queue's; a callable key is user code."""
     wanted = []
     own = node.options.limit
     if own is not None:
         key = _key_of(own, definition, node, instance)
         by_step = {"type": execution.type, "step_name": execution.step_name}
-        # The nodes of a stored graph share their job's limit, whatever they are called.
+        # Nodes of a stored graph share their job's limit under different names.
         is_shared = callable(own.key) or definition is DYNAMIC
-        wanted.append(Wanted(key=key, limit=own, alike=None if is_shared else by_step))
+        wanted.append(WantedSlot(key=key, limit=own, alike=None if is_shared else by_step))
     of_queue = settings.queue_limits.get(execution.queue)
     if of_queue is not None:
         by_queue = {"type": execution.type, "queue": execution.queue}
         wanted.append(
-            Wanted(key=f"{QUEUE_PREFIX}{execution.queue}", limit=of_queue, alike=by_queue)
+            WantedSlot(key=f"{QUEUE_PREFIX}{execution.queue}", limit=of_queue, alike=by_queue)
         )
     return tuple(wanted)
 

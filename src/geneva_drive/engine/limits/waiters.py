@@ -1,4 +1,4 @@
-"""Looking who waits for a limit that has room, and which limits nobody uses any more."""
+"""Executions that wait for a limit: let them ask again, and delete limits that are unused."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from geneva_drive.storage.statements.parked_executions import ALL, Among, LetGo
 from geneva_drive.storage.store import Store
 
 _REST = timedelta(milliseconds=20)
-_MOST_KEYS = 100  # limits that one round looks at
-_MOST_WOKEN = 100  # executions that one look at a limit lets go
+_MOST_KEYS = 100  # limits in one round
+_MOST_WOKEN = 100  # executions that one look at a limit wakes
 
 
 def due(environment: Environment) -> Sequence[str]:
-    """Name the limits whose next look is due."""
+    """Return the limits whose next look is due."""
     store, now = environment.store, environment.clock.now()
     return store.read(lambda connection: store.limits.due(connection, now, _MOST_KEYS))
 
 
 def awaited(environment: Environment, freed: Collection[str]) -> Sequence[str]:
-    """Name those of the limits, of which the caller left a slot or found none, that others want."""
+    """Return the limits among `freed` that executions wait for."""
     if not freed:
         return ()
     store = environment.store
@@ -35,7 +35,7 @@ def awaited(environment: Environment, freed: Collection[str]) -> Sequence[str]:
 
 
 def waiting(environment: Environment, key: str, passed_over: Collection[Key]) -> Sequence[Key]:
-    """Name those who wait for a limit, as many as one look may let go."""
+    """Return executions that wait for a limit, as many as one look may wake."""
     store = environment.store
     return store.read(
         lambda connection: store.parked_executions.waiting(
@@ -50,31 +50,31 @@ def look(
     queues: Sequence[str] | None = None,
     among: Among = ALL,
 ) -> int:
-    """Let those ask again for whom there is room; count them.
+    """Wake as many executions as the limits have room for; return how many.
 
-    The most urgent and oldest that wait, of what this process serves first.
+    The most urgent and oldest go first, and before them those that this process serves.
     """
     if not keys:
         return 0
     store = environment.store
     served = store.parked_executions.is_served(registry.types(), queues)
 
-    def let_go(connection: Connection) -> list[LetGo]:
+    def wake(connection: Connection) -> list[LetGo]:
         records = store.limits.lock(connection, keys).values()
         now = environment.clock.now()
         return [
-            _let_go(connection, store, record, now, served, among)
+            _wake(connection, store, record, now, served, among)
             for record in records
             if record.wakes_at is not None
         ]
 
-    gone = store.write(let_go)
+    gone = store.write(wake)
     if any(one.others for one in gone):
-        environment.wakeups.ring()  # the caller looks for what it serves by itself
+        environment.wakeups.ring()  # the caller finds those that it serves itself
     return sum(map(sum, gone))
 
 
-def _let_go(
+def _wake(
     connection: Connection,
     store: Store,
     record: LimitRecord,
@@ -88,18 +88,19 @@ def _let_go(
     gone = store.parked_executions.let_go(connection, key, free, served, among) if free else LetGo()
     wakes_at = None
     if store.parked_executions.any_waits(connection, key, among.passed_over):
-        # Who was let go may never take its slot: it may be canceled, or skipped by its condition.
+        # A woken execution may never take its slot: it may be canceled or skipped.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
-        wakes_at = max(again, now + _REST)  # not at once: whoever was let go has to ask first
+        wakes_at = max(again, now + _REST)  # the woken executions have to ask first
     elif among.passed_over and store.parked_executions.any_waits(connection, key):
-        # Another worker may be able to let them go, and so may we, started anew.
+        # The database refused to change the rest. Another worker, or this one after a restart, may
+        # succeed.
         wakes_at = now + LOOK_AGAIN
     store.limits.change(connection, key, wakes_at=wakes_at)
     return gone
 
 
 def forget_unused(environment: Environment, before: datetime, most: int) -> int:
-    """Delete limits that nobody has used since, such as those of single accounts; count them."""
+    """Delete limits unused since `before`, such as those of single accounts; return how many."""
     store, now = environment.store, environment.clock.now()
 
     def forget(connection: Connection) -> int:
@@ -110,13 +111,13 @@ def forget_unused(environment: Environment, before: datetime, most: int) -> int:
 
 
 def _is_over(record: LimitRecord, now: datetime) -> bool:
-    """Say whether no start of a limit counts for its rate any more."""
+    """True if no start counts for the limit's rate any more."""
     window = record.limit.window
     return window is None or record.used_at is None or record.used_at + window.period <= now
 
 
 def use_of(environment: Environment, limit_key: str) -> LimitUse | None:
-    """Count what is taken of a limit and who waits for it, for people."""
+    """Return how much of a limit is in use, to show it."""
     store, now = environment.store, environment.clock.now()
     with store.reading() as connection:
         record = store.limits.get(connection, limit_key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
@@ -14,13 +15,14 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.loop_position import SkippedItem
 from geneva_drive.errors import DatabaseBusy, StorageError
 from geneva_drive.iteration.interruption import Interrupted
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.schema.records import ExecutionRecord
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
 logger = logging.getLogger(__name__)
 
-_FIRST_REST, _LONGEST_REST = 0.05, 2.0
+_RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
 _MOST_BUSY = 2  # tries, each of which waits for the database's own busy timeout
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
@@ -74,7 +76,7 @@ class CursorSaver:
         Waits while the database is away, which is no fault of the step. Raises `DatabaseBusy` if a
         lock is held for long: the body itself may hold it, through another engine.
         """
-        rest = _FIRST_REST
+        retries = 0
         while True:
             try:
                 return self._try_to_save(update)
@@ -86,8 +88,8 @@ class CursorSaver:
                     raise
                 name = self._execution.step_name
                 logger.warning("A checkpoint of step %r waits: %s", name, error)
-            time.sleep(rest)
-            rest = min(rest * 2, _LONGEST_REST)
+            retries += 1
+            time.sleep(_RETRY_DELAY.before(retries))
 
     def _try_to_save(self, update: CheckpointUpdate) -> Interruption | None:
         while True:

@@ -1,4 +1,4 @@
-"""Taking executions back from workers that are gone."""
+"""Recover executions from workers that are lost."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ _BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a worker held: another claim of the same execution is another matter."""
+class HeldClaim:
+    """One claim of an execution; a later claim of the same execution is a different one."""
 
     execution_id: Key
     token: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What came of taking back a batch."""
+class Recovered:
+    """The result of recovering a batch."""
 
     count: int
     has_more: bool
-    passed_over: frozenset[Claim]  # of which nothing can be recorded, so far as is known
-    locked: frozenset[Claim]  # left alone until all others were looked at
+    skipped: frozenset[HeldClaim]  # nothing could be recorded for them
+    locked: frozenset[HeldClaim]  # left for when all others have been tried
 
 
-def take_back(
+def recover(
     environment: Environment,
-    passing_over: frozenset[Claim] = frozenset(),
-    locked: frozenset[Claim] = frozenset(),
-) -> Taken:
-    """Schedule again a batch of what workers hold that are silent past the lease.
+    skipped: frozenset[HeldClaim] = frozenset(),
+    locked: frozenset[HeldClaim] = frozenset(),
+) -> Recovered:
+    """Reschedule a batch of executions whose workers are silent past the lease.
 
-    What was tried and is still there next time is passed over: it would be refused again, and
-    stand in the way of the rows behind it.
+    A claim that could not be recovered is skipped the next time: it would be refused again, and
+    block the rows behind it.
     """
     store, settings = environment.store, environment.settings
     with store.reading() as connection:
         workers = store.workers.all(connection, settings.lease)
         living = [worker.id for worker in workers if worker.is_alive]
-        limit = _BATCH + len(passing_over) + len(locked)
+        limit = _BATCH + len(skipped) + len(locked)
         found = store.executions.held_by_none_of(connection, living, limit)
     with store.reading() as connection:
-        # Once more, in this order: a worker may have signed on and claimed between the two looks.
+        # Read the workers again: one may have registered and claimed between the two reads above.
         newcomers = {w.id for w in store.workers.all(connection, settings.lease) if w.is_alive}
     lost = [record for record in found if record.worker_id not in newcomers]
-    free = [record for record in lost if _claim(record) not in passing_over | locked]
+    free = [record for record in lost if _claim(record) not in skipped | locked]
     wanted = _unlocked(environment, free)
     locked |= {_claim(record) for record in free} - {_claim(record) for record in wanted}
     names = {worker.id: worker.name for worker in workers}
@@ -68,14 +68,16 @@ def take_back(
     applied = commit_endings(environment, endings) if endings else []
     has_more = len(found) == limit
     if not has_more:
-        # The last of what they held: from now on nobody asks for their names.
-        _bury(environment, [worker for worker in workers if not worker.heard_within_lease])
-    still_there = {_claim(record) for record in lost} & passing_over
-    untaken = {_claim(record) for record, one in zip(wanted, applied, strict=True) if one is None}
-    return Taken(
+        # They hold nothing any more, so their names are not needed any more.
+        _forget(environment, [worker for worker in workers if not worker.heard_within_lease])
+    still_there = {_claim(record) for record in lost} & skipped
+    unrecovered = {
+        _claim(record) for record, one in zip(wanted, applied, strict=True) if one is None
+    }
+    return Recovered(
         count=_count(applied),
         has_more=has_more,
-        passed_over=(passing_over if has_more else frozenset(still_there)) | untaken,
+        skipped=(skipped if has_more else frozenset(still_there)) | unrecovered,
         locked=locked if has_more else frozenset(),
     )
 
@@ -83,9 +85,10 @@ def take_back(
 def _unlocked(
     environment: Environment, records: Sequence[ExecutionRecord]
 ) -> Sequence[ExecutionRecord]:
-    """Leave to a later round what is locked: by a worker, perhaps, that froze as it committed.
+    """Return the executions whose workflow is not locked.
 
-    Until the server gives up on such a worker, whoever waits for its lock takes nothing back.
+    A worker may have frozen during its commit. Until the server drops its connection, a recovery
+    that waited for that lock would recover nothing else.
     """
     if not records:
         return records
@@ -95,17 +98,17 @@ def _unlocked(
     return [record for record in records if record.workflow_id in free]
 
 
-def give_back(
+def release(
     environment: Environment, held: Sequence[ExecutionRecord], why: str, *, counted: bool
 ) -> int:
-    """Return executions of this process's own, of which it knows that nobody runs them."""
+    """Give up claims of this process's own that no thread of it runs; return how many."""
     limit = environment.settings.max_recoveries if counted else None
     endings = [_lost(record, why, limit) for record in held]
     return _count(commit_endings(environment, endings)) if endings else 0
 
 
-def _claim(record: ExecutionRecord) -> Claim:
-    return Claim(record.id, record.claim_token)
+def _claim(record: ExecutionRecord) -> HeldClaim:
+    return HeldClaim(record.id, record.claim_token)
 
 
 def _lost(record: ExecutionRecord, why: str, limit: int | None) -> Ending:
@@ -122,8 +125,8 @@ def _count(applied: Sequence[Applied | None]) -> int:
     return sum(one is not None for one in applied)
 
 
-def _bury(environment: Environment, silent: list[WorkerRecord]) -> None:
-    """Forget workers whose claims were taken; not one that was heard again meanwhile."""
+def _forget(environment: Environment, silent: list[WorkerRecord]) -> None:
+    """Delete workers whose claims were recovered, unless one was heard again meanwhile."""
     if not silent:
         return
     store = environment.store

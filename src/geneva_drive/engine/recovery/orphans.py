@@ -1,4 +1,4 @@
-"""Adopting orphans: letting ready workflows go on of which nothing is active."""
+"""Orphans: ready workflows without an active execution, and how each goes on."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ NOTHING_SCHEDULED = "Nothing was scheduled for it."
 
 
 def adopt(environment: Environment, workflow_ids: Sequence[Key]) -> int:
-    """Let those go on that are orphans still, in one transaction; count them.
+    """Continue the workflows that still are orphans, in one transaction; return how many.
 
-    Under the workflows' locks, so that of two who found the same orphan one adopts it.
+    The workflows are locked, so that of two workers that found the same orphan one adopts it.
     """
     store, now = environment.store, environment.clock.now()
     applied = store.write(
@@ -59,11 +59,11 @@ def _adopt(
     read_back: bool,
 ) -> list[Applied]:
     workflows = store.workflows.lock(connection, workflow_ids)
-    going_on = {row.workflow_id for row in store.executions.active_of(connection, workflow_ids)}
+    active = {row.workflow_id for row in store.executions.active_of(connection, workflow_ids)}
     orphans = [
         workflow
         for workflow in workflows.values()
-        if workflow.state is WorkflowState.READY and workflow.id not in going_on
+        if workflow.state is WorkflowState.READY and workflow.id not in active
     ]
     attempts = _latest_attempts(connection, store, orphans)
     changes = [
@@ -120,7 +120,7 @@ def decide_adoption(
     now: datetime,
     parents: Iterable[str | None] = (),
 ) -> Change:
-    """Say how an orphan goes on, by the latest attempt at the step that it stands at.
+    """Return how an orphan goes on, by the latest attempt at its next step.
 
     `parents` are the ancestry hashes of what that step depends on.
     """
@@ -132,7 +132,7 @@ def decide_adoption(
             f"in code or `geneva resume ID --at STEP` in the shell, or cancel it.",
         )
     if attempt is not None and is_done(attempt.state, attempt.outcome):
-        # What is recorded as done is not done twice, unless a person says so.
+        # A step that is recorded as done is not repeated, unless a person asks for it.
         return _pause(
             workflow,
             f"{NOTHING_SCHEDULED} Step {name!r} is {attempt.state} already: `resume` runs it "
@@ -163,7 +163,7 @@ def _planned(
 
 
 def _due_at(definition: Definition, workflow: WorkflowRecord) -> datetime:
-    """Give the moment for which the step was scheduled when the workflow came to it."""
+    """Return when the step was due, counted from when the workflow came to it."""
     node = definition.get(workflow.next_step_name or "")
     return workflow.updated_at + (node.options.wait if node else timedelta(0))
 
@@ -184,5 +184,5 @@ def _pause(workflow: WorkflowRecord, reason: str) -> Change:
 
 
 def _as_it_is(workflow: WorkflowRecord, **values: Any) -> WorkflowMove:
-    """Plan the row as it is but for `values`, and for a request, which is taken up here."""
+    """Keep the row as it is, except for `values` and a request, which is honoured here."""
     return unchanged(workflow, requested=None, requested_reason=None, **values)

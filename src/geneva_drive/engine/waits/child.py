@@ -1,69 +1,106 @@
-"""Workflows that a node starts and waits for."""
+"""Child workflows: a node starts one and waits for its end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import Connection
 
+from geneva_drive.definition import registry
+from geneva_drive.definition.nodes.child import Child
+from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.engine import heroes
+from geneva_drive.engine.commands import cancel as cancellation
+from geneva_drive.engine.commands.command import execute
+from geneva_drive.engine.commit import creation
+from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
 from geneva_drive.engine.commit.ending import Applied
-from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
-from geneva_drive.engine.transitions.wait import ChildWait, wait_of
-from geneva_drive.states import StepState
-from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.engine.transitions.change import AuditEntry
+from geneva_drive.errors import (
+    AlreadyRunning,
+    ChildCanceled,
+    InvalidInput,
+    InvalidStateError,
+    NotFound,
+)
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import ENDED_WORKFLOW_STATES, WorkflowState
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
+
+_ACTOR = "parent"
+_REASON = "The node that started it waits for it no longer."
 
 
-def wake_parents(environment: Environment, ended: Iterable[WorkflowRecord]) -> list[Applied]:
-    """Let the nodes run on that wait for workflows which have ended.
+def plan(
+    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any]
+) -> NewWorkflow:
+    """Return the child to start; its hero and context may be callables, which is user code."""
+    workflow_class = child.workflow_class
+    if isinstance(workflow_class, str):
+        definition = registry.require_definition(workflow_class)
+    else:
+        definition = definition_of(workflow_class)
+    hero = child.hero(instance) if callable(child.hero) else child.hero
+    context = child.context(instance) if callable(child.context) else child.context
+    if context is not None and not isinstance(context, Mapping):
+        raise InvalidInput(f"The context of a child workflow is a dict, not {context!r}.")
+    limit = environment.settings.max_payload_size
+    return NewWorkflow(
+        definition=definition,
+        hero=heroes.reference_to(hero),
+        allow_multiple=False,
+        context=None
+        if context is None
+        else typed_json.dump_within(
+            dict(context), limit, what="The context", setting="max_payload_size"
+        ),
+        queue=None,
+        priority=None,
+        wait=None,
+        idempotency_key=None,
+        parent_execution_id=execution.id,
+        is_detached=child.detached,
+    )
 
-    In a transaction of its own: parent and child share no lock, so that neither waits for the
-    other. What a crash leaves undone in between, housekeeping finds.
-    """
-    ids = [one.parent_execution_id for one in ended if one.parent_execution_id is not None]
-    if not ids:
-        return []
+
+def start(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:
+    answer = creation.create(connection, environment.store, new, environment.clock.now())
+    if isinstance(answer, CreationRefused):
+        assert new.hero is not None, "only a hero's second workflow is refused"
+        existing = environment.open_handle(answer.workflow)
+        raise AlreadyRunning(answer.workflow.type, new.hero.type, new.hero.id, existing)
+    assert isinstance(answer, Created), "only a known idempotency key finds an existing one"
+    return answer
+
+
+def check_end(environment: Environment, child_id: Key) -> None:
+    """Raise `ChildCanceled` if the child was canceled; a finished child needs nothing more."""
+    store = environment.store
+    record = store.read(lambda connection: store.workflows.get(connection, child_id))
+    # A child that is gone had ended: only ended workflows are pruned.
+    if record is not None and record.state is WorkflowState.CANCELED:
+        raise ChildCanceled(record.type, record.id)
+
+
+def cancel(environment: Environment, child_id: Key) -> Applied | None:
+    """Cancel a child; None if it is detached or has ended."""
     store, now = environment.store, environment.clock.now()
-
-    def wake(connection: Connection) -> list[Applied]:
-        owners = store.executions.get_many(connection, ids)
-        workflows = store.workflows.lock(connection, {one.workflow_id for one in owners})
-        waiting = [
-            one
-            for one in store.executions.lock(connection, ids).values()
-            if one.state is StepState.WAITING
-        ]
-        changes = [
-            Change(
-                record=workflows[key],
-                workflow=unchanged(workflows[key]),
-                executions=tuple(_woken(one) for one in waiting if one.workflow_id == key),
+    child = store.read(lambda connection: store.workflows.get(connection, child_id))
+    if child is None or child.is_detached or child.state in ENDED_WORKFLOW_STATES:
+        return None
+    audit = AuditEntry(command="cancel", actor=_ACTOR, reason=_REASON)
+    try:
+        return store.write(
+            lambda connection: execute(
+                connection,
+                store,
+                child_id,
+                lambda subject: cancellation.cancel(subject, _REASON, force=False),
+                audit=audit,
+                now=now,
             )
-            for key in sorted({one.workflow_id for one in waiting})
-        ]
-        return write(connection, store, changes, now)
-
-    return store.write(wake)
-
-
-def _woken(record: ExecutionRecord) -> ExecutionMove:
-    # Of a workflow that is held, only `resume` lets it run.
-    return ExecutionMove(
-        record=record,
-        state=StepState.SCHEDULED,
-        claimable=record.stop is None,
-        stop=record.stop,
-    )
-
-
-def abandoned_by(applied: Iterable[Applied]) -> list[Key]:
-    """Name the workflows for which nodes wait no longer, although they have not ended."""
-    waits = (
-        # Or the one that it has started just now, and is not to wait for any more.
-        move.wait or wait_of(move.record)
-        for one in applied
-        for move in one.change.executions
-        if move.state in (StepState.CANCELED, StepState.SKIPPED)
-    )
-    return [wait.child_id for wait in waits if isinstance(wait, ChildWait)]
+        )
+    except (InvalidStateError, NotFound):
+        return None  # it has ended meanwhile

@@ -23,6 +23,7 @@ from geneva_drive.errors import (
     DatabaseUnavailable,
     StorageError,
 )
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.settings import Settings
 from geneva_drive.storage import dialects
 from geneva_drive.storage.connections import engine
@@ -37,6 +38,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MAX_TRIES = 5
+_RETRY_DELAY = RetryDelay(timedelta(milliseconds=20))
 _KEPT = 2  # one for claims, one for commits; a further thread opens one of its own
 _PATIENCE = timedelta(seconds=30)  # each try may have waited long for a lock
 
@@ -106,7 +108,7 @@ class Database:
             except DatabaseUnavailable:
                 if not remaining or self._joined.get() is not None:
                     raise
-                time.sleep(0.01 * 2 ** (_MAX_TRIES - remaining))
+                time.sleep(_RETRY_DELAY.before(_MAX_TRIES - remaining))
         raise AssertionError("the last try returns or raises")
 
     def read_at_once(self, look: Callable[[Connection], T]) -> T:
@@ -238,7 +240,7 @@ class Database:
                 if is_last or lost_in_commit or not self.is_transient(error):
                     raise
                 logger.debug("Transaction will be tried again (%s): %s", attempt, error.orig)
-                time.sleep(0.01 * 2**attempt)
+                time.sleep(_RETRY_DELAY.before(attempt))
             else:
                 return result
         raise AssertionError("the last try returns or raises")

@@ -1,4 +1,4 @@
-"""Taking executions: how many to claim, whose turn it is, and under which token.
+"""Claims: how many executions to claim (`prefetch`), and whose turn it is (`fairness`).
 
-Start with `claimer`.
+Start with `claimer`, which claims what is due.
 """

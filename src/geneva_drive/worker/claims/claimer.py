@@ -1,4 +1,4 @@
-"""Taking executions that are due: one statement for as many as there are free slots."""
+"""Claim executions that are due: one statement for as many as there are free slots."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed import Claimed, with_stored_nodes
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution.performance import with_stored_nodes
 from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
-from geneva_drive.worker.claims.tokens import new_token
-from geneva_drive.worker.identity import Identity
+from geneva_drive.worker.identity import Identity, new_token
 
-_LOOKED_AT = 32
+_MAX_NEWEST = 32
 
 
 def claim_due(
@@ -31,8 +29,8 @@ def claim_due(
 ) -> list[Claimed]:
     """Claim up to `limit` executions of the classes and queues that this worker serves.
 
-    `rooms` says of some of its queues how many to take from each at most; `named` one that is
-    likely to be all there is.
+    `rooms` caps how many to claim from some of its queues. `named` is the id of an execution that
+    is probably the only one due.
     """
     types, queues = identity.served_types(), _rooms(identity, rooms or {}, limit)
     if not types or limit < 1 or queues == {}:
@@ -49,14 +47,14 @@ def claim_due(
     )
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, request))
     claimed = [_claimed(*one, request.claim_token) for one in taken]
-    return with_stored_nodes(environment, _told(environment, claimed))
+    return with_stored_nodes(environment, _announced(environment, claimed))
 
 
 def find_behind(environment: Environment, identity: Identity, crowding: Claimed) -> Key | None:
-    """Find an execution that waits behind the very many of another workflow, in the same lane.
+    """Return an execution that waits behind the many of another workflow, in the same lane.
 
-    Among those that came last: whoever came after all of the many is there. Of the workflows that
-    are found it is one at random, or a second one with very many would be all there is.
+    It is among the newest that are due, as it came after the many. If several workflows are found,
+    one is chosen at random: a second workflow with many executions must not win each time.
     """
     store, execution = environment.store, crowding.execution
     newest = store.read_at_once(
@@ -65,10 +63,10 @@ def find_behind(environment: Environment, identity: Identity, crowding: Claimed)
             execution.type,
             None if identity.queues is None else execution.queue,
             execution.priority,
-            _LOOKED_AT,
+            _MAX_NEWEST,
         )
     )
-    # From the newest to the oldest: of each workflow, the oldest stays.
+    # From the newest to the oldest: the dictionary keeps the oldest of each workflow.
     others = {workflow: key for key, workflow in newest if workflow != execution.workflow_id}
     if not others or _is_outranked(environment, identity, execution.priority):
         return None
@@ -76,7 +74,7 @@ def find_behind(environment: Environment, identity: Identity, crowding: Claimed)
 
 
 def _is_outranked(environment: Environment, identity: Identity, priority: int) -> bool:
-    """Say whether anything that this worker serves is more urgent than that."""
+    """True if something more urgent is due that this worker serves."""
     store, types = environment.store, identity.served_types()
     top = store.read(
         lambda connection: store.executions.top_priority(
@@ -87,7 +85,7 @@ def _is_outranked(environment: Environment, identity: Identity, priority: int) -
 
 
 def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str, int] | None:
-    """Give each queue with how many to take from it, as far as it has room; None means all."""
+    """Return how many to claim from each queue with room; None means all queues, uncapped."""
     if identity.queues is None:
         return None
     wanted = {name: min(limit, rooms.get(name, limit)) for name in sorted(identity.queues)}
@@ -95,7 +93,7 @@ def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str
 
 
 def claim_one(environment: Environment, identity: Identity, execution_id: Key) -> Claimed | None:
-    """Claim one execution ahead of its time; None if it is held, taken or over."""
+    """Claim one execution, due or not; None if it is held, claimed or over."""
     store, now, token = environment.store, environment.clock.now(), new_token()
 
     def take(connection: Connection) -> list[Claimed]:
@@ -106,7 +104,7 @@ def claim_one(environment: Environment, identity: Identity, execution_id: Key) -
         workflows = store.workflows.get_many(connection, [execution.workflow_id])
         return [_claimed(execution, workflows[execution.workflow_id], token)]
 
-    claimed = with_stored_nodes(environment, _told(environment, store.write(take)))
+    claimed = with_stored_nodes(environment, _announced(environment, store.write(take)))
     return claimed[0] if claimed else None
 
 
@@ -114,7 +112,7 @@ def _claimed(execution: ExecutionRecord, workflow: WorkflowRecord, token: str) -
     return Claimed(workflow=workflow, execution=execution, claim_token=token)
 
 
-def _told(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
+def _announced(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
     if claimed and environment.events.wanted:
         now = environment.clock.now()
         environment.events.emit(events.claimed(one.workflow, one.execution, now) for one in claimed)

@@ -1,4 +1,4 @@
-"""Whose turn it is in a lane of which one workflow fills the head."""
+"""Fairness in a lane: a workflow with very many executions must not keep all others waiting."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from geneva_drive.engine.claimed import Claimed
 _MANY = 16  # executions of one workflow, claimed one after the other
 
 
-Lane = tuple[str, str]  # a type on a queue
+Lane = tuple[str, str]  # the executions of one type on one queue
 
 
 class Turns:
-    """Notices that all that is claimed of a lane is of one workflow: a large fan-out, say.
+    """Notices that one workflow fills the head of a lane, as a large fan-out does.
 
-    Others of the lane would wait until the last of them is done. So they get every other turn.
+    Other workflows would wait until the last of its executions is done. So they get every other
+    turn.
     """
 
     def __init__(self) -> None:
-        self._in_a_row: dict[Lane, tuple[Claimed, int]] = {}  # the last one, and how many alike
+        # Per lane: the execution claimed last, and how many of its workflow came in a row.
+        self._in_a_row: dict[Lane, tuple[Claimed, int]] = {}
         self._is_others = False
 
     def note(self, claimed: Sequence[Claimed]) -> None:
-        """Note what was claimed in the order of lanes; where that was nothing, nobody waits."""
+        """Note what was claimed in the order of the lanes; if nothing was, nothing waits."""
         if not claimed:
             self._in_a_row.clear()
         for one in claimed:
@@ -33,7 +35,7 @@ class Turns:
             self._in_a_row[_lane(one)] = (one, count + 1 if is_same else 1)
 
     def crowding(self) -> Claimed | None:
-        """Give one of the very many whose turn it is not; None where it is anybody's."""
+        """Return an execution of a workflow that has to let others pass; None at other turns."""
         crowds = [last for last, count in self._in_a_row.values() if count >= _MANY]
         if not crowds:
             return None
@@ -41,7 +43,7 @@ class Turns:
         return random.choice(crowds) if self._is_others else None
 
     def note_alone(self, crowding: Claimed) -> None:
-        """Note that nobody waits behind the very many: they are counted anew."""
+        """Start counting again: no other workflow waits in this lane."""
         self._in_a_row.pop(_lane(crowding), None)
 
 

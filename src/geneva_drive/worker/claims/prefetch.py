@@ -1,4 +1,4 @@
-"""How fast a worker gets its steps done, and so how many to hold ready."""
+"""How many executions to claim ahead, by how fast this worker gets its steps done."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import threading
 import time
 from collections.abc import Callable
 
-# What would be done within this time is held ready: enough that no thread waits for a claim and
-# commits come in groups, and so little that nobody else could have begun it much earlier.
+# Hold ready what will be done within this time: enough that no thread waits for a claim and that
+# commits come in groups, and too little for another worker to have begun it much earlier.
 _AHEAD = 0.05
 _MOST_AHEAD = 500
 _MEASURED_OVER = 0.02
-_FORGOTTEN_AFTER = 0.2  # seconds in which nothing ended: what is due now may take much longer
-# Where a commit takes long, be it that the database is far away, more has to be done by the time
-# that the next one begins, or each would carry as little as the one before.
+_FORGOTTEN_AFTER = 0.2  # seconds in which no step ended: those due now may take much longer
+# While commits take long (a database far away), more steps have to end until the next one begins,
+# or each would carry as little as the one before.
 _COMMITS_AHEAD = 2
-_LONGEST_COMMIT = 0.5  # more than that is an outage, for which nobody else's work is held
+_LONGEST_COMMIT = 0.5  # a longer one is an outage, during which other workers should have the work
 
 
-class Pace:
-    """Steps per second, as of just now.
+class Prefetch:
+    """Measures steps per second.
 
-    Of steps that take seconds nothing is held ready: another worker would have begun them.
+    A worker whose steps take seconds holds nothing ready: another one would have begun them.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,20 +31,20 @@ class Pace:
         self._since = clock()
         self._rate = 0.0
         self._commit = 0.0  # seconds
-        self._staying = 0.0  # the share of what ended that had something to go on with
+        self._staying = 0.0  # the share of ended steps that were followed by one on their thread
 
     def committed(self, seconds: float) -> None:
-        """Note how long it took to commit a group."""
+        """Note how long the commit of a group took."""
         with self._lock:
             self._commit = min(_LONGEST_COMMIT, (self._commit + seconds) / 2)
 
     @property
     def leaves(self) -> bool:
-        """Say whether most of what ended lately had nothing that its thread could go on with."""
+        """True if most steps that ended lately left their thread without a next step."""
         return self._staying < 0.5  # noqa: PLR2004 - most
 
     def ended(self, count: int, followed: int = 0) -> None:
-        """Note that steps have ended, of which some are followed by others at once."""
+        """Note that steps have ended, some of them followed by a next step at once."""
         with self._lock:
             self._count += count
             self._staying = followed / count
@@ -55,7 +55,7 @@ class Pace:
                 self._count, self._since = 0, now
 
     def stalled(self) -> None:
-        """Hold nothing ready until steps end again: what was held had to be given back."""
+        """Hold nothing ready until steps end again: what was held had to be released."""
         with self._lock:
             self._rate = 0.0
 

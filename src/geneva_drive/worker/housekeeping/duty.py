@@ -1,4 +1,4 @@
-"""The one shape of everything that every worker does for all."""
+"""The shape of a housekeeping duty."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from geneva_drive.engine.environment import Environment
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What came of looking once, at no more than a batch."""
+    """The result of looking at one batch."""
 
     changed: int
-    has_more: bool  # whether another look would find something at once
+    has_more: bool  # another round would find something at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duty:
-    """Something that is done again and again, in rounds of which each costs about the same.
+    """Something that every worker repeats, in rounds that each cost about the same.
 
-    It may be done by any number of workers at the same time, and remembers for its worker alone how
-    far it got and what it has to pass over: make it anew for each worker.
+    A duty remembers for its worker how far it got and which rows to skip, so each worker needs its
+    own instance.
     """
 
     name: str
     every: timedelta
     do_round: Callable[[Environment], Round]
-    rounds_at_once: int = 1
+    max_rounds: int = 1
 
     def do(self, environment: Environment) -> int:
-        """Do some rounds, as long as there is enough to do; count changes."""
+        """Do rounds while there is more, up to `max_rounds`; return the number of changes."""
         changed = 0
-        for _ in range(self.rounds_at_once):
+        for _ in range(self.max_rounds):
             started = time.monotonic()
             done = self.do_round(environment)
             changed += done.changed
             if not done.has_more:
                 break
-            # As long as it took: steps are waiting for a database that may have one writer only.
+            # Rest as long as the round took: the database may have one writer only, and steps
+            # wait for it.
             time.sleep(time.monotonic() - started)
         return changed
 
     def finish(self, environment: Environment) -> int:
-        """Do round after round until nothing is left; count changes."""
+        """Do rounds until nothing is left; return the number of changes."""
         return finish(lambda: self.do_round(environment))
 
 

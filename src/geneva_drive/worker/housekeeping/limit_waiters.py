@@ -1,4 +1,4 @@
-"""Letting those ask again who wait for a limit that has room."""
+"""Executions parked at a limit: let them ask again when the limit has room."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from geneva_drive.storage.statements.parked_executions import Among
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 
-class Parked:
-    """Looks at limits for one worker; a row that the database refuses to change is passed over."""
+class LimitWaiters:
+    """Looks at limits for one worker, and skips rows that the database refuses to change."""
 
     def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
         self._queues = queues
-        self._refusals = Refusals("Execution %s waits for a limit and cannot be let go")
+        self._refusals = Refusals("Execution %s waits for a limit and cannot be woken")
 
     def wake_due(self) -> int:
-        """Look at limits whose next look is due; count who was let go."""
+        """Look at the limits whose next look is due; return how many executions may ask again."""
         return self._look(waiters.due(self._environment))
 
     def wake_for(self, freed: Collection[str]) -> int:
-        """Look at limits of which a slot was left, or none found; count who was let go."""
-        return self._look(waiters.awaited(self._environment, freed))
+        """Look at limits of which a slot became free; return how many executions may ask again."""
+        return self._look(waiters.awaited(self._environment, freed)) if freed else 0
 
     def _look(self, keys: Sequence[str]) -> int:
         return self._refusals.batch(
             self._environment,
-            lambda: self._let_go(keys),
-            lambda: sum(map(self._look_at, keys)),  # for one of them somebody waits who cannot go
+            lambda: self._wake(keys),
+            lambda: sum(map(self._look_at, keys)),
         )
 
     def _look_at(self, key: str) -> int:
         return self._refusals.batch(
-            self._environment, lambda: self._let_go([key]), lambda: self._look_at_each(key)
+            self._environment, lambda: self._wake([key]), lambda: self._look_at_each(key)
         )
 
     def _look_at_each(self, key: str) -> int:
-        """Let those of one limit go one by one, to find out which of them is refused."""
+        """Let the executions of one limit go one by one, to find the one that is refused."""
         refused, count = self._refusals.keys, 0
         for one in waiters.waiting(self._environment, key, refused):
             gone = self._refusals.each(
-                self._environment, [one], lambda only: self._let_go([key], only)
+                self._environment, [one], lambda only: self._wake([key], only)
             )
             if not gone and one not in refused:
-                break  # there is no room for more
+                break  # the limit has no more room
             count += gone
         return count
 
-    def _let_go(self, keys: Sequence[str], only: Key | None = None) -> int:
+    def _wake(self, keys: Sequence[str], only: Key | None = None) -> int:
         among = Among(passed_over=self._refusals.keys, only=only)
         return waiters.look(self._environment, keys, self._queues, among)

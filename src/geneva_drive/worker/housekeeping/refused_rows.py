@@ -1,4 +1,4 @@
-"""Rows that the database refuses to change: told once, and passed over from then on."""
+"""Rows that the database refuses to change: logged once, and skipped from then on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.worker.service import in_a_line
 
 logger = logging.getLogger(__name__)
 
@@ -20,45 +21,41 @@ MAX_PER_ROUND = 10  # each costs a failed transaction
 
 
 class Refusals:
-    """Remembers for one duty of one worker which rows it was refused."""
+    """Remembers which rows one duty of one worker could not change."""
 
     def __init__(self, message: str) -> None:
         self.keys: set[Key] = set()
-        self._message = f"{message}; it is passed over: %s"
+        self._message = f"{message}; it is skipped: %s"
 
     def batch(
         self, environment: Environment, at_once: Callable[[], T], one_by_one: Callable[[], T]
     ) -> T:
-        """Act on a batch; if it fails because of what is in it, act on each row by itself."""
+        """Change a batch; if one of its rows makes that fail, change them one by one."""
         try:
             return at_once()
         except (DBAPIError, ChangedUnderLock) as error:
-            if not _is_meant(environment, error):
+            if not _blames_row(environment, error):
                 raise
         return one_by_one()
 
     def each(self, environment: Environment, keys: Sequence[Key], act: Callable[[Key], int]) -> int:
-        """Act on each row by itself, and remember those that are refused; count the changes."""
+        """Change rows one by one and remember those refused; return the number of changes."""
         changed, most = 0, len(self.keys) + MAX_PER_ROUND
         for key in keys:
             try:
                 changed += act(key)
             except (DBAPIError, ChangedUnderLock) as error:
-                if not _is_meant(environment, error):
+                if not _blames_row(environment, error):
                     raise
-                self._note(key, error)
+                self.keys.add(key)
+                logger.warning(self._message, key, in_a_line(error))
             if len(self.keys) >= most:
                 break
         return changed
 
-    def _note(self, key: Key, error: DBAPIError | ChangedUnderLock) -> None:
-        self.keys.add(key)
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        logger.warning(self._message, key, " ".join(str(cause).split()))
 
-
-def _is_meant(environment: Environment, error: DBAPIError | ChangedUnderLock) -> bool:
-    """Say whether an error is about a row, and not about the database's state."""
+def _blames_row(environment: Environment, error: DBAPIError | ChangedUnderLock) -> bool:
+    """True if the error is about a row, and not about the state of the database."""
     return isinstance(error, ChangedUnderLock) or environment.store.database.dialect.blames_value(
         error
     )

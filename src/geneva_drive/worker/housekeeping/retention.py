@@ -1,4 +1,4 @@
-"""Deleting workflows that ended long ago, in small batches."""
+"""Every ten seconds: delete workflows that ended longer ago than the retention, in batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_REFUSALS = 1000
 
 
 class Retention:
-    """Deletes a batch in each round, past what cannot be deleted at all."""
+    """Deletes a batch in each round, and skips workflows that cannot be deleted."""
 
     def __init__(self) -> None:
         self._refusals = Refusals(
@@ -42,7 +42,7 @@ class Retention:
                 connection, before, _BATCH, passing_over=refused
             )
         )
-        # Limits of single accounts, say, are only what executions have left behind: not counted.
+        # Unused limits (of single accounts, say) are by-products of executions: not counted.
         forgotten = waiters.forget_unused(environment, before, _BATCH)
         return Round(deleted, has_more=_BATCH in (deleted, forgotten))
 
@@ -58,8 +58,8 @@ class Retention:
         deleted = self._refusals.each(environment, ids, delete)
         if len(refused) >= _MAX_REFUSALS:
             logger.error(
-                "%s ended workflows cannot be deleted; retention rests until this process starts "
-                "anew. Let the foreign keys of your tables delete or forget what they refer to.",
+                "%s ended workflows cannot be deleted; this worker deletes none until it is "
+                "restarted. Add ON DELETE CASCADE or SET NULL to the foreign keys of your tables.",
                 len(refused),
             )
         return Round(deleted, has_more=deleted > 0 or len(refused) > known)
@@ -68,7 +68,7 @@ class Retention:
 def prune(
     environment: Environment, span: timedelta, progress: Callable[[int], None] | None = None
 ) -> int:
-    """Delete all that ended longer ago than this; tell `progress` how many, batch by batch."""
+    """Delete all that ended longer ago than `span`; call `progress` with the count per batch."""
     retention, before = Retention(), environment.clock.now() - span
 
     def do_round() -> Round:
@@ -88,6 +88,6 @@ def duty(every: timedelta, span: timedelta) -> Duty:
         do_round=lambda environment: retention.delete_before(
             environment, environment.clock.now() - span
         ),
-        # Ten thousand in one go: a busy worker ends about a thousand workflows each second.
-        rounds_at_once=50,
+        # Up to ten thousand: a busy worker ends about a thousand workflows each second.
+        max_rounds=50,
     )

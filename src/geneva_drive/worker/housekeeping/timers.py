@@ -1,4 +1,4 @@
-"""Waking sleepers whose time has come."""
+"""Sleeping executions: wake them when their time has come."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from datetime import datetime, timedelta
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
-from geneva_drive.worker.housekeeping.limit_waiters import Parked
+from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 500
-_SHORTEST_REST = 0.001
-_NOW_AND_THEN = 0.05  # seconds
+_SHORTEST_REST = 0.001  # seconds
+_LOOK_INTERVAL = 0.05  # seconds
 
 
 class Timers:
-    """Wakes sleepers, and knows when the next one wakes, so that a poller asks no more than needed.
+    """Wakes sleepers, and remembers when the next one wakes so that the poller can rest until then.
 
-    One batch in a round, as a poller does this: with a million due it must come to claiming in
-    between. A row that the database refuses to change is passed over.
+    A round wakes one batch: with a million due, the poller must claim in between.
     """
 
     def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
-        self.parked = Parked(environment, queues)
+        self.limit_waiters = LimitWaiters(environment, queues)
         self._refusals = Refusals("Execution %s cannot be woken")
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
 
     def wake_due(self) -> Round:
-        """Make a batch of executions claimable whose time or turn has come."""
+        """Make a batch of executions claimable that are due or may ask their limit again."""
         woken, has_more = self._wake()
-        return Round(woken + self.parked.wake_due(), has_more)
+        return Round(woken + self.limit_waiters.wake_due(), has_more)
 
     def _wake(self) -> tuple[int, bool]:
         now = self._environment.clock.now()
@@ -52,7 +51,7 @@ class Timers:
         return woken, woken == _BATCH
 
     def _wake_each(self, now: datetime) -> int:
-        """Wake those of a batch one by one, to find out which of them is refused."""
+        """Wake a batch one by one, to find the execution that is refused."""
         store = self._environment.store
         with store.reading() as connection:
             due = store.executions.to_wake(connection, now, _BATCH, self._refusals.keys)
@@ -65,8 +64,8 @@ class Timers:
         return self._refusals.each(self._environment, due, wake)
 
     def look(self) -> int:
-        """Wake those whose time has come; count them, and note whose time comes next."""
-        self._looks_at = time.monotonic() + _NOW_AND_THEN
+        """Wake what is due, and note when the next sleeper wakes; return how many were woken."""
+        self._looks_at = time.monotonic() + _LOOK_INTERVAL
         self._next = self._read_next()
         if self._next is None or self._next > self._environment.clock.now():
             return 0
@@ -77,11 +76,11 @@ class Timers:
         return done.changed
 
     def look_now_and_then(self) -> int:
-        """Look if it has not been done just now: others may have gone to sleep meanwhile."""
+        """Look, unless the last look was a moment ago."""
         return self.look() if time.monotonic() >= self._looks_at else 0
 
     def until_next(self, rest: float) -> float:
-        """Rest no longer than to the moment at which the next sleeper wakes."""
+        """Return `rest`, or the seconds until the next sleeper wakes if those are fewer."""
         if self._next is None:
             return rest
         until = (self._next - self._environment.clock.now()) / timedelta(seconds=1)

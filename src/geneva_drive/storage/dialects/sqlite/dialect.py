@@ -19,6 +19,7 @@ from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from geneva_drive.errors import InvalidInput
+from geneva_drive.retry_delay import RetryDelay
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
@@ -43,7 +44,7 @@ READS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BUSY_TIMEOUT = timedelta(seconds=30)
-_FIRST_REST, _LONGEST_REST = 0.0001, 0.0005
+_RETRY_DELAY = RetryDelay(timedelta(microseconds=100), longest=timedelta(microseconds=500))
 
 
 class SQLite(Dialect):
@@ -201,15 +202,15 @@ def _begin_writing(connection: Connection) -> None:
     """
     driver: Any = connection.connection.dbapi_connection
     give_up_at = time.monotonic() + BUSY_TIMEOUT.total_seconds()
-    rest = _FIRST_REST
+    retries = 0
     driver.execute("PRAGMA busy_timeout = 0").close()
     try:
         while (error := _begin(driver)) is not None:
             if "is locked" not in str(error) or time.monotonic() > give_up_at:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")  # which raises SQLAlchemy's error
                 return
-            time.sleep(rest)
-            rest = min(rest * 2, _LONGEST_REST)
+            retries += 1
+            time.sleep(_RETRY_DELAY.before(retries))
     finally:
         driver.execute(_busy_timeout()).close()
 

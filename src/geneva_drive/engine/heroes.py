@@ -1,4 +1,4 @@
-"""Turning heroes into references, and references back into heroes."""
+"""Heroes: from an object to its reference, and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_ID_LENGTH = 255
 
 
 def reference_to(hero: object, session: Session | None = None) -> HeroRef | None:
-    """Name a hero by type and id; a pending one is flushed if its session is at hand."""
+    """Return the type and id of a hero; a pending one is flushed if its session is given."""
     if hero is None or isinstance(hero, HeroRef):
         return _checked(hero)
     state: Any = inspect(hero, raiseerr=False)
@@ -30,7 +30,7 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
         raise InvalidInput(f"A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not {hero!r}.")
     if session is not None and state.pending:
         session.flush()
-    # A committed hero's attributes have expired: to ask them is a query, or fails if detached.
+    # Not by the attributes: they expire with a commit, and reading them would be a query.
     key = state.identity or state.mapper.primary_key_from_instance(hero)
     if any(part is None for part in key):
         raise InvalidInput(
@@ -58,12 +58,12 @@ def _key_text(key: tuple[Any, ...]) -> str:
     return str(key[0]) if len(key) == 1 else typed_json.dump(list(key))
 
 
-# Classes seen as heroes in this process, for those that no declarative base leads to.
+# Classes seen as heroes in this process; an imperatively mapped one has no declarative base.
 _mapped_classes: dict[str, type] = {}
 
 
 def is_checkable(workflow_class: type[Workflow[Any]], hero_type: str) -> bool:
-    """Say whether this process can tell if a hero of this type still exists."""
+    """True if this process can tell whether a hero of this type still exists."""
     return loader_of(hero_type) is not None or _class_for(workflow_class, hero_type) is not None
 
 
@@ -73,7 +73,7 @@ def load(
     hero_type: str | None,
     hero_id: str | None,
 ) -> Any:
-    """Load a hero, detached; raises `HeroGone` if it was deleted."""
+    """Return a hero, detached from any session; raises `HeroGone` if it was deleted."""
     if hero_type is None or hero_id is None:
         return None
     loader = loader_of(hero_type)
@@ -93,7 +93,7 @@ def load(
 
 
 def _get(connection: Connection, mapped: type, key: Any) -> Any:
-    # Who has mapped heroes has loaded this; for the others it would take as long as all the rest.
+    # Imported here because it takes as long as all other imports; with mapped heroes it is loaded.
     from sqlalchemy.orm import Session
 
     with Session(
@@ -126,7 +126,7 @@ def _class_for(workflow_class: type[Workflow[Any]] | None, hero_type: str) -> ty
 
 
 def _declared_hero(workflow_class: type[Workflow[Any]] | None) -> type | None:
-    """Find User in `class Signup(gd.Workflow[User])`."""
+    """Return `User` for `class Signup(gd.Workflow[User])`."""
     for base in workflow_class.__mro__ if workflow_class else ():
         for parent in getattr(base, "__orig_bases__", ()):
             for argument in get_args(parent):

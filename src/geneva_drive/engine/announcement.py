@@ -1,0 +1,33 @@
+"""After a commit: events for subscribers, and a wake-up for workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.environment import Environment
+
+
+def publish(environment: Environment, applied: Sequence[Applied]) -> None:
+    """Emit events for what was committed, and wake workers once if anything became due."""
+    _emit_progress(environment, applied)
+    # Without a subscriber a failed step is still logged.
+    wanted = environment.events.wanted
+    emitted = applied if wanted else [one for one in applied if one.has_failure]
+    if emitted:
+        environment.events.emit(events.events_of(emitted, environment.clock.now()))
+    if any(one.leaves_something_due for one in applied):
+        environment.wakeups.ring()
+
+
+def _emit_progress(environment: Environment, applied: Sequence[Applied]) -> None:
+    if not environment.events.progress_wanted:
+        return
+    now = environment.clock.now()
+    for workflow, execution, progress in events.arrived(applied):
+        # The commit has cleared the cursor.
+        environment.events.emit_progress(
+            partial(events.progressed, workflow, execution, None, progress, now)
+        )

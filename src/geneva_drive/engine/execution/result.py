@@ -1,0 +1,30 @@
+"""How running an execution ended: with an outcome to commit, or with one that is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.transitions.loop_position import LoopPosition
+from geneva_drive.engine.transitions.outcome import StepOutcome
+
+# Called only when the outcome is written: by then the worker may have begun to stop.
+MayChain = Callable[[], Chaining | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The body is over; its outcome is still to be committed."""
+
+    outcome: StepOutcome
+    position: LoopPosition | None = None  # where the loop of a resumable step stands
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The outcome was committed: with the body's own writes, or before the body could run."""
+
+    applied: Applied | None  # None: the claim was lost
+    has_run: bool = True

@@ -1,0 +1,328 @@
+"""The run of one execution: conditions, hooks and body, under no lock."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
+from geneva_drive.definition.nodes.decision import chosen_branches
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.workflow import (
+    start_executing,
+    stop_executing,
+)
+from geneva_drive.engine import crash_points, heroes
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.event_loop import BodyTimedOut
+from geneva_drive.engine.execution import bodies, unknown_step
+from geneva_drive.engine.execution.reaction import of_signal, react
+from geneva_drive.engine.execution.run_context import RunContext
+from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
+from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.step_loop import StepLoop
+from geneva_drive.engine.transitions.loop_position import LoopPosition
+from geneva_drive.engine.transitions.outcome import (
+    Canceled,
+    Divided,
+    ErrorDetails,
+    Lost,
+    Raised,
+    Returned,
+    Skipped,
+    StepOutcome,
+    Suspended,
+)
+from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
+from geneva_drive.engine.waits.wait import WaitPlanned
+from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut
+from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import Outcome
+from geneva_drive.storage.connections import open_writes
+from geneva_drive.storage.schema.records import ExecutionRecord
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """User code raised; a policy is looked up once no transaction is open."""
+
+    error: BaseException
+    timed_out: bool = False
+
+
+BodyArguments = tuple[Any, ...]
+_NO_BREAKS = Breaks()
+
+# Besides a return, a body that ends by one of these commits its writes in the step's transaction.
+_COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
+
+
+class Run:
+    """Calls the user code of one claimed execution, and nothing else.
+
+    Conditions, hooks and body share one instance. Whatever they do becomes an outcome; an
+    interrupt of the process becomes `Lost`, which releases the execution.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        claimed: Claimed,
+        definition: Definition,
+        breaks: Breaks = _NO_BREAKS,
+    ) -> None:
+        self._environment = environment
+        self._claimed = claimed
+        self._definition = definition
+        self._node = claimed.node_in(definition)
+        context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
+        self._instance = start_executing(definition.workflow_class, context)
+        self._breaks = breaks
+        self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
+        self._started = time.monotonic()
+        self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
+        self.has_begun = False  # the body was called at least once
+        self.discards_writes = False  # the body's ending rolls back, even if a hook swallows it
+
+    @property
+    def node(self) -> Node | None:
+        return self._node
+
+    def _make_loop(self, node: Node) -> StepLoop | None:
+        """Return the loop of a resumable step; raises if its cursor cannot be read."""
+        if not node.is_resumable:
+            return None
+        workflow, execution = self._claimed.workflow, self._claimed.execution
+        return StepLoop(self._environment, workflow, execution, node, self._breaks)
+
+    @property
+    def position(self) -> LoopPosition | None:
+        """The position of a resumable step's loop, after its body."""
+        return self.loop.last_position() if self.loop else None
+
+    @property
+    def needs_transaction(self) -> bool:
+        return self._node is not None and self._node.options.transaction
+
+    def prepare(self) -> StepOutcome | None:
+        """Check what may end the execution before its body; None if the body is to run."""
+        if self._node is None:
+            return unknown_step.outcome(self._environment, self._claimed, self._definition)
+        if self._node.is_removed:
+            return Skipped(Outcome.SKIPPED_BY_REMOVAL)
+        try:
+            ended = self._check_conditions(self._node)
+            if ended is None:
+                self.loop = self._make_loop(self._node)
+                self.wanted = self._want_slots(self._node)
+            return ended  # noqa: TRY300 - user code above may raise
+        except FlowControl as signal:
+            return of_signal(signal)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
+        except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
+            return self._react(Failed(error))
+
+    def run_body(
+        self, *arguments: Any, flush: Callable[[], None] | None = None
+    ) -> StepOutcome | Failed:
+        """Run hooks and body; `flush` is called inside a body whose ending commits its writes.
+
+        Raises `WaitPlanned` if the node has to wait.
+        """
+        ended = self._run_body(arguments, flush)
+        if self.loop is None or isinstance(ended, Failed | Lost):
+            return ended
+        try:
+            self.loop.position()
+        except InvalidInput as error:  # the cursor cannot be stored: the step's own fault
+            return Failed(error)
+        return ended
+
+    def _run_body(
+        self, arguments: BodyArguments, flush: Callable[[], None] | None
+    ) -> StepOutcome | Failed:
+        self.has_begun = True
+        self.discards_writes = False
+        node = self._require_node()
+        result = None  # for an around-hook that swallows what the body raised
+        try:
+            self._instance.before_step_starts(node.name)
+            with self._instance.around_step(node.name):
+                if flush is None:
+                    result = self._call(node, arguments)
+                else:
+                    result = self._call_and_flush(node, arguments, flush)
+            if self._is_late(node):
+                return self._timed_out(node)
+            return Returned(self._kept(node, result), self._chosen(node, result))
+        except (crash_points.Crash, WaitPlanned):
+            raise
+        except (Interrupted, PartitionsFound) as leave:
+            return self._left(leave)
+        except FlowControl as signal:
+            return of_signal(signal)
+        except (BodyTimedOut, RanTooLong):
+            return self._timed_out(node)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
+        except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
+            return Failed(error)
+
+    def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
+        """Turn a failure into an outcome by the policies, and call the after-hook."""
+        outcome = self._react(ended) if isinstance(ended, Failed) else ended
+        ending = recorded_outcome(outcome, self._execution_now())
+        if ending is None or isinstance(outcome, Lost):
+            return outcome
+        try:
+            self._instance.after_step_ends(self._require_node().name, ending)
+        except FlowControl as signal:
+            return of_signal(signal, outcome.error if isinstance(outcome, Raised) else None)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)
+        except BaseException as error:  # noqa: BLE001 - a hook that raises is like the step raising
+            return self._react(Failed(error))
+        return outcome
+
+    def time_out(self) -> StepOutcome:
+        """Return the outcome of a body that still runs past its timeout."""
+        return self._react(self._timed_out(self._require_node()))
+
+    def close(self) -> None:
+        if self.loop is not None:
+            self.loop.close()
+        stop_executing(self._instance)
+
+    def _require_node(self) -> Node:
+        assert self._node is not None, "prepare() ends an execution of an unknown step"
+        return self._node
+
+    def _check_conditions(self, node: Node) -> StepOutcome | None:
+        workflow = self._claimed.workflow
+        workflow_class = self._definition.workflow_class
+        try:
+            if (
+                not workflow_class.may_proceed_without_hero
+                and workflow.hero_type is not None
+                and heroes.is_checkable(workflow_class, workflow.hero_type)
+            ):
+                _ = self._instance.hero
+            if any(test.holds(self._instance) for test in self._definition.cancel_conditions):
+                return Canceled(Outcome.CANCELED_BY_CONDITION)
+        except HeroGone as gone:
+            return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
+        condition = node.options.condition
+        if condition is not None and condition.skips(self._instance):
+            return Skipped(Outcome.SKIPPED_BY_CONDITION)
+        return None
+
+    def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
+        execution, settings = self._claimed.execution, self._environment.settings
+        if node.options.limit is None and execution.queue not in settings.queue_limits:
+            return ()
+        return wanted_by(execution, self._definition, node, self._instance, settings)
+
+    def _execution_now(self) -> ExecutionRecord:
+        return self.loop.execution_now() if self.loop else self._claimed.execution
+
+    def _left(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
+        """Return the outcome of a loop that was left before its end."""
+        if isinstance(leave, Interrupted):
+            return Suspended(leave.by, leave.wait)
+        return self._divided(leave)
+
+    def _divided(self, division: PartitionsFound) -> StepOutcome | Failed:
+        limit = self._environment.settings.max_cursor_size
+        try:
+            for border in division.borders:
+                typed_json.dump_cursor(border, limit)
+        except InvalidInput as error:
+            return Failed(error)
+        return Divided(division.after, division.borders)
+
+    def _call_and_flush(
+        self, node: Node, arguments: BodyArguments, flush: Callable[[], None]
+    ) -> Any:
+        self.discards_writes = True
+        try:
+            result = self._call(node, arguments)
+        except _COMMITTING:
+            flush()
+            self.discards_writes = False
+            raise
+        flush()
+        self.discards_writes = False
+        return result
+
+    def _call(self, node: Node, arguments: BodyArguments) -> Any:
+        if self.loop is None:
+            return self._call_once(node, arguments)
+        with open_writes.watching():
+            while True:
+                try:
+                    return self._call_once(node, (self.loop.make_it(node), *arguments))
+                except Exception as error:
+                    # Go on only after an error of one item that the step is to skip.
+                    if not self.loop.skips(error):
+                        raise
+
+    def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
+        execution = self._claimed.execution
+        returned = bodies.call(self._environment, execution, node, self._instance, arguments)
+        # Even a plain function may return a coroutine, none of which has run yet.
+        if inspect.iscoroutine(returned):
+            return self._environment.loop.run(returned, node.options.timeout)
+        return returned
+
+    def _chosen(self, node: Node, result: Any) -> tuple[str, ...] | None:
+        if node.kind is not NodeKind.DECISION:
+            return None
+        return chosen_branches(self._definition, node, result)
+
+    def _kept(self, node: Node, result: Any) -> str | None:
+        if not node.options.keep_result:
+            return None
+        return typed_json.dump_within(
+            result,
+            self._environment.settings.max_result_size,
+            what=f"The result of step {node.name!r}",
+            setting="max_result_size",
+        )
+
+    def _is_late(self, node: Node) -> bool:
+        timeout = node.options.timeout
+        elapsed = time.monotonic() - self._started
+        return timeout is not None and elapsed > timeout.total_seconds()
+
+    def _timed_out(self, node: Node) -> Failed:
+        assert node.options.timeout is not None, "only a step with a timeout can exceed it"
+        return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
+
+    def _interrupted(self, interrupt: BaseException) -> Lost:
+        # Counted: a body that calls sys.exit() would otherwise be repeated for ever.
+        said = f" ({interrupt})" if str(interrupt) else ""
+        why = f"The execution was released: {type(interrupt).__name__}{said} in its worker."
+        return Lost(why, self._environment.settings.max_recoveries, interrupt)
+
+    def _react(self, failed: Failed) -> StepOutcome:
+        try:
+            return react(
+                failed.error,
+                definition=self._definition,
+                node=self._require_node(),
+                instance=self._instance,
+                execution=self._execution_now(),
+                timed_out=failed.timed_out,
+            )
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            return self._interrupted(interrupt)

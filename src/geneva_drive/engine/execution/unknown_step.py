@@ -1,0 +1,87 @@
+"""Executions of a step that this process's code does not have."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.run import signature_of
+from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.outcome import (
+    ErrorDetails,
+    HandedOver,
+    Raised,
+    Reaction,
+    StepOutcome,
+)
+from geneva_drive.errors import MissingJob, StepVanished
+from geneva_drive.states import DeadLetterReason
+from geneva_drive.storage.schema.records import GraphNodeRecord
+
+logger = logging.getLogger(__name__)
+
+# How long the execution is left to workers with other code, and the delay between two claims.
+DEPLOY_GRACE = timedelta(minutes=10)
+DEPLOY_REST = timedelta(seconds=2)
+
+
+def outcome(environment: Environment, claimed: Claimed, definition: Definition) -> StepOutcome:
+    """Leave the execution to workers with other code, or fail it if there are none."""
+    execution, stored = claimed.execution, claimed.stored
+    now = environment.clock.now()
+    # A node of a large graph may be due for long before it is claimed. So the grace period begins
+    # when the workflow moved last.
+    since = max(execution.scheduled_for, claimed.workflow.updated_at)
+    if now < since + DEPLOY_GRACE and _may_others_know(environment, claimed, definition):
+        logger.debug(
+            "Workflow %s is at step %r, which this worker's code does not have; it is left to "
+            "workers with other code",
+            claimed.workflow.id,
+            execution.step_name,
+        )
+        return HandedOver(now + DEPLOY_REST)
+    reaction = Reaction(action=ExceptionAction.PAUSE)
+    if stored is not None and stored.job is not None:
+        missing = _missing_job(environment, claimed, stored, stored.job)
+        dead_letter = DeadLetterReason.MISSING_JOB
+        return Raised(ErrorDetails.of(missing), reaction, dead_letter=dead_letter)
+    vanished = StepVanished(definition.type, execution.step_name, definition.step_names)
+    return Raised(ErrorDetails.of(vanished), reaction)
+
+
+def _missing_job(
+    environment: Environment, claimed: Claimed, stored: GraphNodeRecord, job: str
+) -> MissingJob:
+    store = environment.store
+    graph = store.read(lambda connection: store.graphs.get(connection, stored.workflow_id))
+    return MissingJob(
+        workflow_id=stored.workflow_id,
+        node_name=stored.name,
+        node_id=stored.node_id,
+        job=job,
+        frozen_at=graph.frozen_at if graph else claimed.workflow.created_at,
+    )
+
+
+def _may_others_know(environment: Environment, claimed: Claimed, definition: Definition) -> bool:
+    if claimed.stored is not None:
+        return not jobs.names() or _is_deploying(environment, definition)
+    is_other = claimed.execution.signature != definition.signature
+    return is_other and _is_deploying(environment, definition)
+
+
+def _is_deploying(environment: Environment, definition: Definition) -> bool:
+    """True if a live worker has other code for this class."""
+    store = environment.store
+    with store.reading() as connection:
+        workers = store.workers.all(connection, environment.settings.lease)
+    own = signature_of(definition)
+    return any(
+        worker.signatures.get(definition.type, own) != own
+        for worker in workers
+        if worker.heard_within_lease
+    )

@@ -1,0 +1,175 @@
+"""The life of a wait, whatever its kind: `open_wait`, `release`, `cancel`.
+
+A body that has to wait raises `WaitPlanned`. The executor then opens the wait in the transaction
+that makes its node `waiting`. `release` makes the node claimable again: its body is called once
+more and returns what the wait brought. `cancel` ends what no node waits for any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from geneva_drive.engine.announcement import publish
+from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit.creation import Created, NewWorkflow
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
+from geneva_drive.engine.transitions.wait import ChildWait, Wait, wait_of
+from geneva_drive.engine.waits import child
+from geneva_drive.errors import StorageError
+from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
+
+logger = logging.getLogger(__name__)
+
+_MAX_CANCELED = 100  # after one commit; housekeeping cancels the rest
+
+WaitPlan = NewWorkflow  # one class per kind of wait
+
+
+class WaitPlanned(BaseException):
+    """Ends the body of a node that has to wait."""
+
+    def __init__(self, plan: WaitPlan) -> None:
+        self.plan = plan
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedWait:
+    wait: Wait
+    announce: Callable[[], None]  # call it once the transaction is committed
+
+
+def open_wait(connection: Connection, environment: Environment, plan: WaitPlan) -> OpenedWait:
+    """Write what the node will wait for; the caller makes the node wait in this transaction."""
+    match plan:
+        case NewWorkflow():
+            created = child.start(connection, environment, plan)
+            announce = partial(_announce_child, environment, created)
+            return OpenedWait(ChildWait(created.workflow.id), announce)
+        case _:
+            assert_never(plan)
+
+
+def _announce_child(environment: Environment, created: Created) -> None:
+    if environment.events.wanted:
+        environment.events.emit(events.created(created.workflow, created.firsts))
+    environment.wakeups.ring()
+    # A child without a step to run has ended as it was created.
+    parent_id = created.workflow.parent_execution_id
+    if created.workflow.state in ENDED_WORKFLOW_STATES and parent_id is not None:
+        _pass_on(environment, [parent_id], [])
+
+
+def release(environment: Environment, execution_ids: Sequence[Key]) -> int:
+    """Let the nodes among these that wait run again; return how many workflows this changed.
+
+    Call it in no transaction: a node and what it waits for share no lock, so that neither blocks
+    the other. Housekeeping repeats what a crash leaves undone in between.
+    """
+    if not execution_ids:
+        return 0
+    released = environment.store.write(
+        lambda connection: _release(connection, environment, execution_ids)
+    )
+    publish(environment, released)
+    return len(released)
+
+
+def _release(
+    connection: Connection, environment: Environment, execution_ids: Sequence[Key]
+) -> list[Applied]:
+    store = environment.store
+    found = store.executions.get_many(connection, execution_ids)
+    workflows = store.workflows.lock(connection, {one.workflow_id for one in found})
+    moves: dict[Key, list[ExecutionMove]] = defaultdict(list)
+    for record in store.executions.lock(connection, execution_ids).values():
+        if record.state is StepState.WAITING:
+            moves[record.workflow_id].append(_released(record))
+    changes = [
+        Change(
+            record=workflows[key],
+            workflow=unchanged(workflows[key]),
+            executions=tuple(moves[key]),
+        )
+        for key in sorted(moves)
+    ]
+    return write(connection, store, changes, environment.clock.now())
+
+
+def _released(record: ExecutionRecord) -> ExecutionMove:
+    # If the workflow is held (`stop` is set), only `resume` makes the execution claimable.
+    return ExecutionMove(
+        record=record,
+        state=StepState.SCHEDULED,
+        claimable=record.stop is None,
+        stop=record.stop,
+    )
+
+
+def cancel(environment: Environment, waits: Iterable[Wait]) -> int:
+    """End what no node waits for any more; return how many there were."""
+    return sum(_cancel(environment, wait) for wait in waits)
+
+
+def _cancel(environment: Environment, wait: Wait) -> bool:
+    match wait:
+        case ChildWait(child_id):
+            applied = child.cancel(environment, child_id)
+        case _:
+            assert_never(wait)
+    if applied is None:
+        return False
+    publish(environment, [applied])
+    follow(environment, [applied])
+    return True
+
+
+def follow(environment: Environment, applied: Sequence[Applied]) -> None:
+    """Release the nodes that waited for what was committed, and cancel abandoned waits.
+
+    Each workflow is changed under its own lock only. A failure here is logged and left to
+    housekeeping: the commit before it stands and must not be repeated.
+    """
+    awaiting = [
+        one.workflow.parent_execution_id
+        for one in applied
+        if one.workflow.parent_execution_id is not None
+        and one.workflow.state in ENDED_WORKFLOW_STATES
+        and one.workflow.state is not one.change.record.state
+    ]
+    _pass_on(environment, awaiting, _abandoned_by(applied))
+
+
+def _abandoned_by(applied: Iterable[Applied]) -> list[Wait]:
+    return [
+        wait
+        for one in applied
+        for move in one.change.executions
+        if move.state in (StepState.CANCELED, StepState.SKIPPED)
+        # A node may be canceled by the very commit that would have made it wait.
+        and (wait := move.wait or wait_of(move.record)) is not None
+    ]
+
+
+def _pass_on(
+    environment: Environment, execution_ids: Sequence[Key], abandoned: Sequence[Wait]
+) -> None:
+    if not execution_ids and not abandoned:
+        return
+    try:
+        release(environment, execution_ids)
+        # No more than these: outcomes wait to be committed meanwhile.
+        cancel(environment, abandoned[:_MAX_CANCELED])
+    except (StorageError, DBAPIError) as error:
+        logger.warning("Housekeeping will release and cancel waits later: %s", error)

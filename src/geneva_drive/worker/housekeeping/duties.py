@@ -1,0 +1,30 @@
+"""The list of what a worker does every `heartbeat_interval` (10 seconds) beside its heartbeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.settings import Settings
+from geneva_drive.worker.housekeeping import lost_workers, orphans, retention, waits
+from geneva_drive.worker.housekeeping.duty import Duty, finish
+from geneva_drive.worker.housekeeping.timers import Timers
+
+
+def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> tuple[Duty, ...]:
+    """Return the duties of one worker; `may_judge` tells if it may declare other workers lost."""
+    every = settings.heartbeat_interval
+    always = (
+        lost_workers.duty(every, may_judge),  # reschedule what lost workers held
+        orphans.duty(every),  # continue ready workflows without an active execution
+        waits.duty(every),  # release and cancel waits that a crash left behind
+    )
+    if settings.retention is None:
+        return always
+    return (*always, retention.duty(every, settings.retention))  # delete what ended long ago
+
+
+def housekeep(environment: Environment) -> int:
+    """Do every duty to its end, once; return the number of changes."""
+    woken = finish(Timers(environment).wake_due)
+    return woken + sum(duty.finish(environment) for duty in duties(environment.settings))

@@ -1,0 +1,32 @@
+"""Every ten seconds: reschedule executions held by workers that are silent past their lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.recovery import lost_workers
+from geneva_drive.engine.recovery.lost_workers import HeldClaim
+from geneva_drive.worker.housekeeping.duty import Duty, Round
+
+
+class LostWorkers:
+    """Recovers a batch in each round, and skips claims that cannot be recovered."""
+
+    def __init__(self, may_judge: Callable[[], bool]) -> None:
+        self._may_judge = may_judge
+        self._skipped: frozenset[HeldClaim] = frozenset()
+        self._locked: frozenset[HeldClaim] = frozenset()
+
+    def __call__(self, environment: Environment) -> Round:
+        if not self._may_judge():
+            return Round(0, has_more=False)
+        recovered = lost_workers.recover(environment, self._skipped, self._locked)
+        self._skipped, self._locked = recovered.skipped, recovered.locked
+        return Round(recovered.count, recovered.has_more)
+
+
+def duty(every: timedelta, may_judge: Callable[[], bool]) -> Duty:
+    # A lost machine may leave thousands of executions, which no one runs meanwhile.
+    return Duty(name="recovery", every=every, do_round=LostWorkers(may_judge), max_rounds=10)
