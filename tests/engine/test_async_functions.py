@@ -81,9 +81,9 @@ def test_cursors_of_an_async_nested_loop_have_to_ascend(geneva: gd.Drive) -> Non
     perform_next_step(workflow)
 
     assert error_of(last(workflow))[1] == (
-        "The inner cursor 'a' of a nested loop comes after 'b', and is not greater: whatever is up "
-        "to the saved cursor is passed over, so items would be left out. Give each item a cursor "
-        "of its own, in ascending order: sort by it, or number the items with enumerate(...)."
+        "The inner cursor 'a' of a nested loop comes after 'b' and is not greater: a resumed loop "
+        "would lose items. Give each item a cursor of its own, in ascending order: sort by it, or "
+        "number the items with enumerate(...)."
     )
     assert places(workflow) == [("failed", None, ("a", "b"), 1)]
 
