@@ -1,38 +1,25 @@
-"""The graph of a workflow, as code outside its steps looks at it and repairs it."""
+"""The graph of a workflow, as code outside its steps looks at it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
-
-from sqlalchemy import Connection
+from typing import Any
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.definition.definition import Definition
 from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.handle_fields import HandleFields, W
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine.commands import graph_editing
-from geneva_drive.engine.commands.command import Decision, execute
-from geneva_drive.engine.commit.ending import Applied
-from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.ancestry import ancestry_mismatches
-from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.engine.transitions.partitions import latest_attempts
-from geneva_drive.errors import InvalidInput, NodeNotFound
-from geneva_drive.serialization import typed_json
+from geneva_drive.errors import NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-
-if TYPE_CHECKING:
-    from geneva_drive.drive.drive import Drive
-
-_MAX_ACTOR_LENGTH = 255
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +34,8 @@ class Progress:
         return self.done / self.total if self.total else 1.0
 
 
-class GraphHandle:
+class HandleGraph(HandleFields[W]):
     """What a handle knows of its workflow's graph; a chain of steps is the simplest one."""
-
-    _drive: Drive
-    _record: WorkflowRecord
 
     @property
     def dag(self) -> dict[str, Any]:
@@ -134,93 +118,6 @@ class GraphHandle:
         """Write the graph as JSON text, for people to read or to repair."""
         return json.dumps(self.dag, indent=2, ensure_ascii=False)
 
-    def import_dag(
-        self,
-        document: str | Mapping[str, Any],
-        reason: str | None = None,
-        actor: str | None = None,
-    ) -> Self:
-        """Put a repaired graph in the place of the stored one, while nothing of it runs.
-
-        What is done stays, under its ids; the document is checked as a whole before anything is
-        written.
-        """
-        limit = self._drive.settings.max_payload_size
-        return self._carry_out(
-            "import_dag",
-            lambda connection: (
-                lambda subject: graph_editing.replace_graph(
-                    connection, self._drive.store, subject, document, limit
-                )
-            ),
-            reason,
-            actor,
-        )
-
-    def freeze_dag(self, reason: str | None = None, actor: str | None = None) -> Self:
-        """Store the graph of the class for this workflow, which new code changes no more."""
-        definition = registry.require_definition(self._record.type)
-        return self._carry_out(
-            "freeze_dag",
-            lambda connection: (
-                lambda subject: graph_editing.freeze(
-                    connection, self._drive.store, subject, definition
-                )
-            ),
-            reason,
-            actor,
-        )
-
-    def _command(
-        self, name: str, decision: Decision, reason: str | None, actor: str | None
-    ) -> Self:
-        return self._carry_out(name, lambda _: decision, reason, actor)
-
-    def _carry_out(
-        self,
-        name: str,
-        deciding: Callable[[Connection], Decision],
-        reason: str | None,
-        actor: str | None,
-    ) -> Self:
-        _require_text(name, "reason", reason)
-        _require_text(name, "actor", actor)
-        if actor is not None and len(actor) > _MAX_ACTOR_LENGTH:
-            raise InvalidInput(
-                f"An actor's name has at most {_MAX_ACTOR_LENGTH} characters, not {len(actor)}."
-            )
-        store, now = self._drive.store, self._drive.clock.now()
-        audit = AuditEntry(
-            command=name,
-            actor=None if actor is None else typed_json.safe_text(actor),
-            reason=None if reason is None else typed_json.safe_text(reason),
-        )
-        applied = store.write(
-            lambda connection: execute(
-                connection, store, self._record.id, deciding(connection), audit=audit, now=now
-            )
-        )
-        store.database.after_commit(lambda: self._tell(applied))
-        return self.reload()
-
-    def _tell(self, applied: Applied) -> None:
-        announce(self._drive.environment, [applied])
-        self._drive.wake_workers()
-
-    if TYPE_CHECKING:
-
-        def reload(self) -> Self: ...
-
-    @property
-    def _definition(self) -> Definition | None:
-        return registry.definition_for(self._record.type)
-
-    @property
-    def is_graph(self) -> bool:
-        """Say whether several nodes may be under way at once, as far as this process knows."""
-        definition = self._definition
-        return self._record.has_graph or (definition is not None and definition.is_graph)
-
     @property
     def _graph(self) -> Graph:
         """The graph of a class-based workflow; empty where nobody here knows it."""
@@ -261,13 +158,3 @@ class GraphHandle:
     def _is_done(records: Sequence[ExecutionRecord]) -> bool:
         latest = latest_attempts(records)
         return bool(latest) and all(is_done(one.state, one.outcome) for one in latest)
-
-    def _read_executions(self) -> list[ExecutionRecord]:
-        store = self._drive.store
-        with store.reading() as connection:
-            return store.executions.of_workflow(connection, self._record.id)
-
-
-def _require_text(command: str, argument: str, value: Any) -> None:
-    if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"{command}({argument}=...) takes text, not {value!r}.")
