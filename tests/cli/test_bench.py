@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import create_engine, event, inspect, text
 
 import geneva_drive as gd
-from geneva_drive.cli.bench.figures import Figures, Wanted, nearest_rank
+from geneva_drive.cli.bench.figures import Figures, Workload, nearest_rank
 from geneva_drive.cli.bench.measurement import Standstill, measure
 from geneva_drive.cli.bench.report import advice, figures_table
 from geneva_drive.cli.bench.tables import own_tables
@@ -60,8 +60,8 @@ def test_the_figures_are_those_of_the_work_that_was_wanted_and_nothing_of_it_is_
 
     assert (result.exit_code, result.stderr) == (0, "")
     body = json.loads(result.stdout)
-    wanted = {"workflows": 6, "steps": 3, "concurrency": 2, "chain": 100, "starts": 50}
-    assert body | wanted == body
+    workload = {"workflows": 6, "steps": 3, "concurrency": 2, "chain": 100, "starts": 50}
+    assert body | workload == body
     assert body["database"] == geneva.database_url
     assert body["steps_per_second"] == pytest.approx(body["workflows_per_second"] * 3, abs=0.2)
     measured = ("chain_step_ms", "start_p50_ms", "start_p99_ms", "bare_commit_ms")
@@ -91,10 +91,10 @@ def test_a_database_that_is_not_there_is_not_made_for_the_bench(
 def test_kept_tables_hold_what_was_measured_and_are_dropped_by_force_only(
     geneva: gd.Drive, run: Run
 ) -> None:
-    wanted = Wanted(workflows=6, steps=3, concurrency=2, chain=4, starts=2, commits=5)
+    workload = Workload(workflows=6, steps=3, concurrency=2, chain=4, starts=2, commits=5)
 
     with own_tables(geneva, force=False, keep=True) as bench, registry.isolated():
-        measure(bench, wanted, lambda *_: None)
+        measure(bench, workload, lambda *_: None)
         finished = bench.workflows(gd.Workflow).finished().count()
         completed = bench.executions(state="completed").count()
         with bench.engine.connect() as connection:
@@ -189,7 +189,7 @@ def test_a_bench_that_does_not_move_ends_with_what_it_waits_for(
         own_tables(gd.Drive(engine), force=False, keep=False) as bench,
         pytest.raises(Standstill) as refusal,
     ):
-        measure(bench, Wanted(starts=1), lambda *_: None, patience=timedelta(seconds=1))
+        measure(bench, Workload(starts=1), lambda *_: None, patience=timedelta(seconds=1))
 
     engine.dispose()
     assert str(refusal.value) == (
@@ -221,7 +221,7 @@ FIGURES = Figures(
     start_p99=timedelta(milliseconds=12),
     chain_step=timedelta(milliseconds=0.9),
     throughput=timedelta(seconds=2),
-    wanted=Wanted(),
+    workload=Workload(),
 )
 
 

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.cli.supervisor import describe_status, rest_after
+from geneva_drive.cli.supervisor import describe_status, restart_delay
 from geneva_drive.testing import assert_workflow_state
 from tests.cli.conftest import StartWorker
 from tests.cli.served import PROGRAM
@@ -243,7 +243,7 @@ def test_a_process_whose_threads_hang_starts_anew_beneath_its_supervisor(
     [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (7, 30), (10_000, 30)],
 )
 def test_the_rest_doubles_up_to_half_a_minute(quick_deaths: int, seconds: int) -> None:
-    assert rest_after(quick_deaths) == timedelta(seconds=seconds)
+    assert restart_delay(quick_deaths) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(

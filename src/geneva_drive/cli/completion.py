@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.cli.drive_options import Opening
+from geneva_drive.cli.drive_options import DriveOptions
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import GenevaDriveError
@@ -20,7 +20,7 @@ _MOST = 200
 
 def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:
     """List ongoing workflows, without the app: pressing Tab must not run the user's code."""
-    url = context.ensure_object(Opening).database or database_url_from_environment()
+    url = context.ensure_object(DriveOptions).database or database_url_from_environment()
     try:
         if _is_missing_file(url):
             return []
@@ -42,6 +42,6 @@ def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]
 
 
 def _is_missing_file(url: str) -> bool:
-    """Say whether opening the database would create it."""
+    """Say whether options the database would create it."""
     parsed = make_url(url)
     return parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists()

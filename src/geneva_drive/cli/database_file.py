@@ -23,7 +23,7 @@ class FileNotUsable(StorageError):
 
 
 @contextmanager
-def files_explained(drive: Drive) -> Iterator[None]:
+def explain_file_errors(drive: Drive) -> Iterator[None]:
     """Say of a file what is wrong with it, where a server would be said not to run."""
     try:
         yield

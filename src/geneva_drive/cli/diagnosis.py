@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.cli.database_file import files_explained
+from geneva_drive.cli.database_file import explain_file_errors
 from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -29,7 +29,7 @@ Overdue = dict[tuple[str, str], int]  # how many executions are due of a type on
 def examine(drive: Drive) -> Iterator[Check]:
     """Look at everything; where the database cannot be asked, say only that."""
     try:
-        with files_explained(drive):
+        with explain_file_errors(drive):
             store = drive.store
     except NotCreated as error:
         yield Check(name="database", finding=Finding.PROBLEM, found=str(error))

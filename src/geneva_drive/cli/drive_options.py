@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from geneva_drive.cli.app import load_app
-from geneva_drive.cli.database_file import files_explained
+from geneva_drive.cli.database_file import explain_file_errors
 from geneva_drive.drive.default_drive import configure, current_drive
 from geneva_drive.drive.drive import Drive
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(slots=True)
-class Opening:
+class DriveOptions:
     """What the user said about where the workflows are."""
 
     app: str | None = None
@@ -37,7 +37,7 @@ class Opening:
         return configure(self.database, **settings)
 
 
-def opening_options(function: F) -> F:
+def drive_options(function: F) -> F:
     """Add --app, which the environment may give as well, and --database."""
     return _options(function, app_variable="GENEVA_APP")
 
@@ -46,21 +46,21 @@ def with_drive(function: Callable[Concatenate[Drive, P], R]) -> Callable[P, R]:
     """Pass the Drive as the first argument, and let --app and --database follow the command."""
 
     @functools.wraps(function)
-    def opened(opening: Opening, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        drive = opening.drive()
-        with files_explained(drive):
+    def opened(options: DriveOptions, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        drive = options.drive()
+        with explain_file_errors(drive):
             return function(drive, *args, **kwargs)
 
-    return with_opening(opened)
+    return with_drive_options(opened)
 
 
-def with_opening(function: Callable[Concatenate[Opening, P], R]) -> Callable[P, R]:
+def with_drive_options(function: Callable[Concatenate[DriveOptions, P], R]) -> Callable[P, R]:
     """Pass what the user said, for a command that may not need a Drive in its own process."""
 
     @functools.wraps(function)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
-        opening = click.get_current_context().ensure_object(Opening)
-        return function(opening, *args, **kwargs)
+        options = click.get_current_context().ensure_object(DriveOptions)
+        return function(options, *args, **kwargs)
 
     # Without the environment, which would win over what was said before the command's name.
     return _options(told, app_variable=None)
@@ -88,6 +88,6 @@ def _options(function: F, *, app_variable: str | None) -> F:
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    opening = context.ensure_object(Opening)
+    options = context.ensure_object(DriveOptions)
     if value is not None:
-        setattr(opening, str(parameter.name), value)
+        setattr(options, str(parameter.name), value)

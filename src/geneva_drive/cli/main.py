@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from geneva_drive.cli.drive_options import opening_options
+from geneva_drive.cli.drive_options import drive_options
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.group import Geneva
 from geneva_drive.cli.output.error_line import with_place
@@ -19,7 +19,7 @@ from geneva_drive.drive import default_drive
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@opening_options
+@drive_options
 @click.version_option(package_name="geneva-drive", prog_name="geneva")
 @click.pass_context
 def cli(context: click.Context) -> None:

@@ -22,24 +22,24 @@ from geneva_drive.durations import describe
 
 logger = logging.getLogger(__name__)
 
-_FIRST_REST = timedelta(seconds=1)
-_LONGEST_REST = timedelta(seconds=30)
+_FIRST_DELAY = timedelta(seconds=1)
+_LONGEST_DELAY = timedelta(seconds=30)
 _SETTLED = timedelta(seconds=30)  # who lived this long did not die of its start
 
 
 @dataclass(slots=True, eq=False)
-class _Place:
-    """One of the N places; who works in it changes."""
+class _Slot:
+    """One of the N slots; who works in it changes."""
 
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
-    starts_at: float | None = None  # nobody works here until then
+    start_at: float | None = None  # nobody works here until then
     quick_deaths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    place: _Place
+    slot: _Slot
     status: int
 
 
@@ -53,7 +53,7 @@ class _Signalled:
     number: int
 
 
-_News = _Ended | _Serves | _Signalled
+_Message = _Ended | _Serves | _Signalled
 
 
 class Supervisor:
@@ -66,59 +66,59 @@ class Supervisor:
     def __init__(self, command: Sequence[str], count: int) -> None:
         self._lifeline = Lifeline()
         self._command = [*command, "--lifeline", str(self._lifeline.handed_down)]
-        self._places = [_Place() for _ in range(count)]
+        self._slots = [_Slot() for _ in range(count)]
         # A signal's handler may put into it even while the same thread is taking from it.
-        self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
-        self._one_serves = False
-        self._stopping = False
+        self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+        self._is_serving = False
+        self._is_stopping = False
         self._exit_code: int = ExitCode.OK
 
     def run(self) -> int:
         """Work until a signal, or until the first process says that it cannot start at all."""
         for number in stop_signals():
             signal.signal(number, self._note_signal)
-        self._lifeline.listen(lambda: self._news.put(_Serves()))
+        self._lifeline.listen(lambda: self._messages.put(_Serves()))
         # The first goes ahead: what is wrong with the app is said once, and not N times.
-        self._places[0].starts_at = time.monotonic()
+        self._slots[0].start_at = time.monotonic()
         self._start_due()
-        while any(p.process or p.starts_at is not None for p in self._places):
-            self._take_in_news()
+        while any(slot.process or slot.start_at is not None for slot in self._slots):
+            self._receive()
             self._start_due()
         return self._exit_code
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's signature
-        self._news.put(_Signalled(number))
+        self._messages.put(_Signalled(number))
 
-    def _take_in_news(self) -> None:
-        starts = [p.starts_at for p in self._places if p.starts_at is not None]
-        rest = max(0.0, min(starts) - time.monotonic()) if starts else None
+    def _receive(self) -> None:
+        starts = [slot.start_at for slot in self._slots if slot.start_at is not None]
+        delay = max(0.0, min(starts) - time.monotonic()) if starts else None
         try:
-            news = self._news.get(timeout=rest)
+            message = self._messages.get(timeout=delay)
         except queue.Empty:
             return
-        match news:
+        match message:
             case _Serves():
                 self._start_all()
             case _Signalled(number):
-                self._obey(number)
-            case _Ended(place, status):
-                self._bury(place, status)
+                self._stop(number)
+            case _Ended(slot, status):
+                self._note_end(slot, status)
             case _:
-                assert_never(news)
+                assert_never(message)
 
     def _start_all(self) -> None:
-        if self._one_serves or self._stopping:
+        if self._is_serving or self._is_stopping:
             return
-        self._one_serves = True
-        for place in self._places[1:]:
-            place.starts_at = time.monotonic()
+        self._is_serving = True
+        for slot in self._slots[1:]:
+            slot.start_at = time.monotonic()
 
     def _start_due(self) -> None:
-        for place in self._places:
-            if place.starts_at is not None and place.starts_at <= time.monotonic():
-                self._start(place)
+        for slot in self._slots:
+            if slot.start_at is not None and slot.start_at <= time.monotonic():
+                self._start(slot)
 
-    def _start(self, place: _Place) -> None:
+    def _start(self, slot: _Slot) -> None:
         # A process group of its own: Ctrl-C reaches the supervisor alone, which passes it on once.
         # Nobody could type at many processes: they find the end of their input, and never wait.
         process = subprocess.Popen(
@@ -127,40 +127,40 @@ class Supervisor:
             pass_fds=[self._lifeline.handed_down],
             process_group=0,
         )
-        place.process, place.started_at, place.starts_at = process, time.monotonic(), None
+        slot.process, slot.started_at, slot.start_at = process, time.monotonic(), None
         threading.Thread(
-            target=lambda: self._news.put(_Ended(place, process.wait())), daemon=True
+            target=lambda: self._messages.put(_Ended(slot, process.wait())), daemon=True
         ).start()
 
-    def _bury(self, place: _Place, status: int) -> None:
-        assert place.process is not None, "only a process ends"
-        process_id, place.process = place.process.pid, None
+    def _note_end(self, slot: _Slot, status: int) -> None:
+        assert slot.process is not None, "only a process ends"
+        process_id, slot.process = slot.process.pid, None
         words = f"Worker process {process_id} {describe_status(status)}"
-        if self._stopping:
+        if self._is_stopping:
             # One that had not come as far as its handlers held no work that it could lose.
             if status not in (0, -signal.SIGTERM):
                 logger.warning("%s while it was to stop", words)
                 self._exit_code = self._exit_code or ExitCode.UNEXPECTED
-        elif status == ExitCode.USAGE and not self._one_serves:
+        elif status == ExitCode.USAGE and not self._is_serving:
             logger.error("%s, and would do so again; none is started", words)
             self._exit_code = status
         else:
-            rest = self._rest_of(place)
-            logger.warning("%s; another starts in %s", words, describe(rest))
-            place.starts_at = time.monotonic() + rest.total_seconds()
+            delay = self._delay_for(slot)
+            logger.warning("%s; another starts in %s", words, describe(delay))
+            slot.start_at = time.monotonic() + delay.total_seconds()
 
-    def _rest_of(self, place: _Place) -> timedelta:
-        lived = timedelta(seconds=time.monotonic() - place.started_at)
-        place.quick_deaths = 1 if lived >= _SETTLED else place.quick_deaths + 1
-        return rest_after(place.quick_deaths)
+    def _delay_for(self, slot: _Slot) -> timedelta:
+        lived = timedelta(seconds=time.monotonic() - slot.started_at)
+        slot.quick_deaths = 1 if lived >= _SETTLED else slot.quick_deaths + 1
+        return restart_delay(slot.quick_deaths)
 
-    def _obey(self, number: int) -> None:
-        if self._stopping:
-            self._end_at_once(number)
-        self._stopping = True
-        for place in self._places:
-            place.starts_at = None
-        running = [p.process for p in self._places if p.process]
+    def _stop(self, number: int) -> None:
+        if self._is_stopping:
+            self._kill(number)
+        self._is_stopping = True
+        for slot in self._slots:
+            slot.start_at = None
+        running = [slot.process for slot in self._slots if slot.process]
         for process in running:
             process.terminate()
         logger.info(
@@ -168,18 +168,18 @@ class Supervisor:
             _number(len(running)),
         )
 
-    def _end_at_once(self, number: int) -> None:
-        for place in self._places:
-            if place.process:
-                place.process.kill()
+    def _kill(self, number: int) -> None:
+        for slot in self._slots:
+            if slot.process:
+                slot.process.kill()
         # As a worker ends by its second signal: the system tells the caller by which.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
 
-def rest_after(quick_deaths: int) -> timedelta:
+def restart_delay(quick_deaths: int) -> timedelta:
     """Say how long to wait before a process is replaced: ever longer if they die at once."""
-    return min(_FIRST_REST * 2.0 ** min(quick_deaths - 1, 10), _LONGEST_REST)
+    return min(_FIRST_DELAY * 2.0 ** min(quick_deaths - 1, 10), _LONGEST_DELAY)
 
 
 def describe_status(status: int) -> str:

@@ -46,7 +46,7 @@ W = TypeVar("W", bound=Workflow[Any])
 _MAX_KEY_LENGTH = 255
 
 
-class Workflows(Generic[W]):
+class ClassWorkflows(Generic[W]):
     """What `SignupWorkflow.using(drive)` gives: the class, with a particular Drive."""
 
     def __init__(self, drive: Drive, workflow_class: type[W]) -> None:

@@ -17,7 +17,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.class_workflows import Workflows
+from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.explanation import Around, explain
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
@@ -127,19 +127,19 @@ class Drive:
 
         return migrator.migration_sql(self._database, self.settings.table_prefix)
 
-    def workflows(self, workflow_class: type[W]) -> Workflows[W]:
+    def workflows(self, workflow_class: type[W]) -> ClassWorkflows[W]:
         """Create and find workflows of a class; the same as `workflow_class.using(drive)`."""
-        return Workflows(self, workflow_class)
+        return ClassWorkflows(self, workflow_class)
 
     def start_dynamic(
         self, built: DynamicWorkflow, session: JoinedTransaction | None = None
     ) -> WorkflowHandle[DynamicRun]:
         """Start what was built with `gd.DynamicWorkflow`; the same as its `start()`."""
-        return Workflows(self, DynamicRun).start_built(built, session)
+        return ClassWorkflows(self, DynamicRun).start_built(built, session)
 
     def workflows_of_template(self, name: str) -> WorkflowQuery[DynamicRun]:
         """Ask for the workflows that one template has built."""
-        return Workflows(self, DynamicRun).query().of_template(name)
+        return ClassWorkflows(self, DynamicRun).query().of_template(name)
 
     def executions(
         self,

@@ -85,7 +85,7 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
     if record.state is WorkflowState.FINISHED and not record.has_graph:
         view = _only(view, by_node)
     return GraphView(
-        {key: _standing(node, by_node.get(key, [])) for key, node in view.nodes.items()},
+        {key: _with_state(node, by_node.get(key, [])) for key, node in view.nodes.items()},
         view.graph,
     )
 
@@ -136,7 +136,7 @@ def _of_stored(shapes: list[NodeShape], definition: Definition | None) -> GraphV
     return GraphView(nodes, Graph.of(dict(_edges(shapes))))
 
 
-def _standing(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
+def _with_state(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
     latest = latest_attempts(attempts)
     undone = [one for one in latest if not is_done(one.state, one.outcome)]
     one = next(iter(undone or latest), None)

@@ -69,14 +69,14 @@ def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> S
 
 
 def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks) -> StepExecution:
-    execution = _standing(workflow, step)
+    execution = _execution_to_run(workflow, step)
     performed = _perform(workflow, execution, breaks)
     if performed is None:
         raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
     return performed
 
 
-def _standing(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
+def _execution_to_run(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
     workflow.reload()
     name = None if step is None else workflow.name_of(step)
     execution = _next_execution(workflow, name) or _next_execution(workflow)
@@ -123,7 +123,7 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
     """Run so many items of a resumable step, then interrupt it."""
     _require_handle("run_iterations", workflow)
     _require_count(count)
-    _require_resumable(workflow, _standing(workflow, step).step_name)
+    _require_resumable(workflow, _execution_to_run(workflow, step).step_name)
     execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
     following = workflow.reload().current_execution
     has_partitions = following is not None and following.node_id != following.step_name

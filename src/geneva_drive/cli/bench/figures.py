@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Workload:
     """How much work to measure with."""
 
     workflows: int = 1000
@@ -28,20 +28,20 @@ class Figures:
     start_p99: timedelta
     chain_step: timedelta
     throughput: timedelta  # from the first creation to the last end
-    wanted: Wanted
+    workload: Workload
 
     @property
     def steps_per_second(self) -> float:
-        return self.workflows_per_second * self.wanted.steps
+        return self.workflows_per_second * self.workload.steps
 
     @property
     def workflows_per_second(self) -> float:
-        return self.wanted.workflows / self.throughput.total_seconds()
+        return self.workload.workflows / self.throughput.total_seconds()
 
     def body(self) -> dict[str, Any]:
         """Give everything for `--json`, spans in milliseconds."""
         return {
-            **asdict(self.wanted),
+            **asdict(self.workload),
             "steps_per_second": round(self.steps_per_second, 1),
             "workflows_per_second": round(self.workflows_per_second, 1),
             "chain_step_ms": milliseconds(self.chain_step),

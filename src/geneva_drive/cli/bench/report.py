@@ -11,14 +11,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from geneva_drive.cli.bench.figures import Figures, milliseconds
-from geneva_drive.cli.bench.measurement import Tell
+from geneva_drive.cli.bench.measurement import ReportProgress
 from geneva_drive.cli.output.console import make_table
 
 _SLOW_COMMIT = timedelta(milliseconds=5)
 
 
 @contextmanager
-def progress(console: Console, *, is_shown: bool) -> Iterator[Tell]:
+def progress(console: Console, *, is_shown: bool) -> Iterator[ReportProgress]:
     """Give what tells how far the measurement is; the bars are gone at the end."""
     if not (is_shown and console.is_terminal):
         # Not a bar that is disabled, which prints an empty line before rich 14.3.
@@ -28,24 +28,27 @@ def progress(console: Console, *, is_shown: bool) -> Iterator[Tell]:
     tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=console, transient=True) as bars:
 
-        def tell(what: str, done: int, total: int) -> None:
+        def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what.capitalize(), total=total)
             bars.update(tasks[what], completed=done, total=total)
 
-        yield tell
+        yield report
 
 
 def figures_table(figures: Figures) -> Table:
-    wanted = figures.wanted
-    load = f"{wanted.workflows:,} workflows of {wanted.steps:,} steps, {wanted.concurrency} at once"
+    workload = figures.workload
+    load = (
+        f"{workload.workflows:,} workflows of {workload.steps:,} steps, "
+        f"{workload.concurrency} at once"
+    )
     table = make_table("Measured", "How", "Figure")
     table.columns[2].justify = "right"
     table.columns[2].no_wrap = True
     table.add_row("Steps per second", load, f"{figures.steps_per_second:,.0f}")
     table.add_row("Workflows per second", "the same", f"{figures.workflows_per_second:,.0f}")
-    table.add_row("One step", f"in a chain of {wanted.chain}", _span(figures.chain_step))
-    idle = f"{wanted.starts} on an idle worker"
+    table.add_row("One step", f"in a chain of {workload.chain}", _span(figures.chain_step))
+    idle = f"{workload.starts} on an idle worker"
     table.add_row("Start to first step, p50", idle, _span(figures.start_p50))
     table.add_row("Start to first step, p99", "the same", _span(figures.start_p99))
     table.add_row("Bare commit", "one row, without GenevaDrive", _span(figures.bare_commit))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 from rich.text import Text
 
-from geneva_drive.cli.bench.figures import Figures, Wanted
+from geneva_drive.cli.bench.figures import Figures, Workload
 from geneva_drive.cli.bench.measurement import measure
 from geneva_drive.cli.bench.report import advice, figures_table, progress
 from geneva_drive.cli.bench.server import server_name
@@ -51,9 +51,9 @@ def command(
     Works in tables of its own, geneva_bench_*, which are dropped at the end, and runs one worker
     in this process. Your tables are not touched, but the database is busy meanwhile.
     """
-    wanted = Wanted(workflows=workflows, steps=steps, concurrency=concurrency)
+    workload = Workload(workflows=workflows, steps=steps, concurrency=concurrency)
     try:
-        figures = _measure(drive, wanted, keep=keep, force=force, is_shown=not as_json)
+        figures = _measure(drive, workload, keep=keep, force=force, is_shown=not as_json)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. The tables {PREFIX}* are {_KEPT[keep]}.", err=True)
         raise click.Abort from None
@@ -66,7 +66,9 @@ def command(
         click.echo(f"\nThe tables are kept: GENEVA_TABLE_PREFIX={PREFIX} geneva list")
 
 
-def _measure(drive: Drive, wanted: Wanted, *, keep: bool, force: bool, is_shown: bool) -> Figures:
+def _measure(
+    drive: Drive, workload: Workload, *, keep: bool, force: bool, is_shown: bool
+) -> Figures:
     with (
         interrupted_by_signals() as stop_if_asked,
         own_tables(drive, force=force, keep=keep) as bench,
@@ -75,11 +77,11 @@ def _measure(drive: Drive, wanted: Wanted, *, keep: bool, force: bool, is_shown:
         progress(make_console(), is_shown=is_shown) as show,
     ):
 
-        def tell(what: str, done: int, total: int) -> None:
+        def report(what: str, done: int, total: int) -> None:
             stop_if_asked()
             show(what, done, total)
 
-        return measure(bench, wanted, tell)
+        return measure(bench, workload, report)
 
 
 def _print(drive: Drive, figures: Figures) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from geneva_drive.cli.drive_options import Opening, with_opening
+from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.output.bodies import key_body
 from geneva_drive.cli.output.console import make_console, make_table, plain, print_json
@@ -23,21 +23,21 @@ _NO_APP = (
 
 @click.command("check")
 @json_option
-@with_opening
-def command(opening: Opening, as_json: bool) -> None:
+@with_drive_options
+def command(options: DriveOptions, as_json: bool) -> None:
     """List ongoing workflows that the code in --app could not continue, and why.
 
     To gate a deploy, run it with the new code against the database in use: it exits with 6 if
     there are any, with 0 if not. Warnings do not count.
     """
-    found = check(opening.drive())
+    found = check(options.drive())
     problems = [stuck for stuck in found if not stuck.is_warning]
     if as_json:
         print_json({"ok": not problems, "findings": [_body(stuck) for stuck in found]})
     else:
         _print_found(found)
         click.echo(_summary(problems))
-    if opening.app is None and any(s.obstacle in _CODE_UNKNOWN for s in found):
+    if options.app is None and any(s.obstacle in _CODE_UNKNOWN for s in found):
         click.echo(f"geneva: {_NO_APP}", err=True)
     if problems:
         click.get_current_context().exit(ExitCode.PROBLEMS)

@@ -12,7 +12,7 @@ import click
 
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.graph import dot, mermaid, svg
-from geneva_drive.cli.graph import groups as folding
+from geneva_drive.cli.graph.groups import fold_alike, single_nodes
 from geneva_drive.cli.graph.picture import picture_of
 from geneva_drive.cli.output.bodies import node_body
 from geneva_drive.cli.output.console import print_json
@@ -82,7 +82,7 @@ def command(
         print_json(_body(view))
         return
     chosen = _form(form, output)
-    groups = folding.each_alone(view) if unfolded else folding.folded(view)
+    groups = single_nodes(view) if unfolded else fold_alike(view)
     picture = picture_of(view, groups, title=title, now=drive.clock.now())
     _write(_WRITERS[chosen](picture), output)
 

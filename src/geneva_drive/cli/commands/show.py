@@ -78,7 +78,7 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
 def _loops(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str]]:
     """Say of each resumable step that is under way how far it has come."""
     for execution in loops.under_way(workflow.step_executions):
-        yield execution.node_id, loops.standing(execution)
+        yield execution.node_id, loops.position_words(execution)
 
 
 def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:

@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from geneva_drive.cli.drive_options import Opening, with_opening
+from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
 from geneva_drive.cli.lifeline import hold
 from geneva_drive.cli.log_setup import log_to_stderr
 from geneva_drive.cli.parameters import queues as parse_queues
@@ -72,9 +72,9 @@ class NothingToServe(InvalidInput):
     help="The least that is logged; info tells every change of state.",
 )
 @click.option("--lifeline", type=int, hidden=True, help="Given by the supervisor.")
-@with_opening
+@with_drive_options
 def command(
-    opening: Opening,
+    options: DriveOptions,
     queues: dict[str, int | None] | None,
     concurrency: int,
     processes: int,
@@ -89,11 +89,11 @@ def command(
     if processes > 1 and lifeline is None:
         _supervise(processes, log_level)
         return
-    drive = opening.drive()
+    drive = options.drive()
     log_to_stderr(log_level, names_process=lifeline is not None)
     worker = drive.worker(queues=queues, concurrency=concurrency)
     if not worker.identity.served_types():
-        raise NothingToServe(opening.app)
+        raise NothingToServe(options.app)
     stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
     stop.install()
     _spare_the_collector()

@@ -17,11 +17,11 @@ _NUMBER_AT_END = re.compile(r"[-_ .#(\[]*\d+[)\]]?$")
 Groups = list[list[str]]
 
 
-def each_alone(view: GraphView) -> Groups:
+def single_nodes(view: GraphView) -> Groups:
     return [[key] for level in view.graph.levels for key in level]
 
 
-def folded(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
+def fold_alike(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
     """Group nodes of one level that are named alike or call the same job, between like neighbours.
 
     Neighbours are alike if they are the same, or of one group themselves: so the stages that each
@@ -42,7 +42,7 @@ def folded(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
                 for key in part:
                     group_of[key] = len(groups)
                 groups.append(part)
-    places = {key: place for place, [key] in enumerate(each_alone(view))}
+    places = {key: place for place, [key] in enumerate(single_nodes(view))}
     return sorted(groups, key=lambda group: places[group[0]])
 
 
@@ -85,7 +85,7 @@ def _apart(groups: Iterable[list[str]], fewest: int) -> Groups:
     return apart
 
 
-def name_of(names: Sequence[str], job: str | None) -> str:
+def folded_name(names: Sequence[str], job: str | None) -> str:
     """Name what was folded: by how all their names begin, else by the job that they call."""
     least, greatest = min(names), max(names)
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))

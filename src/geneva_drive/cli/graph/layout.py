@@ -52,7 +52,7 @@ def lay_out(picture: Picture, sizes: Sequence[Size]) -> Layout:
     for sweep in range(_SWEEPS):
         _order(rows, items, downwards=sweep % 2 == 0)
     for row in rows:
-        _place(row, items, dict.fromkeys(row, 0.0))
+        _position(row, items, dict.fromkeys(row, 0.0))
     for sweep in range(_SWEEPS):
         _approach(rows, items, downwards=sweep % 2 == 1)
     tops, bottoms = _heights(picture, sizes)
@@ -113,14 +113,14 @@ def _approach(rows: list[list[int]], items: Sequence[_Item], *, downwards: bool)
             neighbours = _neighbours(items[number], downwards=downwards)
             xs = [items[each].x for each in neighbours]
             wanted[number] = fmean(xs) if xs else items[number].x
-        _place(row, items, wanted)
+        _position(row, items, wanted)
 
 
 def _neighbours(item: _Item, *, downwards: bool) -> list[int]:
     return item.above if downwards else item.below
 
 
-def _place(row: Sequence[int], items: Sequence[_Item], wanted: Mapping[int, float]) -> None:
+def _position(row: Sequence[int], items: Sequence[_Item], wanted: Mapping[int, float]) -> None:
     """Put each as near as can be to where it is wanted, side by side and in this order.
 
     Those that would overlap are put together, and as one moved to the mean of their wishes.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
-from geneva_drive.cli.graph.groups import Groups, name_of
+from geneva_drive.cli.graph.groups import Groups, folded_name
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph_view import GraphView, NodeView
@@ -80,7 +80,7 @@ def _box(key: str, nodes: list[NodeView], now: datetime) -> Box:
     told = ", ".join(f"{count:,} {word_for(state)}" for state, count in by_weight(counts))
     return Box(
         key=key,
-        name=f"{name_of([node.name for node in nodes], first.job)} x {len(nodes):,}",
+        name=f"{folded_name([node.name for node in nodes], first.job)} x {len(nodes):,}",
         notes=(told,) if told else (),
         kind=first.kind,
         state=that_matters_most(counts) if counts else None,

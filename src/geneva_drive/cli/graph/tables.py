@@ -8,8 +8,8 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from geneva_drive.cli.graph import groups as folding
 from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
+from geneva_drive.cli.graph.groups import fold_alike, folded_name, single_nodes
 from geneva_drive.cli.output.console import make_table, moment, plain, state_text
 from geneva_drive.drive.graph_view import GraphView, NodeView
 from geneva_drive.durations import describe
@@ -20,9 +20,9 @@ _MOST_ROWS = 30
 
 def nodes_by_level(view: GraphView, now: datetime) -> RenderableType:
     """List the nodes; those that are alike in one line, once there are more than fit."""
-    groups = folding.each_alone(view)
+    groups = single_nodes(view)
     if len(groups) > _MOST_ROWS:
-        groups = folding.folded(view)
+        groups = fold_alike(view)
     level_of = {key: level for level, keys in enumerate(view.graph.levels, 1) for key in keys}
     table = make_table("Level", "Node", "Outcome", "Attempt", "When (UTC)", "Took")
     table.columns[0].justify = table.columns[3].justify = "right"
@@ -52,7 +52,7 @@ def _alone(node: NodeView, now: datetime) -> tuple[Text, Text, str, str, str]:
 def _folded(nodes: list[NodeView]) -> tuple[Text, Text, str, str, str]:
     counts = Counter(node.state or StepState.PENDING for node in nodes)
     told = ", ".join(f"{count:,} {word_for(state)}" for state, count in by_weight(counts))
-    name = folding.name_of([node.name for node in nodes], nodes[0].job)
+    name = folded_name([node.name for node in nodes], nodes[0].job)
     started = min((node.started_at for node in nodes if node.started_at), default=None)
     return (
         plain(f"{name} x {len(nodes):,}"),

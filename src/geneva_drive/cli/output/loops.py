@@ -38,7 +38,7 @@ def skipped_items(kept: Iterable[Checkpoint]) -> list[Checkpoint]:
     return [one for one in kept if one.reason == SKIPPED_ITEM]
 
 
-def standing(execution: StepExecution) -> str:
+def position_words(execution: StepExecution) -> str:
     """Say how far a resumable step has come, and where it would go on."""
     progress = execution.progress
     parts = [words_alone(execution, progress)] if progress is not None else []
