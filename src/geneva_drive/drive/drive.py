@@ -8,34 +8,29 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive.clock import Clock
-from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows
-from geneva_drive.drive.explanation import Around, explain
+from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
-from geneva_drive.states import WorkflowState
 from geneva_drive.storage.connections.database import Database
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import (
-    AuditRecord,
     ExecutionRecord,
-    LimitUse,
     WorkerRecord,
     WorkflowRecord,
 )
@@ -209,44 +204,9 @@ class Drive:
         )
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
-        """Say what a workflow waits for; of a dynamic one the oldest few that are active do."""
-        return explain(record, tuple(active), self.look_around(record, active, self.workers))
-
-    def look_around(
-        self,
-        record: WorkflowRecord,
-        active: Sequence[ExecutionRecord],
-        workers: list[WorkerRecord],
-    ) -> Around:
-        """Read what a sentence about a workflow needs beside the workflow itself."""
-        now, overviews = self.clock.now(), self.store.overviews
-        is_counted = record.type == DYNAMIC_TYPE and len(active) > 1
-        children = [one.child_id for one in active if one.child_id is not None]
-        with self.store.reading() as connection:
-            counts = overviews.count_active(connection, record.id, now) if is_counted else None
-            child = self.store.workflows.get(connection, children[0]) if children else None
-            is_canceled = record.state is WorkflowState.CANCELED
-            canceled_by = self._canceled_by(connection, record) if is_canceled else None
-        return Around(
-            workers=workers,
-            now=now,
-            settings=self.settings,
-            use=self._awaited_limit(active),
-            child=child,
-            canceled_by=canceled_by,
-            counts=None if counts is None else tuple(counts),
-            is_step_gone=_is_step_gone(record, active),
-        )
-
-    def _canceled_by(
-        self, connection: Connection, record: WorkflowRecord
-    ) -> AuditRecord | ExecutionRecord | None:
-        asked = self.store.audit_entries.last(connection, record.id, "cancel")
-        return asked or self.store.overviews.canceling(connection, record.id)
-
-    def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
-        parked = [e.limit_key for e in active if e.is_parked and e.limit_key is not None]
-        return waiters.use_of(self.environment, parked[0]) if parked else None
+        """Return the sentence of `why()`; for a dynamic workflow, `active` are the oldest few."""
+        circumstances = read_circumstances(self, record, active, self.workers)
+        return explain(record, tuple(active), circumstances)
 
     def wake_workers(self) -> None:
         """Tell workers that there may be something to do."""
@@ -262,13 +222,6 @@ class Drive:
 
     def __repr__(self) -> str:
         return f"<Drive {self.database_url}>"
-
-
-def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
-    definition = registry.definition_for(record.type)
-    if definition is None or record.has_graph or not active:
-        return False
-    return definition.get(active[0].step_name) is None
 
 
 def _age(value: Duration) -> timedelta:
