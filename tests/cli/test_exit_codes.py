@@ -129,7 +129,7 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["pause", "1", "--actor", "x" * 256],
-            "An actor's name has at most 255 characters, not 256.",
+            "The actor must be at most 255 characters long, got 256.",
             id="actor",
         ),
         pytest.param(

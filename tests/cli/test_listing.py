@@ -141,8 +141,8 @@ def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run
                 "started_at": None,
                 "finished_at": None,
                 "canceled_at": None,
-                "why": "It has been paused since 2026-01-02 03:04:05 UTC (odd). `resume` runs "
-                "step 'pay_back'; `skip` passes it over.",
+                "why": "It has been paused since 2026-01-02 03:04:05 UTC (odd): `resume` runs "
+                "step 'pay_back', `skip` passes it over.",
             }
         ],
         "next_cursor": None,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.testing import perform_next_step, speedrun
 
 Handle = gd.WorkflowHandle[Any]
@@ -231,3 +232,22 @@ def test_a_step_of_an_ended_workflow_is_not_reattempted(geneva: gd.Drive, state:
         ended.reattempt("pack")
 
     assert str(refusal.value) == f"Cannot reattempt a step of a {state} workflow."
+
+
+class CountedHints(Hints):
+    """Hints that count how often workers of other processes are woken."""
+
+    sent = 0
+
+    def send(self) -> None:
+        self.sent += 1
+
+
+@pytest.mark.parametrize("command", ["pause", "skip", "resume_at", "cancel"])
+def test_a_command_wakes_the_workers_once(geneva: gd.Drive, command: str) -> None:
+    workflow = Delivery.create()
+    geneva.environment.wakeups.hints = hints = CountedHints()
+
+    COMMANDS[command](workflow)
+
+    assert hints.sent == 1

@@ -186,7 +186,7 @@ def test_an_idempotency_key_that_makes_no_sense_is_refused(geneva: gd.Drive, key
         Signup.create(idempotency_key=key)
 
     assert str(refusal.value) == (
-        f"An idempotency key is text of 1 to 255 characters, not {key!r}."
+        f"An idempotency key must be text of 1 to 255 characters, got {key!r}."
     )
 
 
@@ -194,7 +194,7 @@ def test_the_base_class_cannot_be_created(geneva: gd.Drive) -> None:
     with pytest.raises(gd.errors.InvalidInput) as refusal:
         gd.Workflow.create()
 
-    assert str(refusal.value) == ("gd.Workflow has no steps; create workflows of a class of yours.")
+    assert str(refusal.value) == "gd.Workflow has no steps. Create a workflow of your own class."
 
 
 def test_the_id_of_a_pruned_workflow_is_never_given_to_another(geneva: gd.Drive) -> None:

@@ -131,7 +131,7 @@ def test_a_negative_limit_is_refused(geneva: gd.Drive) -> None:
         with pytest.raises(gd.errors.InvalidInput) as refusal:
             query.limit(-1)
 
-        assert str(refusal.value) == "limit() takes a number from 0 up, not -1."
+        assert str(refusal.value) == "limit() must be at least 0, got -1."
 
 
 def test_a_parents_queries_include_its_subclasses(geneva: gd.Drive) -> None:

@@ -155,14 +155,14 @@ def test_a_workflow_that_was_paused_waits_for_somebody_to_resume_it(
     geneva: gd.Drive, clock: StandingClock
 ) -> None:
     assert Delivery.create().pause(reason="stock-taking").why() == (
-        "It has been paused since 2026-03-01 12:00:00 UTC (stock-taking). `resume` runs "
-        "step 'pack'; `skip` passes it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC (stock-taking): `resume` runs "
+        "step 'pack', `skip` passes it over."
     )
 
 
 def test_a_pause_without_a_reason_gives_none(geneva: gd.Drive, clock: StandingClock) -> None:
     assert Delivery.create().pause().why() == (
-        "It has been paused since 2026-03-01 12:00:00 UTC. `resume` runs step 'pack'; `skip` "
+        "It has been paused since 2026-03-01 12:00:00 UTC: `resume` runs step 'pack', `skip` "
         "passes it over."
     )
 
@@ -171,8 +171,8 @@ def test_a_workflow_that_failed_names_the_error_in_one_line(
     geneva: gd.Drive, clock: StandingClock
 ) -> None:
     assert speedrun(Delivery.create(context={"torn": True})).why() == (
-        "It has been paused since 2026-03-01 12:00:00 UTC (builtins.ValueError: torn). `resume` "
-        "runs step 'pack' again; `skip` passes it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC (builtins.ValueError: torn): `resume` "
+        "runs step 'pack' again, `skip` passes it over."
     )
 
 
@@ -260,8 +260,8 @@ def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
         connection.execute(table.delete().where(table.c.id == last(workflow).id))
 
     assert workflow.reload().why() == (
-        "It is ready, but nothing is scheduled. A worker with its class will schedule it; "
-        "`resume_at` chooses the step."
+        "It is ready, but nothing is scheduled; a worker with its class will schedule it, "
+        "and `resume_at` chooses the step."
     )
 
 
@@ -285,7 +285,7 @@ def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) ->
 
     assert errand.reload().why() == (
         "Step 'run' was running on worker box:7, which has sent no heartbeat since "
-        "2000-01-01 00:00:00 UTC. Another worker will take it over."
+        "2000-01-01 00:00:00 UTC; another worker will take it over."
     )
 
 

@@ -1,4 +1,4 @@
-"""The Drive: a database, settings, and everything that can be done with them."""
+"""The Drive: a database with its settings, and everything a caller can do with them."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ W = TypeVar("W", bound=Workflow[Any])
 
 
 class Drive:
-    """A database with its settings: what workflows run on.
+    """A database with its settings, on which workflows run.
 
-    Nothing is asked of the database before it is needed; tables are made by `migrate()`.
+    The Drive connects when it is first used. `migrate()` creates the tables.
 
     >>> import geneva_drive as gd
     >>> drive = gd.Drive("sqlite:///doctest.db", lease="90s")
@@ -68,7 +68,7 @@ class Drive:
 
     @property
     def database_url(self) -> str:
-        """The database's address, without the password."""
+        """The URL of the database, without the password."""
         return self._database.url
 
     @property
@@ -83,7 +83,7 @@ class Drive:
 
     @property
     def environment(self) -> Environment:
-        """What the engine works with; opened at first use, which checks the tables."""
+        """The engine's environment; opened at first use, which checks the tables."""
         if self._environment is None:
             with self._opening:
                 if self._environment is None:
@@ -107,33 +107,33 @@ class Drive:
         return self.environment.store
 
     def migrate(self) -> tuple[str | None, str]:
-        """Create or upgrade the tables; give the former and the present revision.
+        """Create or upgrade the tables; return the revision before and after.
 
-        Running it again, or in two processes at once, does no harm.
+        It is safe to run again, and in two processes at once.
         """
-        # Alembic is needed for this alone, and takes longer to load than all the rest.
+        # Only migrations need Alembic, which takes longer to import than the rest together.
         from geneva_drive.storage import migrator
 
         return migrator.migrate(self._database, self.settings.table_prefix)
 
     def migration_sql(self) -> str:
-        """Write out what `migrate()` would do, without doing it."""
+        """Return the SQL that `migrate()` would execute."""
         from geneva_drive.storage import migrator
 
         return migrator.migration_sql(self._database, self.settings.table_prefix)
 
     def workflows(self, workflow_class: type[W]) -> ClassWorkflows[W]:
-        """Create and find workflows of a class; the same as `workflow_class.using(drive)`."""
+        """Create and find workflows of a class, like `workflow_class.using(drive)`."""
         return ClassWorkflows(self, workflow_class)
 
     def start_dynamic(
         self, built: DynamicWorkflow, session: JoinedTransaction | None = None
     ) -> WorkflowHandle[DynamicRun]:
-        """Start what was built with `gd.DynamicWorkflow`; the same as its `start()`."""
+        """Start a workflow built with `gd.DynamicWorkflow`, like its `start()`."""
         return ClassWorkflows(self, DynamicRun).start_built(built, session)
 
     def workflows_of_template(self, name: str) -> WorkflowQuery[DynamicRun]:
-        """Ask for the workflows that one template has built."""
+        """Query the workflows built by a template."""
         return ClassWorkflows(self, DynamicRun).query().of_template(name)
 
     def executions(
@@ -142,15 +142,15 @@ class Drive:
         type: str | None = None,
         queue: str | None = None,
     ) -> ExecutionQuery:
-        """Ask for step executions of all workflows."""
+        """Query the step executions of all workflows."""
         given = {"state": state, "type": type, "queue": queue}
         return ExecutionQuery(self, {name: v for name, v in given.items() if v is not None})
 
     def worker(self, queues: Queues | None = None, concurrency: int = 8) -> Worker:
-        """Make a worker for the classes that this process has imported.
+        """Create a worker for the workflow classes that this process has imported.
 
-        `queues` are those it serves, all if left out; as a mapping, with how many steps of each
-        to run at once: `queues={"mail": 2, "default": None}`.
+        It serves all queues, or those in `queues`. A mapping also limits how many steps of a
+        queue run at once: `queues={"mail": 2, "default": None}`.
 
         >>> import geneva_drive as gd
         >>> drive = gd.configure("sqlite:///doctest.db")
@@ -163,10 +163,11 @@ class Drive:
         return Worker(self.environment, queues=queues, concurrency=concurrency)
 
     def housekeep(self) -> int:
-        """Do once what every worker does beside its steps; count what was changed.
+        """Do one round of a worker's housekeeping; return how many rows changed.
 
-        Sleepers wake, what dead workers held is scheduled again, orphans are adopted, and with the
-        setting `retention` old workflows are deleted. Safe while workers do the same.
+        It wakes sleeping executions, reschedules the executions of dead workers and orphaned
+        workflows, and deletes old workflows if the setting `retention` is set. It is safe while
+        workers do the same.
         """
         return housekeep(self.environment)
 
@@ -176,10 +177,10 @@ class Drive:
         *,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Delete workflows that ended longer ago than this, in small batches; count them.
+        """Delete workflows that ended longer than `older_than` ago; return how many.
 
-        Without `older_than`, the setting `retention` rules. `progress` is called after each batch
-        with the number of workflows in it.
+        `older_than` defaults to the setting `retention`. Workflows are deleted in small batches;
+        `progress` is called after each with the number deleted in it.
         """
         span = self.settings.retention if older_than is None else _age(older_than)
         if span is None:
@@ -188,7 +189,7 @@ class Drive:
 
     @property
     def workers(self) -> list[WorkerRecord]:
-        """The workers that were heard of lately."""
+        """The workers with a recent heartbeat."""
         with self.store.reading() as connection:
             return self.store.workers.all(connection, self.settings.lease)
 
@@ -209,12 +210,12 @@ class Drive:
         return explain(record, tuple(active), circumstances)
 
     def wake_workers(self) -> None:
-        """Tell workers that there may be something to do."""
+        """Wake the workers, because an execution may have become due."""
         if self._environment is not None:
             self._environment.wakeups.ring()
 
     def close(self) -> None:
-        """Let go of connections and threads; a user's own engine is left alone."""
+        """Close connections and threads; an engine that the caller passed in stays open."""
         if self._environment is not None:
             self._environment.loop.close()
             self._environment = None

@@ -84,17 +84,17 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
 
 def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
     reason = _in_brackets(workflow.paused_reason)
-    since = f"It has been paused since {_moment(workflow.paused_at)}{reason}."
+    since = f"It has been paused since {_moment(workflow.paused_at)}{reason}"
     step, failed = workflow.next_step_name, workflow.paused_step_name
     if "StepVanished" in reason or (step is None and failed is None):
-        return since
+        return f"{since}."
     if step is None and failed not in {one.step_name for one in active}:
         return (
-            f"{since} `resume` runs node {failed!r} and all other failed nodes again; "
+            f"{since}: `resume` runs node {failed!r} and all other failed nodes again, "
             f"`skip` passes it over."
         )
     again = "" if active else " again"
-    return f"{since} `resume` runs step {step or failed!r}{again}; `skip` passes it over."
+    return f"{since}: `resume` runs step {step or failed!r}{again}, `skip` passes it over."
 
 
 def _ongoing(
@@ -102,9 +102,9 @@ def _ongoing(
 ) -> str:
     if not active:
         # A graph has no `resume_at`: several nodes may be next.
-        choice = "; `resume_at` chooses the step" if workflow.next_step_name else ""
+        choice = ", and `resume_at` chooses the step" if workflow.next_step_name else ""
         return (
-            f"It is ready, but nothing is scheduled. A worker with its class will schedule "
+            f"It is ready, but nothing is scheduled; a worker with its class will schedule "
             f"it{choice}."
         )
     if len({one.step_name for one in active}) > 1:
@@ -125,7 +125,7 @@ def _running(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circum
     if worker is not None and not worker.heard_within_lease:
         return (
             f"Step {step!r} was running on worker {worker.name}, which has sent no heartbeat since "
-            f"{_moment(worker.heartbeat_at)}. Another worker will take it over{then}."
+            f"{_moment(worker.heartbeat_at)}; another worker will take it over{then}."
         )
     return (
         f"Step {step!r} has been running since {_moment(execution.started_at)}"

@@ -1,4 +1,4 @@
-"""A workflow as code outside its steps holds it: what it is, and what can be done to it."""
+"""A workflow for code outside its steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from geneva_drive.storage.schema.records import AuditRecord
 
 
 class WorkflowHandle(HandleCommands[W]):
-    """A workflow as it was when it was read; `reload()` looks again, commands do so by themselves.
+    """A workflow as it was when it was read.
+
+    `reload()` reads it again. Commands such as `pause()` reload the handle and return it.
 
     >>> import geneva_drive as gd
     >>> _ = gd.configure("sqlite:///doctest.db").migrate()
@@ -27,7 +29,7 @@ class WorkflowHandle(HandleCommands[W]):
 
     @property
     def step_executions(self) -> list[StepExecution]:
-        """Every attempt at every step so far, in the order in which they were scheduled."""
+        """Every attempt at every step, in the order in which they were scheduled."""
         return [self._drive.open_execution(record) for record in self._read_executions()]
 
     @property
@@ -45,21 +47,21 @@ class WorkflowHandle(HandleCommands[W]):
 
     @property
     def audit_entries(self) -> list[AuditRecord]:
-        """What operators did to the workflow, oldest first."""
+        """The commands that operators gave, oldest first."""
         store = self._drive.store
         with store.reading() as connection:
             return store.audit_entries.of_workflow(connection, self.id)
 
     def name_of(self, step: object) -> str:
-        """Give the name of a step that is named by itself or by its decorated method."""
+        """Return the name of a step, given as its name or as its decorated method."""
         definition = self._definition
         return str(step) if definition is None else definition.name_of(step)
 
     def why(self) -> str:
-        """Say in one sentence what the workflow waits for, just now."""
-        # A state that was read before would not fit the executions that are found now.
+        """Return one sentence about what the workflow waits for now."""
+        # The state and the executions must be read together, or they contradict each other.
         now = copy(self)
-        with suppress(WorkflowNotFound):  # it is not committed yet, or was deleted
+        with suppress(WorkflowNotFound):  # not committed yet, or deleted
             now.reload()
         return self._drive.explain(now._record, now._oldest)
 

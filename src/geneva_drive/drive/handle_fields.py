@@ -1,4 +1,4 @@
-"""What a handle knows of its workflow: the fields of its row, and its active executions."""
+"""The fields of a workflow, as a handle shows them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ W = TypeVar("W", bound=Workflow[Any], covariant=True)
 
 
 class HandleFields(Generic[W]):
-    """The part of a handle that reads."""
+    """The fields of the workflow's row, and its active executions."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class HandleFields(Generic[W]):
         self._record = record
         self._known_active = active
         self._known_oldest: tuple[ExecutionRecord, ...] | None = None
-        # Classes are registered weakly: one that a function defined, and left with no more than a
-        # handle, would be gone before its steps had run.
+        # Classes are registered weakly: a class defined in a function that returned only a handle
+        # would be gone before its steps ran.
         self._kept_class = registry.get(record.type)
 
     @property
@@ -47,19 +47,19 @@ class HandleFields(Generic[W]):
 
     @property
     def drive(self) -> Drive:
-        """The Drive that the workflow lives in."""
+        """The Drive of the workflow."""
         return self._drive
 
     @property
     def type(self) -> str | None:
-        """The type of its class; None for a dynamic workflow, which has none."""
+        """The type of the workflow's class; None for a dynamic workflow."""
         return self._record.type or None
 
     @property
     def workflow_class(self) -> builtins.type[W] | None:
-        """The class, or None where it is not in this process."""
+        """The class, or None if this process has not imported it."""
         known: Any = registry.get(self._record.type)
-        return known  # type: ignore[no-any-return]  # the row's type names the class W
+        return known  # type: ignore[no-any-return]  # the row's type names W
 
     @property
     def state(self) -> WorkflowState:
@@ -72,12 +72,12 @@ class HandleFields(Generic[W]):
 
     @property
     def requested(self) -> Request | None:
-        """What was asked for while a step was running, and takes effect when it ends."""
+        """The pause or cancel that takes effect when the running step ends."""
         return self._record.requested
 
     @property
     def hero(self) -> Any:
-        """The hero as it is now; None if there is none, or it was deleted."""
+        """The hero, loaded now; None without a hero, or if it was deleted."""
         try:
             return heroes.load(
                 self._drive.environment,
@@ -103,7 +103,7 @@ class HandleFields(Generic[W]):
 
     @property
     def stored_context(self) -> str:
-        """The context as typed JSON, also where its types are not known."""
+        """The context as typed JSON; readable even if this process lacks its types."""
         return self._record.context or "{}"
 
     @property
@@ -123,7 +123,7 @@ class HandleFields(Generic[W]):
 
     @property
     def current_step_name(self) -> str | None:
-        """The step whose body runs now; None between steps."""
+        """The step that is running; None between steps."""
         return self._running.step_name if self._running else None
 
     @property
@@ -178,16 +178,16 @@ class HandleFields(Generic[W]):
 
     @property
     def paused_step_name(self) -> str | None:
-        # It is noted when a node fails, and takes effect when those beside it have ended.
+        # Stored when a node fails; the workflow pauses when the nodes beside it have ended.
         is_paused = self._record.state is WorkflowState.PAUSED
         return self._record.paused_step_name if is_paused else None
 
     def reload(self) -> Self:
-        """Look again, and return the handle itself."""
+        """Read the workflow again and return the handle."""
         store = self._drive.store
         with store.reading() as connection:
             record = store.workflows.get(connection, self.id)
-            # Of a dynamic workflow there may be very many: they are read when asked for.
+            # A dynamic workflow may have 100,000 active executions: read them only on demand.
             is_small = record is None or record.type != DYNAMIC_TYPE
             active = store.executions.active_of(connection, [self.id]) if is_small else None
         if record is None:
@@ -203,7 +203,7 @@ class HandleFields(Generic[W]):
 
     @property
     def is_graph(self) -> bool:
-        """Say whether several nodes may be under way at once, as far as this process knows."""
+        """True if several nodes may be active at once, as far as this process knows."""
         definition = self._definition
         return self._record.has_graph or (definition is not None and definition.is_graph)
 
@@ -221,9 +221,9 @@ class HandleFields(Generic[W]):
 
     @property
     def _oldest(self) -> tuple[ExecutionRecord, ...]:
-        """What is active; of a dynamic workflow the oldest few in each state, if no more is known.
+        """The active executions; for a dynamic workflow, the oldest few in each state.
 
-        There may be a hundred thousand, and to say where it stands a few are enough.
+        It may have 100,000, and a few are enough to describe it.
         """
         if self._known_active is not None or self._record.type != DYNAMIC_TYPE:
             return self._active

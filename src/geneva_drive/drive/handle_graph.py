@@ -1,4 +1,4 @@
-"""The graph of a workflow, as code outside its steps looks at it."""
+"""The graph of a workflow, as a handle shows it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a workflow has come: nodes done, of how many there are."""
+    """How many nodes of a workflow are done."""
 
     done: int
     total: int
@@ -35,11 +35,11 @@ class Progress:
 
 
 class HandleGraph(HandleFields[W]):
-    """What a handle knows of its workflow's graph; a chain of steps is the simplest one."""
+    """The workflow's graph; a chain of steps is the simplest one."""
 
     @property
     def dag(self) -> dict[str, Any]:
-        """The graph: the stored one if there is one, else that of the class as it is now."""
+        """The stored graph, or else the current graph of the class."""
         stored = self.dag_definition
         return (
             registry.require_definition(self._record.type).compiled_dag()
@@ -49,7 +49,7 @@ class HandleGraph(HandleFields[W]):
 
     @property
     def dag_definition(self) -> dict[str, Any] | None:
-        """The stored graph; None for a workflow that follows its class."""
+        """The stored graph; None if the workflow follows its class."""
         if not self._record.has_graph:
             return None
         store, key = self._drive.store, self._record.id
@@ -58,7 +58,7 @@ class HandleGraph(HandleFields[W]):
 
     @property
     def template(self) -> str | None:
-        """The name of the template that built it."""
+        """The name of the template that built the workflow."""
         if not self._record.has_graph:
             return None
         store, key = self._drive.store, self._record.id
@@ -66,10 +66,10 @@ class HandleGraph(HandleFields[W]):
         return None if graph is None else graph.template
 
     def nodes_with_state(self) -> list[dict[str, Any]]:
-        """List every node with where it stands; `pending` is one that nothing is scheduled of.
+        """List every node with its state; a node without an execution is `pending`.
 
-        Of a finished workflow that follows its class, only what was reached is listed: what else
-        the class has by now will not run.
+        A finished workflow that follows its class lists only the nodes it reached: nodes that the
+        class gained later will not run.
         """
         view = view_of_workflow(self._drive, self._record.id)
         return [
@@ -87,11 +87,11 @@ class HandleGraph(HandleFields[W]):
         ]
 
     def has_passed(self, step: object) -> bool:
-        """Say whether a node is done: completed, or skipped."""
+        """True if the node is completed or skipped."""
         return self._is_done(self._attempts_by_node().get(self._node_id(step), []))
 
     def progress(self) -> Progress:
-        """Count the nodes that are done, of those that `nodes_with_state` lists."""
+        """Count the done nodes among those that `nodes_with_state` lists."""
         if self._record.type == DYNAMIC_TYPE:
             store, key = self._drive.store, self._record.id
             graph = store.read(lambda connection: store.graphs.get(connection, key))
@@ -105,9 +105,9 @@ class HandleGraph(HandleFields[W]):
         return Progress(done=done, total=len(nodes))
 
     def verify_ancestry(self) -> list[StepExecution]:
-        """Give the executions whose ancestry hash does not prove what is recorded before them.
+        """Return the executions whose ancestry hash does not match the recorded ancestors.
 
-        An empty list proves that each node ran after those that it depends on.
+        An empty list proves that each node ran after the nodes it depends on.
         """
         nodes = self.dag["nodes"]
         parents = {node_id: node["depends_on"] for node_id, node in nodes.items()}
@@ -115,12 +115,12 @@ class HandleGraph(HandleFields[W]):
         return [self._drive.open_execution(record) for record in wrong]
 
     def export_dag(self) -> str:
-        """Write the graph as JSON text, for people to read or to repair."""
+        """Return the graph as JSON text, to read or to repair."""
         return json.dumps(self.dag, indent=2, ensure_ascii=False)
 
     @property
     def _graph(self) -> Graph:
-        """The graph of a class-based workflow; empty where nobody here knows it."""
+        """The graph of a class-based workflow; empty if this process lacks the class."""
         if not self._record.has_graph:
             definition = self._definition
             return definition.graph if definition else Graph.of({})
@@ -141,7 +141,7 @@ class HandleGraph(HandleFields[W]):
         raise NodeNotFound(self._record.id, wanted)
 
     def _attempts_by_node(self) -> dict[str, list[ExecutionRecord]]:
-        """List the attempts at each node by its id, be it that they had its former name."""
+        """Group the attempts by node id, following renames."""
         is_dynamic = self._record.type == DYNAMIC_TYPE
         graph = Graph.of({}) if is_dynamic else self._graph
         found: dict[str, list[ExecutionRecord]] = {}
