@@ -257,11 +257,11 @@ def test_rewind_without_a_cursor_lets_the_step_start_over(counting: Handle, run:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        pytest.param([], "Step 'count' will go on from the start.", id="start"),
-        pytest.param(["--to", "9"], "Step 'count' will go on from cursor 9.", id="cursor"),
+        pytest.param([], "Step 'count' will continue from the start.", id="start"),
+        pytest.param(["--to", "9"], "Step 'count' will continue from cursor 9.", id="cursor"),
         pytest.param(
             ["--to", '{"$type": "date", "value": "2024-01-31"}'],
-            "Step 'count' will go on from cursor \"2024-01-31\".",
+            "Step 'count' will continue from cursor \"2024-01-31\".",
             id="typed",
         ),
     ],

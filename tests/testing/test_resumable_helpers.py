@@ -53,7 +53,7 @@ def test_run_iterations_of_no_number_of_items_is_refused(geneva: gd.Drive, count
         run_iterations(workflow, "rows", count=count)
 
     assert str(refusal.value) == (
-        f"run_iterations(count=...) takes a whole number from 1 up, not {count!r}. To run a step "
+        f"run_iterations(count=...) must be a whole number from 1 up, got {count!r}. To run a step "
         f"to its end, use speedrun_resumable_step()."
     )
     assert (workflow.reload().state, done) == ("ready", [])
@@ -67,7 +67,7 @@ def test_run_iterations_of_a_step_that_is_not_resumable_is_refused(geneva: gd.Dr
         run_iterations(workflow, "report", count=1)
 
     assert str(refusal.value) == (
-        f"run_iterations() runs items of a resumable step, and step 'report' of {workflow!r} is "
+        f"run_iterations() needs a resumable step, but step 'report' of {workflow!r} is "
         f"not one. To run it, use perform_step_inline()."
     )
     assert workflow.reload().next_step_name == "report"
@@ -126,7 +126,7 @@ def test_only_the_step_that_is_next_can_be_run(geneva: gd.Drive) -> None:
         run_iterations(workflow, "report", count=1)
 
     assert str(refusal.value) == (
-        f"<Import workflow {workflow.id}: ready> stands at step 'rows', not at 'report'."
+        f"<Import workflow {workflow.id}: ready> is at step 'rows', not at 'report'."
     )
 
 
@@ -139,7 +139,7 @@ def test_a_held_loop_cannot_be_performed(geneva: gd.Drive) -> None:
         perform_step_inline(workflow)
 
     assert str(refusal.value) == (
-        f"<Import workflow {workflow.id}: paused> is held, so that its step cannot be performed."
+        f"<Import workflow {workflow.id}: paused> is held, so its step cannot be performed."
     )
 
 
@@ -263,5 +263,5 @@ def test_a_loop_that_does_not_get_that_far_is_an_assertion_error(geneva: gd.Driv
     with pytest.raises(AssertionError) as failure, crash_after(items=3):
         drain(geneva)
 
-    assert str(failure.value) == "Nothing reached the point 'item'."
+    assert str(failure.value) == "No execution reached the point 'item'."
     assert workflow.reload().state == "finished"

@@ -1,4 +1,4 @@
-"""Worker processes beneath one supervisor: started, watched, replaced and stopped together."""
+"""The supervisor of `geneva worker --processes`: starts, replaces and stops worker processes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ logger = logging.getLogger(__name__)
 
 _FIRST_DELAY = timedelta(seconds=1)
 _LONGEST_DELAY = timedelta(seconds=30)
-_SETTLED = timedelta(seconds=30)  # who lived this long did not die of its start
+_SETTLED = timedelta(seconds=30)  # a process that lived this long did not fail at its start
 
 
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """One of the N slots; who works in it changes."""
+    """One of the N processes; a dead one is replaced in its slot."""
 
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
-    start_at: float | None = None  # nobody works here until then
+    start_at: float | None = None  # when the next process starts in this slot
     quick_deaths: int = 0
 
 
@@ -45,7 +45,7 @@ class _Ended:
 
 @dataclass(frozen=True, slots=True)
 class _Serves:
-    """Some process has come as far as serving."""
+    """A worker process has started to serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +57,28 @@ _Message = _Ended | _Serves | _Signalled
 
 
 class Supervisor:
-    """Keeps N processes of one command at work until a signal comes.
+    """Keeps N processes of one command running until a signal.
 
-    The first signal lets them end politely, the second ends them at once. If the supervisor is
-    killed itself, the lifeline's end stops them politely.
+    The first signal stops them gracefully, the second kills them. If the supervisor itself is
+    killed, its lifeline closes, and the processes stop gracefully.
     """
 
     def __init__(self, command: Sequence[str], count: int) -> None:
         self._lifeline = Lifeline()
         self._command = [*command, "--lifeline", str(self._lifeline.handed_down)]
         self._slots = [_Slot() for _ in range(count)]
-        # A signal's handler may put into it even while the same thread is taking from it.
+        # A SimpleQueue is reentrant: a signal handler may put while its own thread is in `get`.
         self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._is_serving = False
         self._is_stopping = False
         self._exit_code: int = ExitCode.OK
 
     def run(self) -> int:
-        """Work until a signal, or until the first process says that it cannot start at all."""
+        """Run until a signal, or until the first process reports that it cannot start."""
         for number in stop_signals():
             signal.signal(number, self._note_signal)
         self._lifeline.listen(lambda: self._messages.put(_Serves()))
-        # The first goes ahead: what is wrong with the app is said once, and not N times.
+        # One process starts first, so that a broken app is reported once, not N times.
         self._slots[0].start_at = time.monotonic()
         self._start_due()
         while any(slot.process or slot.start_at is not None for slot in self._slots):
@@ -119,8 +119,8 @@ class Supervisor:
                 self._start(slot)
 
     def _start(self, slot: _Slot) -> None:
-        # A process group of its own: Ctrl-C reaches the supervisor alone, which passes it on once.
-        # Nobody could type at many processes: they find the end of their input, and never wait.
+        # Its own process group: Ctrl-C reaches only the supervisor, which passes it on once. No
+        # input: a process that reads from the terminal would wait forever.
         process = subprocess.Popen(
             self._command,
             stdin=subprocess.DEVNULL,
@@ -137,12 +137,12 @@ class Supervisor:
         process_id, slot.process = slot.process.pid, None
         words = f"Worker process {process_id} {describe_status(status)}"
         if self._is_stopping:
-            # One that had not come as far as its handlers held no work that it could lose.
+            # A process killed before it installed its handlers held no work.
             if status not in (0, -signal.SIGTERM):
-                logger.warning("%s while it was to stop", words)
+                logger.warning("%s while stopping", words)
                 self._exit_code = self._exit_code or ExitCode.UNEXPECTED
         elif status == ExitCode.USAGE and not self._is_serving:
-            logger.error("%s, and would do so again; none is started", words)
+            logger.error("%s and would fail again; no worker process is started", words)
             self._exit_code = status
         else:
             delay = self._delay_for(slot)
@@ -164,7 +164,7 @@ class Supervisor:
         for process in running:
             process.terminate()
         logger.info(
-            "Stopping %s: running steps may end. A second signal ends at once",
+            "Stopping %s: running steps may end. A second signal kills them",
             _number(len(running)),
         )
 
@@ -172,21 +172,21 @@ class Supervisor:
         for slot in self._slots:
             if slot.process:
                 slot.process.kill()
-        # As a worker ends by its second signal: the system tells the caller by which.
+        # Die by the same signal, as a worker does, so that the caller sees which one it was.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
 
 def restart_delay(quick_deaths: int) -> timedelta:
-    """Say how long to wait before a process is replaced: ever longer if they die at once."""
+    """Return the wait before a process is replaced; it doubles with each quick death."""
     return min(_FIRST_DELAY * 2.0 ** min(quick_deaths - 1, 10), _LONGEST_DELAY)
 
 
 def describe_status(status: int) -> str:
-    """Word a status as `Popen` gives it."""
+    """Describe an exit status as `Popen` returns it."""
     if status >= 0:
         return f"ended with exit code {status}"
-    return f"was ended by signal {-status} ({signal.strsignal(-status)})"
+    return f"was killed by signal {-status} ({signal.strsignal(-status)})"
 
 
 def _number(count: int) -> str:

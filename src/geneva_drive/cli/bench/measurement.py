@@ -1,4 +1,4 @@
-"""The four measurements, on one worker in this process."""
+"""The four measurements, with one worker in this process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from geneva_drive.durations import describe
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.storage.health.commits import BareCommits
 
-# What is measured, how much of it is done, of how much. Every loop here tells, again and again
-# while it waits: what is told may end the measurement.
+# Called with what is measured, how much is done, and the total. Every waiting loop calls it again
+# and again, because it may raise to stop the bench.
 ReportProgress = Callable[[str, int, int], None]
 
 _PATIENCE = timedelta(seconds=60)
@@ -27,12 +27,12 @@ _LOOK_CLOSELY_SECONDS = 0.001
 
 
 class Standstill(GenevaDriveError):
-    """Nothing moves any more, and waiting longer would not help."""
+    """No step has run for so long that waiting is useless."""
 
     def __init__(self, what: str, ran: int, total: int, patience: timedelta) -> None:
         super().__init__(
-            f"The bench came to a standstill at {what}: {ran:,} of {total:,} steps ran, and for "
-            f"{describe(patience)} nothing happened. `geneva doctor` tells what is amiss."
+            f"The bench is stuck at {what}: {ran:,} of {total:,} steps ran, then none for "
+            f"{describe(patience)}. Run `geneva doctor` to find the cause."
         )
 
 
@@ -66,7 +66,7 @@ def _bare_commit(drive: Drive, count: int, report: ReportProgress) -> timedelta:
 
 
 class _Bench:
-    """One worker's way through the measurements."""
+    """The measurements that need a running worker."""
 
     def __init__(self, drive: Drive, report: ReportProgress, patience: timedelta) -> None:
         self._drive = drive
@@ -75,7 +75,7 @@ class _Bench:
         self._meter = Meter()
 
     def starts(self, count: int) -> list[timedelta]:
-        """Start workflows one by one, each when the worker has nothing else to do."""
+        """Start workflows one at a time on the idle worker; time each to its first step."""
         workflow_class = make_class("start", 1, self._meter)
         taken: list[timedelta] = []
         for _ in range(count):
@@ -87,7 +87,7 @@ class _Bench:
         return taken
 
     def chain_step(self, count: int) -> timedelta:
-        """Run one workflow of many steps; the time from each to the next is what a step costs."""
+        """Run one workflow of many steps; return the mean time from a step to the next."""
         workflow_class = make_class("chain", count, self._meter)
         self._drive.workflows(workflow_class).create()
         self._await("one long chain", workflow_class, count)
@@ -120,21 +120,21 @@ class _Bench:
         what: str,
         workflow_class: Measured,
         step_count: int,
-        told: tuple[int, int] | None = None,
+        reported: tuple[int, int] | None = None,
     ) -> None:
-        """Return when every step ran and every workflow of the class has ended."""
+        """Wait until every step ran and every workflow of the class has ended."""
         for ran in self._watch(what, step_count):
-            self._report(what, *(told or (ran, step_count)))
+            self._report(what, *(reported or (ran, step_count)))
         ongoing = self._drive.workflows(workflow_class).ongoing()
         give_up_at = time.monotonic() + self._patience.total_seconds()
         while ongoing.count():
-            self._report(what, *(told or (step_count, step_count)))
+            self._report(what, *(reported or (step_count, step_count)))
             if time.monotonic() > give_up_at:
                 raise Standstill(what, step_count, step_count, self._patience)
             time.sleep(_LOOK_CLOSELY_SECONDS)
 
     def _watch(self, what: str, step_count: int) -> Iterator[int]:
-        """Give how many steps ran, again and again until all did."""
+        """Yield how many steps have run, until all have."""
         seen, seen_at = 0, time.monotonic()
         while (ran := len(self._meter.moments)) < step_count:
             if ran > seen:

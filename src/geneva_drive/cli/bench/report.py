@@ -1,4 +1,4 @@
-"""The progress bar and the table of `geneva bench`."""
+"""The progress bars and the table of `geneva bench`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SLOW_COMMIT = timedelta(milliseconds=5)
 
 @contextmanager
 def progress(console: Console, *, is_shown: bool) -> Iterator[ReportProgress]:
-    """Give what tells how far the measurement is; the bars are gone at the end."""
+    """Yield a function that shows progress as bars, which disappear at the end."""
     if not (is_shown and console.is_terminal):
-        # Not a bar that is disabled, which prints an empty line before rich 14.3.
+        # Not a disabled bar, which prints an empty line before Rich 14.3.
         yield lambda what, done, total: None  # noqa: ARG005 - as with a bar
         return
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f}%")
@@ -56,16 +56,16 @@ def figures_table(figures: Figures) -> Table:
 
 
 def advice(figures: Figures) -> str:
-    """Say what to look at if it is slow."""
+    """Return what to look at if it is slow."""
     if figures.bare_commit > _SLOW_COMMIT:
         return (
-            f"A bare commit takes {_span(figures.bare_commit)} here, and a step of a chain cannot "
-            f"be faster: look at the database's disk and the network to it, and run "
+            f"A bare commit takes {_span(figures.bare_commit)}, and a step of a chain cannot be "
+            f"faster. Check the disk of the database and the network to it, and run "
             f"`geneva doctor`."
         )
     return (
-        "A step of a chain cannot be faster than a bare commit. If the rest is slower than you "
-        "need, `geneva doctor` tells what slows the database down."
+        "A step of a chain cannot be faster than a bare commit. If the other figures are too low, "
+        "`geneva doctor` shows what slows the database down."
     )
 
 

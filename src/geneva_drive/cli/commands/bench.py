@@ -1,4 +1,4 @@
-"""`geneva bench`: measure what the configured database will give."""
+"""`geneva bench`: measure how fast workflows run on the configured database."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _KEPT = {True: "kept", False: "dropped"}
 @click.option(
     "--concurrency", type=_COUNT, default=8, show_default=True, help="How many steps run at once."
 )
-@click.option("--keep", is_flag=True, help=f"Leave the tables, {PREFIX}*, to be looked at.")
-@click.option("--force", is_flag=True, help="Drop such tables first, of a run that was killed.")
+@click.option("--keep", is_flag=True, help=f"Keep the tables {PREFIX}*.")
+@click.option("--force", is_flag=True, help="First drop the tables of a bench that was killed.")
 @json_option
 @with_drive
 def command(
@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Measure how fast workflows run on your own database.
 
-    Works in tables of its own, geneva_bench_*, which are dropped at the end, and runs one worker
-    in this process. Your tables are not touched, but the database is busy meanwhile.
+    It runs one worker in this process, on its own tables geneva_bench_*, and drops them at the
+    end. It does not touch your tables, but it keeps the database busy.
     """
     workload = Workload(workflows=workflows, steps=steps, concurrency=concurrency)
     try:
@@ -96,7 +96,7 @@ def _print(drive: Drive, figures: Figures) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep a log line per state change out of the measurement, and off the screen."""
+    """Turn off the log line per state change, which would cost time."""
     ours = logging.getLogger("geneva_drive")
     former = ours.level
     ours.setLevel(logging.WARNING)

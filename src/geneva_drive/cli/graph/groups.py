@@ -1,4 +1,4 @@
-"""Finding the nodes of a graph that are alike, such as those of a large fan-out."""
+"""Groups of nodes that are alike, such as the nodes of a large fan-out."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def single_nodes(view: GraphView) -> Groups:
 
 
 def fold_alike(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
-    """Group nodes of one level that are named alike or call the same job, between like neighbours.
+    """Group the nodes of a level that call the same job or have like names, and like neighbours.
 
-    Neighbours are alike if they are the same, or of one group themselves: so the stages that each
-    item of a fan-out goes through become one box each. Fewer than `fewest` stay by themselves.
+    Neighbours are alike if they are the same or form one group: each stage of a fan-out becomes one
+    group. Groups with fewer than `fewest` nodes are split into single nodes.
     """
     groups = _alike(view, fewest)
     group_of = {key: number for number, group in enumerate(groups) for key in group}
@@ -86,7 +86,7 @@ def _apart(groups: Iterable[list[str]], fewest: int) -> Groups:
 
 
 def folded_name(names: Sequence[str], job: str | None) -> str:
-    """Name what was folded: by how all their names begin, else by the job that they call."""
+    """Return the common beginning of the names, or else the name of the job."""
     least, greatest = min(names), max(names)
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))
     beginning = "".join(letter for letter, _ in alike).rstrip("0123456789")
