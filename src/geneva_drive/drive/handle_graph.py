@@ -91,7 +91,7 @@ class HandleGraph(HandleFields[W]):
         return self._is_done(self._attempts_by_node().get(self._node_id(step), []))
 
     def progress(self) -> Progress:
-        """Count the done nodes among those that `nodes_with_state` lists."""
+        """Count how many of the nodes that `nodes_with_state` lists are done."""
         if self._record.type == DYNAMIC_TYPE:
             store, key = self._drive.store, self._record.id
             graph = store.read(lambda connection: store.graphs.get(connection, key))
