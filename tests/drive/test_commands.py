@@ -9,6 +9,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.statements.attempts import Attempts
 from geneva_drive.testing import perform_next_step, speedrun
 
 Handle = gd.WorkflowHandle[Any]
@@ -251,3 +252,16 @@ def test_a_command_wakes_the_workers_once(geneva: gd.Drive, command: str) -> Non
     COMMANDS[command](workflow)
 
     assert hints.sent == 1
+
+
+@pytest.mark.parametrize("command", ["pause", "cancel", "cancel by force"])
+def test_a_command_that_needs_no_attempts_reads_none(
+    geneva: gd.Drive, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = Delivery.create()
+    read: list[Any] = []
+    monkeypatch.setattr(Attempts, "latest_of", lambda *arguments: read.append(arguments))
+
+    COMMANDS[command](workflow)
+
+    assert read == []
