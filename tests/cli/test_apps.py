@@ -88,7 +88,7 @@ def test_the_drive_that_app_names_is_used(geneva: gd.Drive, run: Run, write_app:
     result = run("migrate", "--app", f"{app}:drive")
     sys.modules[app].drive.close()
 
-    assert result.stdout == f"sqlite:///other.db is migrated now: revision {HEAD}.\n"
+    assert result.stdout == f"sqlite:///other.db was migrated to revision {HEAD}.\n"
 
 
 def test_database_replaces_the_one_of_the_app_and_keeps_its_settings(
@@ -109,7 +109,7 @@ def test_database_is_taken_from_the_environment(
 
     result = run("migrate")
 
-    assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} is migrated now: revision {HEAD}.\n"
+    assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} was migrated to revision {HEAD}.\n"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_database_is_taken_from_the_environment(
         ),
         pytest.param(
             "parcels_g:number",
-            "geneva: --app 'parcels_g:number': 'number' is a int, where a gd.Drive is needed.\n",
+            "geneva: --app 'parcels_g:number': 'number' must be a gd.Drive, got a int.\n",
             id="not-a-drive",
         ),
         pytest.param(

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import create_engine, event, inspect, text
 
 import geneva_drive as gd
-from geneva_drive.cli.bench.figures import Figures, Wanted, nearest_rank
+from geneva_drive.cli.bench.figures import Figures, Workload, nearest_rank
 from geneva_drive.cli.bench.measurement import Standstill, measure
 from geneva_drive.cli.bench.report import advice, figures_table
 from geneva_drive.cli.bench.tables import own_tables
@@ -60,8 +60,8 @@ def test_the_figures_are_those_of_the_work_that_was_wanted_and_nothing_of_it_is_
 
     assert (result.exit_code, result.stderr) == (0, "")
     body = json.loads(result.stdout)
-    wanted = {"workflows": 6, "steps": 3, "concurrency": 2, "chain": 100, "starts": 50}
-    assert body | wanted == body
+    workload = {"workflows": 6, "steps": 3, "concurrency": 2, "chain": 100, "starts": 50}
+    assert body | workload == body
     assert body["database"] == geneva.database_url
     assert body["steps_per_second"] == pytest.approx(body["workflows_per_second"] * 3, abs=0.2)
     measured = ("chain_step_ms", "start_p50_ms", "start_p99_ms", "bare_commit_ms")
@@ -91,10 +91,10 @@ def test_a_database_that_is_not_there_is_not_made_for_the_bench(
 def test_kept_tables_hold_what_was_measured_and_are_dropped_by_force_only(
     geneva: gd.Drive, run: Run
 ) -> None:
-    wanted = Wanted(workflows=6, steps=3, concurrency=2, chain=4, starts=2, commits=5)
+    workload = Workload(workflows=6, steps=3, concurrency=2, chain=4, starts=2, commits=5)
 
     with own_tables(geneva, force=False, keep=True) as bench, registry.isolated():
-        measure(bench, wanted, lambda *_: None)
+        measure(bench, workload, lambda *_: None)
         finished = bench.workflows(gd.Workflow).finished().count()
         completed = bench.executions(state="completed").count()
         with bench.engine.connect() as connection:
@@ -106,9 +106,9 @@ def test_kept_tables_hold_what_was_measured_and_are_dropped_by_force_only(
     assert (finished, completed, commits) == (2 + 1 + 6, 2 + 4 + 6 * 3, 5)
     assert (refused.exit_code, refused.stderr) == (
         2,
-        f"geneva: The database at {geneva.database_url} has tables of another bench, "
-        f"geneva_bench_*, which is running, was killed, or kept them. If none is running, "
-        f"`geneva bench --force` drops them first.\n",
+        f"geneva: The database at {geneva.database_url} has the tables "
+        f"geneva_bench_* of another bench, which is running, was killed or kept them. If none is "
+        f"running, `geneva bench --force` drops them.\n",
     )
     assert _tables(geneva) == set()
 
@@ -189,12 +189,12 @@ def test_a_bench_that_does_not_move_ends_with_what_it_waits_for(
         own_tables(gd.Drive(engine), force=False, keep=False) as bench,
         pytest.raises(Standstill) as refusal,
     ):
-        measure(bench, Wanted(starts=1), lambda *_: None, patience=timedelta(seconds=1))
+        measure(bench, Workload(starts=1), lambda *_: None, patience=timedelta(seconds=1))
 
     engine.dispose()
     assert str(refusal.value) == (
-        "The bench came to a standstill at starts: 0 of 1 steps ran, and for 1s nothing happened. "
-        "`geneva doctor` tells what is amiss."
+        "The bench is stuck at starts: 0 of 1 steps ran, then none for 1s. "
+        "Run `geneva doctor` to find the cause."
     )
     assert _tables(geneva) == set()
 
@@ -209,8 +209,8 @@ def test_a_drive_whose_own_tables_are_called_so_is_refused(
 
     assert (result.exit_code, result.stderr) == (
         2,
-        "geneva: Your table_prefix is 'geneva_bench_', which `geneva bench` drops the tables of. "
-        "Measure with a Drive of another table_prefix.\n",
+        "geneva: `geneva bench` drops all tables with the prefix 'geneva_bench_', which is your "
+        "table_prefix. Use a Drive with another table_prefix.\n",
     )
     assert len(_tables(geneva)) > 0
 
@@ -221,7 +221,7 @@ FIGURES = Figures(
     start_p99=timedelta(milliseconds=12),
     chain_step=timedelta(milliseconds=0.9),
     throughput=timedelta(seconds=2),
-    wanted=Wanted(),
+    workload=Workload(),
 )
 
 
@@ -246,15 +246,15 @@ def test_the_table_says_what_was_measured_and_how(
 
 def test_a_quick_database_is_left_to_the_doctor() -> None:
     assert advice(FIGURES) == (
-        "A step of a chain cannot be faster than a bare commit. If the rest is slower than you "
-        "need, `geneva doctor` tells what slows the database down."
+        "A step of a chain cannot be faster than a bare commit. If the other figures are "
+        "too low, `geneva doctor` shows what slows the database down."
     )
 
 
 def test_a_slow_commit_points_to_disk_and_network() -> None:
     assert advice(replace(FIGURES, bare_commit=timedelta(milliseconds=8))) == (
-        "A bare commit takes 8.00 ms here, and a step of a chain cannot be faster: look at the "
-        "database's disk and the network to it, and run `geneva doctor`."
+        "A bare commit takes 8.00 ms, and a step of a chain cannot be faster. Check the disk of "
+        "the database and the network to it, and run `geneva doctor`."
     )
 
 

@@ -96,7 +96,7 @@ def test_what_the_code_can_continue_is_no_problem(geneva: gd.Drive, run: Run) ->
 
     assert (result.exit_code, result.stdout) == (
         0,
-        "Every ongoing workflow can go on with this code.\n",
+        "Every ongoing workflow can continue with this code.\n",
     )
 
 
@@ -111,18 +111,18 @@ def test_a_class_that_is_not_imported_is_a_problem(
 
     assert result.exit_code == 6
     assert screen(result) == drawn("""
-        Type            Workflows  Found                                         Such as
+        Type            Workflows  Found                                        Examples
         ────────────────────────────────────────────────────────────────────────────────
-        Chain  problem          4  No class of type 'Chain' is imported.         1, 2, 3
-                                   Import its module in the app; of a class
-                                   that was renamed, keep the type: type_name =
+        Chain  problem          4  No class of type 'Chain' is imported.        1, 2, 3
+                                   Import its module in the app. If the class
+                                   was renamed, keep its type: type_name =
                                    'Chain'.
 
-        Not every ongoing workflow can go on with this code.
+        Some ongoing workflows cannot continue with this code.
     """)
     assert result.stderr == (
-        "geneva: No --app was given, so that no class and no job of yours is known here. Name the "
-        "code that is to be deployed: `geneva check --app package.module`.\n"
+        "geneva: Without --app, geneva knows none of your classes and jobs. Name the code to "
+        "deploy: `geneva check --app package.module`.\n"
     )
 
 
@@ -177,9 +177,9 @@ def test_a_step_that_was_done_and_vanished_is_a_warning(geneva: gd.Drive, run: R
             "name": "fetch",
             "workflow_count": 2,
             "examples": ids,
-            "reason": "They have done 'fetch', which Chain no longer has. They go on.",
-            "way_out": "Keep `fetch = gd.removed_step()` in its place until they have ended, to be "
-            "sure.",
+            "reason": "They completed step 'fetch', which Chain no longer has. They can continue.",
+            "way_out": "To be safe, keep `fetch = gd.removed_step()` in its place until they have "
+            "ended.",
         }
     ]
 

@@ -73,8 +73,8 @@ def test_pause_holds_the_workflow_and_says_how_it_goes_on(
     assert result.exit_code == 0
     assert screen(result) == drawn("""
         Payment 1 is paused
-        It is paused since 2026-01-02 03:04:05 UTC (Fraud check): `resume` lets step
-        'reserve' run, `skip` passes it over.
+        It has been paused since 2026-01-02 03:04:05 UTC (Fraud check): `resume` runs
+        step 'reserve', `skip` passes it over.
     """)
     assert _audit(payment) == [("pause", "eve", "Fraud check")]
 
@@ -148,7 +148,8 @@ def test_a_command_during_a_running_step_is_told_as_requested(standing: gd.Drive
     assert printed == [
         drawn("""
             Slow 1 is performing, cancel requested
-            Step 'work' is running since 2026-01-02 03:04:05 UTC, then it is canceled.
+            Step 'work' has been running since 2026-01-02 03:04:05 UTC; afterwards the \
+workflow is canceled.
         """)
     ]
 
@@ -256,11 +257,11 @@ def test_rewind_without_a_cursor_lets_the_step_start_over(counting: Handle, run:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        pytest.param([], "Step 'count' will go on from the start.", id="start"),
-        pytest.param(["--to", "9"], "Step 'count' will go on from cursor 9.", id="cursor"),
+        pytest.param([], "Step 'count' will continue from the start.", id="start"),
+        pytest.param(["--to", "9"], "Step 'count' will continue from cursor 9.", id="cursor"),
         pytest.param(
             ["--to", '{"$type": "date", "value": "2024-01-31"}'],
-            "Step 'count' will go on from cursor \"2024-01-31\".",
+            "Step 'count' will continue from cursor \"2024-01-31\".",
             id="typed",
         ),
     ],

@@ -20,8 +20,8 @@ from tests.servers import with_query
 RETENTION = {
     "name": "retention",
     "finding": "reminder",
-    "found": "It is off: ended workflows are kept for ever.",
-    "way_out": "Set GENEVA_RETENTION=90d: workers then delete what ended earlier.",
+    "found": "It is off: ended workflows are kept forever.",
+    "way_out": "Set GENEVA_RETENTION=90d, and workers delete ended workflows after 90 days.",
 }
 
 
@@ -103,8 +103,8 @@ def test_the_way_out_stands_below_what_was_found(
         Check                   Found
         ────────────────────────────────────────────────────────────
         database      ok        sqlite:///shop.db answers.
-        tables        ok        They are at revision {HEAD}, as this
-                                version needs them.
+        tables        ok        They are at revision {HEAD}, which
+                                this version needs.
         indexes       ok        All are there.
         journal       ok        Its mode is 'wal'.
         connections   ok        The engine opens as many as are
@@ -112,19 +112,20 @@ def test_the_way_out_stands_below_what_was_found(
         clock         ok        This process and the database agree
                                 what time it is.
         workers       reminder  None is alive, and 0 workflows are
-                                under way.
+                                ongoing.
                                 Start one: `geneva worker --app
                                 package.module`.
-        classes       ok        Every class with due steps is
-                                served.
-        dead letters  ok        No workflow is held by one.
+        classes       ok        Workers serve every class with due
+                                steps.
+        dead letters  ok        No workflow is paused by one.
         paused        ok        No workflow is paused.
         retention     reminder  It is off: ended workflows are kept
-                                for ever.
-                                Set GENEVA_RETENTION=90d: workers
-                                then delete what ended earlier.
+                                forever.
+                                Set GENEVA_RETENTION=90d, and
+                                workers delete ended workflows after
+                                90 days.
 
-        All is well.
+        No problems found.
     """)
 
 
@@ -143,7 +144,7 @@ def test_due_work_without_a_worker_is_two_problems(geneva: gd.Drive, run: Run, l
     assert checks["workers"] == {
         "name": "workers",
         "finding": "problem",
-        "found": "None is alive, and 1 workflow is under way.",
+        "found": "None is alive, and 1 workflow is ongoing.",
         "way_out": "Start one: `geneva worker --app package.module`.",
     }
     assert checks["classes"] == {
@@ -171,7 +172,7 @@ def test_a_living_worker_is_named_and_its_classes_are_served(geneva: gd.Drive, l
     assert checks["classes"] == {
         "name": "classes",
         "finding": "ok",
-        "found": "Every class with due steps is served.",
+        "found": "Workers serve every class with due steps.",
         "way_out": None,
     }
 
@@ -193,7 +194,7 @@ def test_due_work_on_a_queue_that_no_worker_serves_is_a_problem(
         "name": "queues",
         "finding": "problem",
         "found": "No worker serves Mail on queue 'mial' (1 due).",
-        "way_out": "Start a worker that does: `geneva worker --queues mial`.",
+        "way_out": "Start a worker for them: `geneva worker --queues mial`.",
     }
 
 
@@ -231,9 +232,8 @@ def test_a_silent_worker_is_a_problem(geneva: gd.Drive, look: Look) -> None:
     assert checks["silent worker"] == {
         "name": "silent worker",
         "finding": "problem",
-        "found": f"{worker.identity.name} was not heard of since 2000-01-01 00:00:00 UTC.",
-        "way_out": "Look whether its process died or hangs; a living worker takes its steps over "
-        "by itself.",
+        "found": f"{worker.identity.name} has sent no heartbeat since 2000-01-01 00:00:00 UTC.",
+        "way_out": "Check whether its process died or hangs. Another worker takes over its steps.",
     }
 
 
@@ -255,15 +255,15 @@ def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
         "name": "dead letters",
         "finding": "problem",
         "found": f"1 workflow is out of reattempts or recoveries: {workflow.id}.",
-        "way_out": "`geneva why ID` tells the cause; mend it, then resume, skip or cancel.",
+        "way_out": "`geneva why ID` shows the cause. Fix it, then resume, skip or cancel.",
     }
     assert held["paused"] == {
         "name": "paused",
         "finding": "reminder",
         "found": "1 workflow is paused.",
-        "way_out": "`geneva list --state paused` shows them, `geneva why ID` tells what for.",
+        "way_out": "`geneva list --state paused` lists them, `geneva why ID` shows the reason.",
     }
-    assert let_go["dead letters"]["found"] == "No workflow is held by one."
+    assert let_go["dead letters"]["found"] == "No workflow is paused by one."
 
 
 def test_a_workflow_is_out_of_reattempts_only_where_it_stands(geneva: gd.Drive, look: Look) -> None:
@@ -288,7 +288,7 @@ def test_a_workflow_is_out_of_reattempts_only_where_it_stands(geneva: gd.Drive, 
     speedrun(workflow)
     held = look()
 
-    assert paused["dead letters"]["found"] == "No workflow is held by one."
+    assert paused["dead letters"]["found"] == "No workflow is paused by one."
     assert held["dead letters"]["found"].endswith(
         f"out of reattempts or recoveries: {workflow.id}."
     )
@@ -303,7 +303,7 @@ def test_a_mistyped_variable_is_a_reminder(
     assert look()["environment"] == {
         "name": "environment",
         "finding": "reminder",
-        "found": "GENEVA_LEESE is set, and nothing reads it.",
+        "found": "GENEVA_LEESE is set, but no setting has this name.",
         "way_out": "Did you mean GENEVA_LEASE?",
     }
 
@@ -316,7 +316,7 @@ def test_a_retention_that_is_set_is_told(
     assert look()["retention"] == {
         "name": "retention",
         "finding": "ok",
-        "found": "`geneva prune` deletes what ended more than 90d ago.",
+        "found": "Workflows are deleted 90d after they end.",
         "way_out": None,
     }
 

@@ -34,7 +34,7 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["--json", "list"],
-            "--json goes behind the command, as in `geneva list --json`. See `geneva --help`.",
+            "--json goes after the command, as in `geneva list --json`. See `geneva --help`.",
             id="json-before-the-command",
         ),
         pytest.param(
@@ -56,7 +56,7 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["list", "--hero", "User"],
-            "Invalid value for '--hero': 'User' is not of the form TYPE/ID, such as User/42. "
+            "Invalid value for '--hero': 'User' must have the form TYPE/ID, such as User/42. "
             "See `geneva list --help`.",
             id="hero",
         ),
@@ -74,7 +74,7 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["resume", "1", "--data", "{}", "--at", "x"],
-            "--data and --at cannot be given together. See `geneva resume --help`.",
+            "--data and --at cannot be used together. See `geneva resume --help`.",
             id="data-and-at",
         ),
         pytest.param(
@@ -86,21 +86,21 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["rewind", "1", "only", "--to", '{"$type": "shop.Money", "value": 5}'],
-            'Invalid value for \'--to\': \'{"$type": "shop.Money", "value": 5}\' is of a type that '
-            "is not known here: import the module that has it, or name it with --app. "
+            'Invalid value for \'--to\': \'{"$type": "shop.Money", "value": 5}\' has an unknown '
+            "type: name the module that defines it with --app. "
             "See `geneva rewind --help`.",
             id="cursor-of-an-unknown-type",
         ),
         pytest.param(
             ["rewind", "1", "only", "--to", "[1,"],
-            "Invalid value for '--to': '[1,' begins like JSON and is not: Expecting value: line 1 "
-            'column 4 (char 3). If it is meant as text, write it in quotes: "[1,". '
+            "Invalid value for '--to': '[1,' starts like JSON but is not: Expecting value: line 1 "
+            'column 4 (char 3). To pass it as text, quote it: "[1,". '
             "See `geneva rewind --help`.",
             id="cursor-that-begins-like-json",
         ),
         pytest.param(
             ["prune"],
-            "Give --older-than, such as 90d, or set GENEVA_RETENTION. See `geneva prune --help`.",
+            "Pass --older-than, such as 90d, or set GENEVA_RETENTION. See `geneva prune --help`.",
             id="prune-without-a-span",
         ),
         pytest.param(
@@ -129,7 +129,7 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
         ),
         pytest.param(
             ["pause", "1", "--actor", "x" * 256],
-            "An actor's name has at most 255 characters, not 256.",
+            "The actor must be at most 255 characters long, got 256.",
             id="actor",
         ),
         pytest.param(
@@ -369,11 +369,11 @@ def test_every_exit_code_is_explained_in_the_help(run: Run) -> None:
     assert set(MEANINGS) == set(ExitCode)
     assert result.stdout.partition("Exit codes:\n")[2] == (
         "  0    done\n"
-        "  1    something unexpected; GENEVA_DEBUG=1 shows where\n"
+        "  1    unexpected error; GENEVA_DEBUG=1 shows the traceback\n"
         "  2    wrong usage, input, app or setting\n"
-        "  3    there is no such workflow, step or class\n"
+        "  3    no such workflow, step or class\n"
         "  4    the workflow's state does not allow it\n"
-        "  5    the database cannot be used: down, not migrated, read-only\n"
+        "  5    the database is down, not migrated or read-only\n"
         "  6    geneva doctor or geneva check found problems\n"
         "  130  interrupted by Ctrl-C\n"
     )
@@ -429,7 +429,7 @@ def test_the_unexpected_exits_with_1_and_says_where_it_happened(
 
     assert exit_.value.code == 1
     assert capsys.readouterr().err == (
-        "geneva: Sorry, this was not expected. ZeroDivisionError: division by zero "
+        "geneva: Unexpected error. ZeroDivisionError: division by zero "
         "(dividing_app.py, line 6). Set GENEVA_DEBUG=1 for the traceback.\n"
     )
 

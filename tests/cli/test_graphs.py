@@ -417,7 +417,7 @@ def test_a_file_whose_ending_does_not_fit_is_refused(
 
     assert (result.exit_code, result.stderr) == (
         2,
-        f"geneva: Invalid value for '--output': {name!r} does not fit: {fitting}. "
+        f"geneva: Invalid value for '--output': {name!r} has the wrong ending: {fitting}. "
         f"See `geneva graph --help`.\n",
     )
     assert not (tmp_path / name).exists()
@@ -581,6 +581,6 @@ def test_why_tells_the_way_on_of_a_graph_with_a_failed_node(standing: gd.Drive, 
     speedrun(w.start())
 
     assert run("why", "1").stdout == (
-        "It is paused since 2026-01-02 03:04:05 UTC (builtins.ValueError: no): `resume` runs node "
-        "'left' again and whatever else failed, `skip` passes it over.\n"
+        "It has been paused since 2026-01-02 03:04:05 UTC (builtins.ValueError: no): `resume` runs "
+        "node 'left' and all other failed nodes again, `skip` passes it over.\n"
     )

@@ -106,15 +106,14 @@ def test_a_list_that_was_cut_says_how_many_there_are(geneva: gd.Drive, run: Run)
     result = run("list", "--limit", "2")
 
     assert screen(result).splitlines()[-1] == (
-        "The first 2 of 3. Narrow them down with --state, --type, --template or --hero, or raise "
-        "--limit."
+        "The first 2 of 3. Filter with --state, --type, --template or --hero, or raise --limit."
     )
 
 
 def test_an_empty_list_says_so(geneva: gd.Drive, run: Run) -> None:
     result = run("list")
 
-    assert (result.exit_code, result.stdout) == (0, "There are no such workflows.\n")
+    assert (result.exit_code, result.stdout) == (0, "No workflows found.\n")
 
 
 def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run: Run) -> None:
@@ -141,8 +140,8 @@ def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run
                 "started_at": None,
                 "finished_at": None,
                 "canceled_at": None,
-                "why": "It is paused since 2026-01-02 03:04:05 UTC (odd): `resume` lets step "
-                "'pay_back' run, `skip` passes it over.",
+                "why": "It has been paused since 2026-01-02 03:04:05 UTC (odd): `resume` runs "
+                "step 'pay_back', `skip` passes it over.",
             }
         ],
         "next_cursor": None,

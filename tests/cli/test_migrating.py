@@ -19,7 +19,7 @@ def test_migrate_creates_the_tables_and_says_so(empty_database_url: str, run: Ru
     url = _shown(empty_database_url)
     assert (result.exit_code, result.stdout) == (
         0,
-        f"{url} is migrated now: revision {HEAD}.\n",
+        f"{url} was migrated to revision {HEAD}.\n",
     )
     assert gd.current_drive().workflows(gd.Workflow).query().count() == 0
 
@@ -29,7 +29,7 @@ def test_migrating_again_changes_nothing_and_says_so(geneva: gd.Drive, run: Run)
 
     assert (result.exit_code, result.stdout) == (
         0,
-        f"{geneva.database_url} is up to date: revision {HEAD}.\n",
+        f"{geneva.database_url} is up to date at revision {HEAD}.\n",
     )
 
 

@@ -71,8 +71,8 @@ def test_a_paused_workflow_is_shown_with_its_reason(
 
     assert screen(result) == drawn("""
         Refund 1 is paused
-        It is paused since 2026-01-02 03:04:05 UTC (Line one): `resume` lets step
-        'pay_back' run, `skip` passes it over.
+        It has been paused since 2026-01-02 03:04:05 UTC (Line one): `resume` runs step
+        'pay_back', `skip` passes it over.
 
         Paused step   pay_back
         Progress      0 of 1 steps

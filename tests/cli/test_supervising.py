@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.cli.supervisor import describe_status, rest_after
+from geneva_drive.cli.supervisor import describe_status, restart_delay
 from geneva_drive.testing import assert_workflow_state
 from tests.cli.conftest import StartWorker
 from tests.cli.served import PROGRAM
@@ -103,7 +103,7 @@ def test_a_killed_process_is_replaced(
     _rest(process)
 
     assert complaint == (
-        f"WARNING [{process.pid}] Worker process {first} was ended by signal 9 (Killed); "
+        f"WARNING [{process.pid}] Worker process {first} was killed by signal 9 (Killed); "
         f"another starts in 1s"
     )
     assert len({first, second, third}) == 3
@@ -214,7 +214,7 @@ def test_workers_stop_by_themselves_when_their_supervisor_is_killed(
         line
         for worker in workers
         for line in (
-            f"WARNING [{worker}] The supervisor is gone; the worker stops",
+            f"WARNING [{worker}] The supervisor died; the worker stops",
             f"INFO    [{worker}] Worker {host}:{worker} stopped",
         )
     }
@@ -235,7 +235,7 @@ def test_a_process_whose_threads_hang_starts_anew_beneath_its_supervisor(
     lines = _rest(process)
 
     assert anew in workers
-    assert f"WARNING [{anew}] The supervisor is gone; the worker stops" in lines
+    assert f"WARNING [{anew}] The supervisor died; the worker stops" in lines
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_process_whose_threads_hang_starts_anew_beneath_its_supervisor(
     [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (7, 30), (10_000, 30)],
 )
 def test_the_rest_doubles_up_to_half_a_minute(quick_deaths: int, seconds: int) -> None:
-    assert rest_after(quick_deaths) == timedelta(seconds=seconds)
+    assert restart_delay(quick_deaths) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_the_rest_doubles_up_to_half_a_minute(quick_deaths: int, seconds: int) -
     [
         (0, "ended with exit code 0"),
         (5, "ended with exit code 5"),
-        (-11, "was ended by signal 11 (Segmentation fault)"),
+        (-11, "was killed by signal 11 (Segmentation fault)"),
     ],
 )
 def test_a_status_is_told_in_words(status: int, words: str) -> None:

@@ -50,7 +50,7 @@ def test_a_worker_serves_until_a_signal_and_exits_with_0(
     assert process.returncode == 0
     assert_workflow_state(workflow, "finished")
     lines = errors.splitlines()
-    assert "Stopping: running steps have 30s to end. A second signal ends at once." in lines
+    assert "Stopping: running steps have 30s to end. A second signal kills the worker." in lines
     assert lines[-1].endswith(f"INFO    Worker {name} stopped")
     assert any(line.endswith("workflow ready -> finished (success)") for line in lines)
 
@@ -88,7 +88,7 @@ def test_a_second_signal_ends_a_worker_at_once(
     process.terminate()
     process.communicate(timeout=_SECONDS)
 
-    assert notice == "Stopping: running steps have 30s to end. A second signal ends at once.\n"
+    assert notice == "Stopping: running steps have 30s to end. A second signal kills the worker.\n"
     assert process.returncode == -signal.SIGTERM
 
 
@@ -128,16 +128,16 @@ def _refused(geneva: gd.Drive, *arguments: str) -> tuple[int, str]:
 def test_a_worker_without_an_app_says_what_it_needs(geneva: gd.Drive) -> None:
     assert _refused(geneva) == (
         2,
-        "geneva: A worker runs your code: name the module that imports your workflow classes with "
-        "--app package.module, or GENEVA_APP.\n",
+        "geneva: A worker needs your code. Name the module that imports your workflow classes with "
+        "--app package.module or GENEVA_APP.\n",
     )
 
 
 def test_a_worker_whose_app_has_no_class_says_so(geneva: gd.Drive, write_app: WriteApp) -> None:
     assert _refused(geneva, "--app", write_app("idle_app", "x = 1\n")) == (
         2,
-        "geneva: The app 'idle_app' imports no workflow class, so that a worker has nothing to "
-        "run. Import the modules that define them there.\n",
+        "geneva: The app 'idle_app' imports no workflow class, so a worker has nothing to run. "
+        "Import the modules that define your workflows there.\n",
     )
 
 

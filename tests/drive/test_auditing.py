@@ -107,7 +107,7 @@ def test_an_actor_or_a_reason_that_is_no_text_is_refused(
     with pytest.raises(gd.errors.InvalidInput) as refusal:
         getattr(workflow, command)(**arguments, **{argument: 5})
 
-    assert str(refusal.value) == f"{command}({argument}=...) takes text, not 5."
+    assert str(refusal.value) == f"{command}({argument}=...) must be text, got 5."
     assert workflow.reload().audit_entries == []
 
 
@@ -117,5 +117,5 @@ def test_an_actors_name_that_is_too_long_is_refused(geneva: gd.Drive) -> None:
     with pytest.raises(gd.errors.InvalidInput) as refusal:
         workflow.pause(actor="x" * 256)
 
-    assert str(refusal.value) == "An actor's name has at most 255 characters, not 256."
+    assert str(refusal.value) == "The actor must be at most 255 characters long, got 256."
     assert workflow.reload().state == "ready"

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.statements.attempts import Attempts
 from geneva_drive.testing import perform_next_step, speedrun
 
 Handle = gd.WorkflowHandle[Any]
@@ -257,3 +259,35 @@ def test_a_step_before_one_that_is_done_is_not_reattempted(geneva: gd.Drive) -> 
         "Cannot reattempt step 'charge': step 'pack' after it is completed already. To go back "
         "anyway, use `resume_at` in code or `geneva resume ID --at STEP` in the shell."
     )
+
+
+class CountedHints(Hints):
+    """Hints that count how often workers of other processes are woken."""
+
+    sent = 0
+
+    def send(self) -> None:
+        self.sent += 1
+
+
+@pytest.mark.parametrize("command", ["pause", "skip", "resume_at", "cancel"])
+def test_a_command_wakes_the_workers_once(geneva: gd.Drive, command: str) -> None:
+    workflow = Delivery.create()
+    geneva.environment.wakeups.hints = hints = CountedHints()
+
+    COMMANDS[command](workflow)
+
+    assert hints.sent == 1
+
+
+@pytest.mark.parametrize("command", ["pause", "cancel", "cancel by force"])
+def test_a_command_that_needs_no_attempts_reads_none(
+    geneva: gd.Drive, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = Delivery.create()
+    read: list[Any] = []
+    monkeypatch.setattr(Attempts, "latest_of", lambda *arguments: read.append(arguments))
+
+    COMMANDS[command](workflow)
+
+    assert read == []

@@ -202,7 +202,7 @@ def test_the_base_class_cannot_be_created(geneva: gd.Drive) -> None:
     with pytest.raises(gd.errors.InvalidInput) as refusal:
         gd.Workflow.create()
 
-    assert str(refusal.value) == ("gd.Workflow has no steps; create workflows of a class of yours.")
+    assert str(refusal.value) == "gd.Workflow has no steps. Create a workflow of your own class."
 
 
 def test_the_id_of_a_pruned_workflow_is_never_given_to_another(geneva: gd.Drive) -> None:

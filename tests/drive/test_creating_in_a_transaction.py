@@ -178,8 +178,8 @@ def test_a_session_of_another_database_is_refused(geneva: gd.Drive, tmp_path: An
     other.close()
 
     assert str(refusal.value) == (
-        "The session passed to create() is connected to another database than the Drive, so that "
-        "they cannot commit together."
+        "The session passed to create() is connected to another database than the Drive. "
+        "They cannot commit together."
     )
 
 
@@ -188,5 +188,5 @@ def test_something_that_is_no_session_is_refused(geneva: gd.Drive) -> None:
         Signup.create(session="a session")  # type: ignore[arg-type]  # the very thing under test
 
     assert str(refusal.value) == (
-        "create(session=...) takes a SQLAlchemy Session or Connection, not 'a session'."
+        "create(session=...) must be a SQLAlchemy Session or Connection, got 'a session'."
     )

@@ -126,9 +126,9 @@ def test_the_data_of_resume_is_merged_into_the_context_and_its_keys_win(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([1], "resume(data=...) takes a dictionary with text as keys, not [1]."),
-        ("torn", "resume(data=...) takes a dictionary with text as keys, not 'torn'."),
-        ({1: 2}, "resume(data=...) takes a dictionary with text as keys, not {1: 2}."),
+        ([1], "resume(data=...) must be a dictionary with text as keys, got [1]."),
+        ("torn", "resume(data=...) must be a dictionary with text as keys, got 'torn'."),
+        ({1: 2}, "resume(data=...) must be a dictionary with text as keys, got {1: 2}."),
     ],
     ids=["a list", "text", "a number as key"],
 )

@@ -155,15 +155,15 @@ def test_a_workflow_that_was_paused_waits_for_somebody_to_resume_it(
     geneva: gd.Drive, clock: StandingClock
 ) -> None:
     assert Delivery.create().pause(reason="stock-taking").why() == (
-        "It is paused since 2026-03-01 12:00:00 UTC (stock-taking): `resume` lets step 'pack' "
-        "run, `skip` passes it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC (stock-taking): `resume` runs "
+        "step 'pack', `skip` passes it over."
     )
 
 
 def test_a_pause_without_a_reason_gives_none(geneva: gd.Drive, clock: StandingClock) -> None:
     assert Delivery.create().pause().why() == (
-        "It is paused since 2026-03-01 12:00:00 UTC: `resume` lets step 'pack' run, `skip` passes "
-        "it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC: `resume` runs step 'pack', `skip` "
+        "passes it over."
     )
 
 
@@ -171,8 +171,8 @@ def test_a_workflow_that_failed_names_the_error_in_one_line(
     geneva: gd.Drive, clock: StandingClock
 ) -> None:
     assert speedrun(Delivery.create(context={"torn": True})).why() == (
-        "It is paused since 2026-03-01 12:00:00 UTC (builtins.ValueError: torn): `resume` runs "
-        "step 'pack' again, `skip` passes it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC (builtins.ValueError: torn): `resume` "
+        "runs step 'pack' again, `skip` passes it over."
     )
 
 
@@ -230,8 +230,8 @@ def test_a_due_step_waits_for_a_worker_that_serves_it(
     ("command", "then"),
     [
         (lambda workflow: None, "."),
-        (lambda workflow: workflow.pause(), ", then it pauses."),
-        (lambda workflow: workflow.cancel(), ", then it is canceled."),
+        (lambda workflow: workflow.pause(), "; afterwards the workflow pauses."),
+        (lambda workflow: workflow.cancel(), "; afterwards the workflow is canceled."),
     ],
     ids=["nothing", "pause", "cancel"],
 )
@@ -248,7 +248,7 @@ def test_a_running_step_tells_what_was_asked_for_meanwhile(
 
     speedrun(Look.create())
 
-    assert told == [f"Step 'look' is running since 2026-03-01 12:00:00 UTC{then}"]
+    assert told == [f"Step 'look' has been running since 2026-03-01 12:00:00 UTC{then}"]
 
 
 def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
@@ -260,8 +260,8 @@ def test_a_ready_workflow_without_any_execution_says_how_to_go_on(
         connection.execute(table.delete().where(table.c.id == last(workflow).id))
 
     assert workflow.reload().why() == (
-        "It is ready, but nothing is scheduled; a worker with its class will see to it, and "
-        "`resume_at` chooses where to go on."
+        "It is ready, but nothing is scheduled; a worker with its class will schedule it, "
+        "and `resume_at` chooses the step."
     )
 
 
@@ -284,8 +284,8 @@ def test_a_step_of_a_silent_worker_is_said_to_be_taken_back(geneva: gd.Drive) ->
     expire_leases(geneva)
 
     assert errand.reload().why() == (
-        "Step 'run' was running on worker box:7, which is silent since 2000-01-01 00:00:00 UTC; "
-        "the next worker to look takes it back."
+        "Step 'run' was running on worker box:7, which has sent no heartbeat since "
+        "2000-01-01 00:00:00 UTC; another worker will take it over."
     )
 
 
@@ -301,9 +301,9 @@ def test_a_step_of_a_worker_that_misses_heartbeats_may_be_taken_back(
 
     told = errand.why()
 
-    assert told.startswith("Step 'run' is running since ")
-    assert re.search(r" on worker box:7, which was last heard of \d\ds ago", told)
-    assert told.endswith(" ago and is taken for dead after 1m.")
+    assert told.startswith("Step 'run' has been running since ")
+    assert re.search(r" on worker box:7, whose last heartbeat was \d\ds ago", told)
+    assert told.endswith(" ago (it counts as dead after 1m).")
 
 
 def test_a_step_that_waits_for_a_limit_tells_which_and_how_full_it_is(
@@ -385,7 +385,7 @@ def test_a_node_that_runs_later_is_counted_beside_more_due_nodes_than_are_named(
 
     assert workflow.why() == (
         "4 nodes are due ('call_1', 'call_2', 'call_3', ...), "
-        "1 runs later from 2026-03-01 12:01:00 UTC on."
+        "1 runs later, from 2026-03-01 12:01:00 UTC on."
     )
 
 

@@ -144,8 +144,8 @@ class Ledger:
             workflow=self.workflow,
             active=tuple(self.lock_active()),
             now=NOW,
-            attempts=tuple(self.latest_of()),
-            nodes=nodes,
+            read_attempts=self.latest_of,
+            read_nodes=lambda _: nodes,
         )
         self._write(decision(subject))
 

@@ -150,13 +150,11 @@ def test_what_a_step_changes_within_a_value_of_the_context_is_not_kept(geneva: g
     [
         (
             ["a list"],
-            "The context of a workflow is a JSON object: a dictionary with text as keys, "
-            "not ['a list'].",
+            "The context of a workflow must be a dictionary with text as keys, got ['a list'].",
         ),
         (
             {1: "one"},
-            "The context of a workflow is a JSON object: a dictionary with text as keys, "
-            "not {1: 'one'}.",
+            "The context of a workflow must be a dictionary with text as keys, got {1: 'one'}.",
         ),
         (
             {"deep": [{"down": {1, 2}}]},

@@ -60,7 +60,7 @@ def test_a_point_that_nothing_reaches_is_an_assertion_error(geneva: gd.Drive) ->
     with pytest.raises(AssertionError) as failure, crash_after("body"):
         drain(geneva)
 
-    assert str(failure.value) == "Nothing reached the point 'body'."
+    assert str(failure.value) == "No execution reached the point 'body'."
 
 
 def test_after_the_block_nothing_crashes_any_more(geneva: gd.Drive) -> None:

@@ -79,7 +79,7 @@ def test_run_iterations_of_a_step_that_is_not_resumable_is_refused(geneva: gd.Dr
         run_iterations(workflow, "report", count=1)
 
     assert str(refusal.value) == (
-        f"run_iterations() runs items of a resumable step, and step 'report' of {workflow!r} is "
+        f"run_iterations() needs a resumable step, but step 'report' of {workflow!r} is "
         f"not one. To run it, use perform_step_inline()."
     )
     assert workflow.reload().next_step_name == "report"
@@ -138,7 +138,7 @@ def test_only_the_step_that_is_next_can_be_run(geneva: gd.Drive) -> None:
         run_iterations(workflow, "report", count=1)
 
     assert str(refusal.value) == (
-        f"<Import workflow {workflow.id}: ready> stands at step 'rows', not at 'report'."
+        f"<Import workflow {workflow.id}: ready> is at step 'rows', not at 'report'."
     )
 
 
@@ -151,7 +151,7 @@ def test_a_held_loop_cannot_be_performed(geneva: gd.Drive) -> None:
         perform_step_inline(workflow)
 
     assert str(refusal.value) == (
-        f"<Import workflow {workflow.id}: paused> is held, so that its step cannot be performed."
+        f"<Import workflow {workflow.id}: paused> is held, so its step cannot be performed."
     )
 
 
@@ -275,5 +275,5 @@ def test_a_loop_that_does_not_get_that_far_is_an_assertion_error(geneva: gd.Driv
     with pytest.raises(AssertionError) as failure, crash_after(items=3):
         drain(geneva)
 
-    assert str(failure.value) == "Nothing reached the point 'item'."
+    assert str(failure.value) == "No execution reached the point 'item'."
     assert workflow.reload().state == "finished"

@@ -79,7 +79,7 @@ def test_a_speedrun_past_its_maximum_is_an_assertion_error(geneva: gd.Drive) -> 
         speedrun(workflow, max_steps=5)
 
     assert str(failure.value) == (
-        f"<Endless workflow {workflow.id}: ready> is not over after 5 steps; it stands at 'again'. "
+        f"<Endless workflow {workflow.id}: ready> has not ended after 5 steps; it is at 'again'. "
         f"Raise max_steps, or look for an endless reattempt."
     )
     assert len(workflow.step_executions) == 6
@@ -164,7 +164,7 @@ def test_a_step_that_is_not_next_is_not_performed(geneva: gd.Drive) -> None:
         perform_step_inline(workflow, "bill")
 
     assert str(refusal.value) == (
-        f"<test_speedrunning.Delivery workflow {workflow.id}: ready> stands at step 'pack', not "
+        f"<test_speedrunning.Delivery workflow {workflow.id}: ready> is at step 'pack', not "
         f"at 'bill'."
     )
 
@@ -176,7 +176,7 @@ def test_a_held_step_is_not_performed(geneva: gd.Drive) -> None:
         perform_step_inline(workflow)
 
     assert str(refusal.value) == (
-        f"<test_speedrunning.Delivery workflow {workflow.id}: paused> is held, so that its step "
+        f"<test_speedrunning.Delivery workflow {workflow.id}: paused> is held, so its step "
         f"cannot be performed."
     )
 
@@ -210,5 +210,5 @@ def test_what_is_no_handle_is_refused(run: Callable[[Any], object], name: str, g
         run(given)
 
     assert str(refusal.value) == (
-        f"{name}() takes a workflow's handle, as create() and find() return it, and got {given!r}."
+        f"{name}() needs a workflow handle, as create() and find() return it, got {given!r}."
     )

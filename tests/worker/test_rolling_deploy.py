@@ -66,9 +66,8 @@ def test_old_code_hands_a_step_over_while_new_code_is_alive(
 
     assert order.reload().state == "ready"
     assert order.why() == (
-        "Step 'inspect' is not in the code that this process has of Order. Workers with the same "
-        "code leave it to those who may have the step, as long as such are heard of, and then let "
-        "it fail."
+        "Step 'inspect' is not in this process's code of Order. It is left to workers with newer "
+        "code; if none is seen for ten minutes, the step fails."
     )
     handed_over = order.step_executions[-1]
     assert (handed_over.step_name, handed_over.state) == ("inspect", "scheduled")

@@ -1,5 +1,6 @@
-"""Doors for the shell: `geneva` and its commands.
+"""The doors for the shell: `geneva` and its commands.
 
-`group` finds a command and turns errors into exit codes, `opening` finds the Drive, `commands` has
-one module per command, which is loaded when it is called. Nobody imports this room.
+Start with `main.py`. `group.py` loads the command that is called and turns errors into exit codes,
+`drive_options.py` finds the Drive, and `commands/` has one module per command. `output/` prints;
+`supervisor.py`, `lifeline.py` and `signals.py` run worker processes.
 """

@@ -1,4 +1,4 @@
-"""Importing the user's code that `--app package.module[:drive]` names."""
+"""The user's code, imported as `--app package.module[:drive]`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORM = re.compile(r"(?P<module>\w+(\.\w+)*)(:(?P<attribute>\w+))?")
 
 
 class AppNotUsable(InvalidInput):
-    """What `--app` names cannot be taken."""
+    """The value of `--app` cannot be used."""
 
     def __init__(self, app: str, why: str) -> None:
         self.app = app
@@ -25,7 +25,7 @@ class AppNotUsable(InvalidInput):
 
 
 def load_app(app: str) -> Drive | None:
-    """Import the module; give the Drive that the part after the colon names, if there is one."""
+    """Import the module; return the Drive named after the colon, if any."""
     form = _FORM.fullmatch(app)
     if form is None:
         raise AppNotUsable(app, "write it as package.module or package.module:drive.")
@@ -37,7 +37,7 @@ def load_app(app: str) -> Drive | None:
 def _import(app: str, name: str) -> ModuleType:
     folder = os.getcwd()
     if folder not in sys.path:
-        # A console script has its own folder on the path, where `python -m` has the current one.
+        # `python -m` adds the current directory to the path; a console script does not.
         sys.path.insert(0, folder)
     try:
         return importlib.import_module(name)
@@ -53,11 +53,11 @@ def _import(app: str, name: str) -> ModuleType:
             ) from error
         raise _not_importable(app, name, error) from error
     except InvalidInput as error:
-        # A wrong variable is not the module's fault: said by itself, it is found at once.
+        # A wrong environment variable is not the module's fault: raise its own message.
         Settings.read({}, os.environ)
         raise _not_importable(app, name, error) from error
     except Exception as error:
-        # The app's own code may raise anything while it is imported.
+        # The app's code may raise anything on import.
         raise _not_importable(app, name, error) from error
 
 
@@ -71,6 +71,6 @@ def _drive_in(app: str, module: ModuleType, attribute: str) -> Drive:
     found = getattr(module, attribute)
     if not isinstance(found, Drive):
         raise AppNotUsable(
-            app, f"{attribute!r} is a {type(found).__qualname__}, where a gd.Drive is needed."
+            app, f"{attribute!r} must be a gd.Drive, got a {type(found).__qualname__}."
         )
     return found

@@ -1,4 +1,4 @@
-"""What the shell offers when a workflow's id is asked for and Tab is pressed."""
+"""Shell completion of workflow ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.cli.drive_options import Opening
+from geneva_drive.cli.drive_options import DriveOptions
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import GenevaDriveError
@@ -19,8 +19,8 @@ _MOST = 200
 
 
 def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:
-    """List ongoing workflows, without the app: pressing Tab must not run the user's code."""
-    url = context.ensure_object(Opening).database or database_url_from_environment()
+    """List the ongoing workflows without importing the app: Tab must not run user code."""
+    url = context.ensure_object(DriveOptions).database or database_url_from_environment()
     try:
         if _is_missing_file(url):
             return []
@@ -30,7 +30,7 @@ def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]
     try:
         found = drive.workflows(Workflow).ongoing().limit(_MOST).all()
     except (GenevaDriveError, SQLAlchemyError):
-        # A shell's prompt is no place for an error.
+        # An error must not appear in the shell's prompt.
         return []
     finally:
         drive.close()
@@ -42,6 +42,6 @@ def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]
 
 
 def _is_missing_file(url: str) -> bool:
-    """Say whether opening the database would create it."""
+    """True if opening the database would create its file."""
     parsed = make_url(url)
     return parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists()

@@ -1,4 +1,4 @@
-"""What is wrong with the file of an SQLite database, which no server could be asked about."""
+"""Errors that explain why the file of a SQLite database cannot be opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.errors import DatabaseUnavailable, StorageError
 
 
 class FileNotUsable(StorageError):
-    """There is nothing to be started: the file is another one than was meant."""
+    """The URL names the wrong file or folder; there is no server to start."""
 
     def __init__(self, url: str, cause: str, way_out: str) -> None:
         super().__init__(
@@ -23,8 +23,8 @@ class FileNotUsable(StorageError):
 
 
 @contextmanager
-def files_explained(drive: Drive) -> Iterator[None]:
-    """Say of a file what is wrong with it, where a server would be said not to run."""
+def explain_file_errors(drive: Drive) -> Iterator[None]:
+    """Replace "is the server running?" by what is wrong with the file of a SQLite database."""
     try:
         yield
     except DatabaseUnavailable as error:

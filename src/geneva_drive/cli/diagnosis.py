@@ -1,4 +1,4 @@
-"""What `geneva doctor` looks at, and the way out of each problem."""
+"""The checks of `geneva doctor`, each with what to do about a problem."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.cli.database_file import files_explained
+from geneva_drive.cli.database_file import explain_file_errors
 from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -23,13 +23,13 @@ from geneva_drive.storage.store import Store
 
 _NAMED = 10
 
-Overdue = dict[tuple[str, str], int]  # how many executions are due of a type on a queue
+Overdue = dict[tuple[str, str], int]  # due executions by type and queue
 
 
 def examine(drive: Drive) -> Iterator[Check]:
-    """Look at everything; where the database cannot be asked, say only that."""
+    """Run all checks; if the database cannot be used, only report that."""
     try:
-        with files_explained(drive):
+        with explain_file_errors(drive):
             store = drive.store
     except NotCreated as error:
         yield Check(name="database", finding=Finding.PROBLEM, found=str(error))
@@ -42,7 +42,7 @@ def examine(drive: Drive) -> Iterator[Check]:
         yield Check(name="database", finding=Finding.PROBLEM, found=one_line(error))
         return
     yield ok("database", f"{drive.database_url} answers.")
-    yield ok("tables", f"They are at revision {revisions.HEAD}, as this version needs them.")
+    yield ok("tables", f"They are at revision {revisions.HEAD}, which this version needs.")
     yield from health.examine(store, drive.settings, drive.clock)
     overdue = store.read(store.executions.overdue)
     workers = drive.workers
@@ -59,7 +59,7 @@ def _variables(environment: Mapping[str, str]) -> Iterator[Check]:
         yield Check(
             name="environment",
             finding=Finding.REMINDER,
-            found=f"{name} is set, and nothing reads it.",
+            found=f"{name} is set, but no setting has this name.",
             way_out=f"Did you mean {meant}?",
         )
 
@@ -69,13 +69,13 @@ def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
     if alive:
         yield ok("workers", f"{len(alive)} alive: {', '.join(alive)}.")
     else:
-        # Nobody is missed where there is nothing to do: a fresh installation is no problem.
+        # Without work, no worker is needed: a fresh installation has no problem.
         workflows = drive.workflows(Workflow)
         waiting = workflows.ongoing().count() - workflows.paused().count()
         yield Check(
             name="workers",
             finding=Finding.PROBLEM if waiting else Finding.REMINDER,
-            found=f"None is alive, and {_number(waiting, 'workflow')} under way.",
+            found=f"None is alive, and {_number(waiting, 'workflow')} ongoing.",
             way_out="Start one: `geneva worker --app package.module`.",
         )
     for worker in workers:
@@ -83,10 +83,10 @@ def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
             yield Check(
                 name="silent worker",
                 finding=Finding.PROBLEM,
-                found=f"{worker.name} was not heard of since "
+                found=f"{worker.name} has sent no heartbeat since "
                 f"{worker.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC.",
-                way_out="Look whether its process died or hangs; a living worker takes its steps "
-                "over by itself.",
+                way_out="Check whether its process died or hangs. Another worker takes over its "
+                "steps.",
             )
 
 
@@ -98,7 +98,7 @@ def _unserved(overdue: Overdue, workers: list[WorkerRecord]) -> Iterator[Check]:
     }
     known = {name for name, _ in unserved if any(worker.knows(name) for worker in workers)}
     if not unserved:
-        yield ok("classes", "Every class with due steps is served.")
+        yield ok("classes", "Workers serve every class with due steps.")
     if unknown := {each: count for each, count in unserved.items() if each[0] not in known}:
         yield _unserved_classes(unknown)
     if known:
@@ -128,7 +128,7 @@ def _unserved_queues(unserved: Overdue) -> Check:
         name="queues",
         finding=Finding.PROBLEM,
         found=f"No worker serves {', '.join(found)}.",
-        way_out=f"Start a worker that does: `geneva worker --queues {queues}`.",
+        way_out=f"Start a worker for them: `geneva worker --queues {queues}`.",
     )
 
 
@@ -137,17 +137,17 @@ def _class(type_name: str) -> str:
 
 
 def _dead_letters(store: Store) -> Check:
-    # Others were resumed or canceled since, and need nobody any more.
+    # Dead letters of workflows that were resumed or canceled since need no attention.
     held = store.read(store.dead_letters.holding)
     if not held:
-        return ok("dead letters", "No workflow is held by one.")
+        return ok("dead letters", "No workflow is paused by one.")
     more = ", ..." if len(held) > _NAMED else ""
     return Check(
         name="dead letters",
         finding=Finding.PROBLEM,
         found=f"{_number(len(held), 'workflow')} out of reattempts or recoveries: "
         f"{', '.join(str(workflow_id) for workflow_id in held[:_NAMED])}{more}.",
-        way_out="`geneva why ID` tells the cause; mend it, then resume, skip or cancel.",
+        way_out="`geneva why ID` shows the cause. Fix it, then resume, skip or cancel.",
     )
 
 
@@ -159,19 +159,19 @@ def _paused(drive: Drive) -> Check:
         name="paused",
         finding=Finding.REMINDER,
         found=f"{_number(count, 'workflow')} paused.",
-        way_out="`geneva list --state paused` shows them, `geneva why ID` tells what for.",
+        way_out="`geneva list --state paused` lists them, `geneva why ID` shows the reason.",
     )
 
 
 def _retention(drive: Drive) -> Check:
     span = drive.settings.retention
     if span is not None:
-        return ok("retention", f"`geneva prune` deletes what ended more than {describe(span)} ago.")
+        return ok("retention", f"Workflows are deleted {describe(span)} after they end.")
     return Check(
         name="retention",
         finding=Finding.REMINDER,
-        found="It is off: ended workflows are kept for ever.",
-        way_out="Set GENEVA_RETENTION=90d: workers then delete what ended earlier.",
+        found="It is off: ended workflows are kept forever.",
+        way_out="Set GENEVA_RETENTION=90d, and workers delete ended workflows after 90 days.",
     )
 
 

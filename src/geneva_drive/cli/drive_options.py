@@ -1,4 +1,4 @@
-"""Which Drive a command works with: `--app` and `--database`, before or after its name."""
+"""The options `--app` and `--database`, before or after the command's name, and their Drive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from geneva_drive.cli.app import load_app
-from geneva_drive.cli.database_file import files_explained
+from geneva_drive.cli.database_file import explain_file_errors
 from geneva_drive.drive.default_drive import configure, current_drive
 from geneva_drive.drive.drive import Drive
 
@@ -20,59 +20,59 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(slots=True)
-class Opening:
-    """What the user said about where the workflows are."""
+class DriveOptions:
+    """The values of `--app` and `--database`."""
 
     app: str | None = None
     database: str | None = None
 
     def drive(self) -> Drive:
-        """Import the app, and give the Drive it names, the default one, or that of --database."""
+        """Import the app; return the Drive it names, the default one, or one for --database."""
         named = load_app(self.app) if self.app else None
         drive = named or current_drive()
         if self.database is None:
             return drive
-        # The app's settings stay: another table prefix, say, would find no tables there.
+        # Keep the app's settings: with another table prefix, the tables would not be found.
         settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
         return configure(self.database, **settings)
 
 
-def opening_options(function: F) -> F:
-    """Add --app, which the environment may give as well, and --database."""
+def drive_options(function: F) -> F:
+    """Add --app (or GENEVA_APP) and --database."""
     return _options(function, app_variable="GENEVA_APP")
 
 
 def with_drive(function: Callable[Concatenate[Drive, P], R]) -> Callable[P, R]:
-    """Pass the Drive as the first argument, and let --app and --database follow the command."""
+    """Pass the Drive as the first argument, and allow --app and --database after the command."""
 
     @functools.wraps(function)
-    def opened(opening: Opening, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        drive = opening.drive()
-        with files_explained(drive):
+    def opened(options: DriveOptions, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        drive = options.drive()
+        with explain_file_errors(drive):
             return function(drive, *args, **kwargs)
 
-    return with_opening(opened)
+    return with_drive_options(opened)
 
 
-def with_opening(function: Callable[Concatenate[Opening, P], R]) -> Callable[P, R]:
-    """Pass what the user said, for a command that may not need a Drive in its own process."""
+def with_drive_options(function: Callable[Concatenate[DriveOptions, P], R]) -> Callable[P, R]:
+    """Pass the options instead of a Drive, for a command that may not need one."""
 
     @functools.wraps(function)
-    def told(*args: P.args, **kwargs: P.kwargs) -> R:
-        opening = click.get_current_context().ensure_object(Opening)
-        return function(opening, *args, **kwargs)
+    def with_options(*args: P.args, **kwargs: P.kwargs) -> R:
+        options = click.get_current_context().ensure_object(DriveOptions)
+        return function(options, *args, **kwargs)
 
-    # Without the environment, which would win over what was said before the command's name.
-    return _options(told, app_variable=None)
+    # Here, GENEVA_APP would win over an --app before the command's name.
+    return _options(with_options, app_variable=None)
 
 
 def _options(function: F, *, app_variable: str | None) -> F:
-    # GENEVA_DATABASE_URL is not read here: it is for the default Drive; an app may have its own.
+    # GENEVA_DATABASE_URL is not read here: it is for the default Drive, not for an app's own.
     database = click.option(
         "--database",
         metavar="URL",
-        help="The database, in place of the app's own. GENEVA_DATABASE_URL is for apps that name "
-        "none.",
+        help="The database to use instead of the app's. GENEVA_DATABASE_URL applies only to apps "
+        "that name none.",
         expose_value=False,
         callback=_keep,
     )
@@ -80,7 +80,7 @@ def _options(function: F, *, app_variable: str | None) -> F:
         "--app",
         metavar="MODULE[:DRIVE]",
         envvar=app_variable,
-        help="Your code: the module that imports the workflow classes. [or GENEVA_APP]",
+        help="The module that imports your workflow classes. [or GENEVA_APP]",
         expose_value=False,
         callback=_keep,
     )
@@ -88,6 +88,6 @@ def _options(function: F, *, app_variable: str | None) -> F:
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    opening = context.ensure_object(Opening)
+    options = context.ensure_object(DriveOptions)
     if value is not None:
-        setattr(opening, str(parameter.name), value)
+        setattr(options, str(parameter.name), value)

@@ -1,4 +1,4 @@
-"""What a script learns from `geneva`'s exit code: one table, by kind of error."""
+"""The exit codes of `geneva`, by kind of error."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from geneva_drive.errors import (
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
-
     OK = 0
     UNEXPECTED = 1
     USAGE = 2
@@ -28,16 +26,16 @@ class ExitCode(IntEnum):
     CONFLICT = 4
     DATABASE = 5
     PROBLEMS = 6
-    INTERRUPTED = 130  # as shells count a Ctrl-C
+    INTERRUPTED = 130  # as shells report Ctrl-C
 
 
 MEANINGS = {
     ExitCode.OK: "done",
-    ExitCode.UNEXPECTED: "something unexpected; GENEVA_DEBUG=1 shows where",
+    ExitCode.UNEXPECTED: "unexpected error; GENEVA_DEBUG=1 shows the traceback",
     ExitCode.USAGE: "wrong usage, input, app or setting",
-    ExitCode.NOT_FOUND: "there is no such workflow, step or class",
+    ExitCode.NOT_FOUND: "no such workflow, step or class",
     ExitCode.CONFLICT: "the workflow's state does not allow it",
-    ExitCode.DATABASE: "the database cannot be used: down, not migrated, read-only",
+    ExitCode.DATABASE: "the database is down, not migrated or read-only",
     ExitCode.PROBLEMS: "geneva doctor or geneva check found problems",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
 }

@@ -1,4 +1,4 @@
-"""The group of all commands: loads the one that is called, and ends with its exit code."""
+"""The group of all commands: loads the called one and exits with its code."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SECTIONS = {
 }
 
 _NAMES = tuple(name for names in SECTIONS.values() for name in names)
-_ALIKE = 0.75  # of 1: a slip of the fingers, and no other word
-_ELSEWHERE = {  # what other programs call it
+_CLOSE = 0.75  # a typing error, not another word
+_SYNONYMS = {  # the words of other programs
     "retry": "reattempt",
     "status": "show",
     "log": "history",
@@ -34,7 +34,7 @@ _ELSEWHERE = {  # what other programs call it
 
 
 class Geneva(click.Group):
-    """Imports a command's module when it is needed: Rich and Alembic are slow to load."""
+    """Imports a command's module only when it is called: Rich and Alembic load slowly."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
         return list(_NAMES)
@@ -52,8 +52,8 @@ class Geneva(click.Group):
         name = args[0]
         if ctx.resilient_parsing or name in _NAMES or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        close = get_close_matches(name, _NAMES, 1, _ALIKE)
-        meant = [_ELSEWHERE[name]] if name in _ELSEWHERE else close
+        close = get_close_matches(name, _NAMES, 1, _CLOSE)
+        meant = [_SYNONYMS[name]] if name in _SYNONYMS else close
         hint = f" Did you mean '{meant[0]}'?" if meant else ""
         raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 
@@ -64,7 +64,7 @@ class Geneva(click.Group):
             if error.option_name != "--json":
                 raise
             raise click.UsageError(
-                "--json goes behind the command, as in `geneva list --json`.", ctx
+                "--json goes after the command, as in `geneva list --json`.", ctx
             ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,7 +84,7 @@ class Geneva(click.Group):
             formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANINGS.items()])
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run as a process: errors that were foreseen become one line and an exit code."""
+        """Run as a process: expected errors become one line and an exit code."""
         extra |= {"prog_name": "geneva", "standalone_mode": False}
         try:
             answer = super().main(*args, **extra)
@@ -93,5 +93,5 @@ class Geneva(click.Group):
         except (click.ClickException, GenevaDriveError, SQLAlchemyError) as error:
             click.echo(f"{click.style('geneva:', fg='red')} {one_line(error)}", err=True)
             sys.exit(code_for(error))
-        # Click gives back what `context.exit(code)` was told, and None at a command's end.
+        # Click returns the code of `context.exit(code)`, and None when a command returns.
         sys.exit(answer or ExitCode.OK)

@@ -1,7 +1,7 @@
-"""What ties worker processes to their supervisor: each side learns when the other needs to know.
+"""The socket between the supervisor and its worker processes.
 
-A worker says that it serves. The supervisor says nothing: the end of its side, which comes with its
-own end however it died, asks the workers to stop.
+A worker writes when it starts to serve. The supervisor writes nothing: when it dies, however it
+dies, its end closes, and the workers stop.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ _SERVES = b"."
 
 
 class Lifeline:
-    """The supervisor's side, and the one that it hands down to every worker process."""
+    """Both ends of the socket, in the supervisor."""
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
 
     @property
     def handed_down(self) -> int:
-        """The file descriptor that worker processes inherit."""
+        """The file descriptor of the end that worker processes inherit."""
         return self._theirs.fileno()
 
     def listen(self, on_serving: Callable[[], None]) -> None:
-        """Call `on_serving` for each worker that says so, on a thread of its own."""
+        """Call `on_serving` on a thread for each worker that starts to serve."""
 
         def hear() -> None:
             while self._ours.recv(1):
@@ -36,12 +36,12 @@ class Lifeline:
 
 
 def hold(descriptor: int, on_loss: Callable[[], None]) -> None:
-    """As a worker process, say that it serves, and call `on_loss` when the supervisor is gone."""
-    # The descriptor stays open and inheritable for the process that may start anew in our place.
+    """In a worker process, report that it serves; call `on_loss` when the supervisor dies."""
+    # The descriptor stays open and inheritable, for the process that may replace this one.
     line = socket.socket(fileno=descriptor)
 
     def wait() -> None:
-        # A supervisor that died before it heard us leaves an error in place of an end.
+        # If the supervisor died before it read, the socket raises instead of ending.
         with contextlib.suppress(ConnectionError):
             line.sendall(_SERVES)
             while line.recv(1):

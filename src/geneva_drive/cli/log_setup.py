@@ -1,4 +1,4 @@
-"""Where a worker's log lines go: to stderr, unless the app has its own way."""
+"""Logging of the worker to stderr, unless the app has set up its own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _STYLES = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "r
 
 
 def log_to_stderr(level: str = "info", *, names_process: bool = False) -> None:
-    """Log from a level up; an app that set up logging when it was imported keeps what it has."""
+    """Log to stderr from a level up; does nothing if the app has set up logging on import."""
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(_Lines(in_colour=sys.stderr.isatty(), names_process=names_process))
     logging.basicConfig(level=level.upper(), handlers=[lines])
 
 
 class _Lines(logging.Formatter):
-    """One line per fact, in UTC; never wrapped, so that grep finds whole lines."""
+    """One unwrapped line per record, in UTC, so that grep finds whole lines."""
 
     def __init__(self, *, in_colour: bool, names_process: bool) -> None:
         process = "[%(process)d] " if names_process else ""

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have in common, and how values are read."""
+"""Options and arguments that commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JSON_BEGINS = ("[", "{", '"')
 
 
 def workflow_id_argument(function: F) -> F:
-    # Taken as text: only the database knows what its ids are made of.
+    # Taken as text: only the database knows the type of its ids.
     return click.argument("workflow_id", metavar="ID", shell_complete=_complete_id)(function)
 
 
@@ -34,13 +34,11 @@ def step_argument(function: F) -> F:
 
 
 def json_option(function: F) -> F:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")(
-        function
-    )
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
 def audit_options(function: F) -> F:
-    """Add --reason and --actor, which go into the audit entry."""
+    """Add --reason and --actor, for the audit entry."""
     actor = click.option(
         "--actor",
         metavar="NAME",
@@ -51,14 +49,16 @@ def audit_options(function: F) -> F:
     return reason(actor(function))
 
 
-def reading(read: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, Any], T | None]:
-    """Make an option's callback of `read`, which says by a ValueError what is wrong."""
+def parsed_by(
+    parse: Callable[[str], T],
+) -> Callable[[click.Context, click.Parameter, Any], T | None]:
+    """Return an option's callback that parses with `parse`, which raises a ValueError."""
 
     def callback(context: click.Context, parameter: click.Parameter, value: Any) -> T | None:
         if value is None:
             return None
         try:
-            return read(value)
+            return parse(value)
         except ValueError as error:
             raise click.BadParameter(str(error), context, parameter) from error
 
@@ -68,13 +68,13 @@ def reading(read: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 def hero(text: str) -> HeroRef:
     hero_type, _, hero_id = text.partition("/")
     if not hero_type or not hero_id:
-        raise ValueError(f"{text!r} is not of the form TYPE/ID, such as User/42")
+        raise ValueError(f"{text!r} must have the form TYPE/ID, such as User/42")
     return HeroRef(hero_type, hero_id)
 
 
 def span(text: str) -> timedelta:
     if text.strip().isdigit():
-        # Elsewhere these are seconds. People mean days, and seconds would delete too much.
+        # Elsewhere a bare number means seconds; here, people mean days.
         raise ValueError(f"{text!r} has no unit: write {text}d for days, {text}h for hours")
     try:
         return parse_duration(text)
@@ -90,30 +90,29 @@ def json_object(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ValueError(f"{text!r} is not JSON: {error}") from error
     if not isinstance(read, dict):
-        raise ValueError(f"{text!r} is not a JSON object, such as '{{\"key\": 1}}'")  # noqa: TRY004 - `reading` takes one kind
+        raise ValueError(f"{text!r} is not a JSON object, such as '{{\"key\": 1}}'")  # noqa: TRY004 - `parsed_by` catches one kind
     return read
 
 
 def cursor(text: str) -> Any:
-    """Read a cursor: JSON, typed if need be; what does not look like JSON is taken as text."""
+    """Parse a cursor: typed JSON; anything that does not look like JSON is text."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
         if not text.lstrip().startswith(_JSON_BEGINS):
             return text
         raise ValueError(
-            f"{text!r} begins like JSON and is not: {error}. If it is meant as text, write it in "
-            f"quotes: {json.dumps(text, ensure_ascii=False)}"
+            f"{text!r} starts like JSON but is not: {error}. To pass it as text, quote it: "
+            f"{json.dumps(text, ensure_ascii=False)}"
         ) from error
     try:
         return typed_json.load(text)
     except (UnknownStoredType, UnknownEnum) as error:
         raise ValueError(
-            f"{text!r} is of a type that is not known here: import the module that has it, or "
-            f"name it with --app"
+            f"{text!r} has an unknown type: name the module that defines it with --app"
         ) from error
     except Exception as error:
-        # The types of an app are read by its own functions, which may raise anything.
+        # An app parses its types with its own functions, which may raise anything.
         raise ValueError(f"{text!r} cannot be read as typed JSON: {with_class(error)}") from error
 
 
@@ -125,7 +124,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def queues(text: str) -> dict[str, int | None]:
-    """Read `mail:2,default`: queues, some of them with how many steps to run at once."""
+    """Parse `mail:2,default`: queue names, some with how many steps to run at once."""
     parsed: dict[str, int | None] = {}
     for listed in names(text):
         name, colon, cap = listed.rpartition(":")
@@ -134,7 +133,9 @@ def queues(text: str) -> dict[str, int | None]:
         elif name and cap.isdecimal() and int(cap) > 0:
             parsed[name] = int(cap)
         else:
-            raise ValueError(f"{listed!r} is neither a queue nor a queue with a number: mail:2")
+            raise ValueError(
+                f"{listed!r} must be a queue, or a queue with a number from 1 up, such as mail:2"
+            )
     return parsed
 
 
@@ -150,4 +151,4 @@ def _login_name() -> str | None:
     try:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
-        return None  # a container may run as a user that has no name
+        return None  # in a container, the user may have no name

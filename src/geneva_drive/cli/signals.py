@@ -1,4 +1,4 @@
-"""What ends a process: a worker politely at the first signal, others as by Ctrl-C."""
+"""Signals that end a process: gracefully for a worker, like Ctrl-C for other commands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ _STDERR = 2
 
 
 def stop_signals() -> list[signal.Signals]:
-    """List what asks a process to end: also that its terminal was closed, unless it is not to mind.
-
-    Beneath `nohup` it goes on.
-    """
+    """Return the signals that ask the process to end; SIGHUP too, unless `nohup` ignores it."""
     wanted = [signal.SIGTERM, signal.SIGINT]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         wanted.append(signal.SIGHUP)
@@ -23,16 +20,16 @@ def stop_signals() -> list[signal.Signals]:
 
 
 class PoliteStop:
-    """Asks for a stop at the first signal that is to end the process."""
+    """Requests a graceful stop at the first signal."""
 
     def __init__(
         self, request_stop: Callable[[], None], notice: str, *, is_supervised: bool = False
     ) -> None:
         self._request_stop = request_stop
         self._notice = notice
-        # The system's own way for the second one: nothing of ours could hold it up. Beneath a
-        # supervisor it is no wish to hurry: systemd sends the first to all processes, and the
-        # supervisor passes on its own.
+        # The second signal kills the process by the system's default action, which none of our code
+        # can delay. Under a supervisor it is ignored: systemd signals all processes, and the
+        # supervisor passes the same signal on, so a second one does not mean "hurry".
         self._at_second = signal.SIG_IGN if is_supervised else signal.SIG_DFL
         self._signals = stop_signals()
         self.was_requested = False
@@ -49,21 +46,21 @@ class PoliteStop:
         for each in self._signals:
             signal.signal(each, self._at_second)
         self.request()
-        # A stream's lock may be held by the very line that this signal interrupted.
+        # Not a stream: the interrupted code may hold the lock of stderr.
         os.write(_STDERR, f"{self._notice}\n".encode())
 
 
 @contextmanager
 def interrupted_by_signals() -> Iterator[Callable[[], None]]:
-    """Give what raises `KeyboardInterrupt` once a signal has asked for the end.
+    """Yield a function that raises `KeyboardInterrupt` after a signal.
 
-    Raised by the handler itself it would be lost wherever Python swallows errors: in a finalizer,
-    or in the callback of a weak reference. So long work calls this wherever it can stop. At the
-    second signal the handler does raise: the work may hang between two calls.
+    Long work calls it wherever it can stop. An exception raised by the handler would be lost where
+    Python swallows errors, in finalizers and weak reference callbacks. At the second signal the
+    handler raises nevertheless, because the work may hang between two calls.
     """
     was_asked = False
 
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's shape
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
         nonlocal was_asked
         if was_asked:
             raise KeyboardInterrupt

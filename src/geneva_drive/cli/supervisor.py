@@ -1,4 +1,4 @@
-"""Worker processes beneath one supervisor: started, watched, replaced and stopped together."""
+"""The supervisor of `geneva worker --processes`: starts, replaces and stops worker processes."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from geneva_drive.retry_delay import RetryDelay
 logger = logging.getLogger(__name__)
 
 _RESTART_DELAY = RetryDelay(timedelta(seconds=1), longest=timedelta(seconds=30))
-_SETTLED = timedelta(seconds=30)  # who lived this long did not die of its start
+_SETTLED = timedelta(seconds=30)  # a process that lived this long did not fail at its start
 
 
 @dataclass(slots=True, eq=False)
-class _Place:
-    """One of the N places; who works in it changes."""
+class _Slot:
+    """One of the N processes; a dead one is replaced in its slot."""
 
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
-    starts_at: float | None = None  # nobody works here until then
+    start_at: float | None = None  # when the next process starts in this slot
     quick_deaths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    place: _Place
+    slot: _Slot
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Serves:
-    """Some process has come as far as serving."""
+    """A worker process has started to serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,140 +53,140 @@ class _Signalled:
     number: int
 
 
-_News = _Ended | _Serves | _Signalled
+_Message = _Ended | _Serves | _Signalled
 
 
 class Supervisor:
-    """Keeps N processes of one command at work until a signal comes.
+    """Keeps N processes of one command running until a signal.
 
-    The first signal lets them end politely, the second ends them at once. If the supervisor is
-    killed itself, the lifeline's end stops them politely.
+    The first signal stops them gracefully, the second kills them. If the supervisor itself is
+    killed, its lifeline closes, and the processes stop gracefully.
     """
 
     def __init__(self, command: Sequence[str], count: int) -> None:
         self._lifeline = Lifeline()
         self._command = [*command, "--lifeline", str(self._lifeline.handed_down)]
-        self._places = [_Place() for _ in range(count)]
-        # A signal's handler may put into it even while the same thread is taking from it.
-        self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
-        self._one_serves = False
-        self._stopping = False
+        self._slots = [_Slot() for _ in range(count)]
+        # A SimpleQueue is reentrant: a signal handler may put while its own thread is in `get`.
+        self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+        self._is_serving = False
+        self._is_stopping = False
         self._exit_code: int = ExitCode.OK
 
     def run(self) -> int:
-        """Work until a signal, or until the first process says that it cannot start at all."""
+        """Run until a signal, or until the first process reports that it cannot start."""
         for number in stop_signals():
             signal.signal(number, self._note_signal)
-        self._lifeline.listen(lambda: self._news.put(_Serves()))
-        # The first goes ahead: what is wrong with the app is said once, and not N times.
-        self._places[0].starts_at = time.monotonic()
+        self._lifeline.listen(lambda: self._messages.put(_Serves()))
+        # One process starts first, so that a broken app is reported once, not N times.
+        self._slots[0].start_at = time.monotonic()
         self._start_due()
-        while any(p.process or p.starts_at is not None for p in self._places):
-            self._take_in_news()
+        while any(slot.process or slot.start_at is not None for slot in self._slots):
+            self._receive()
             self._start_due()
         return self._exit_code
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's signature
-        self._news.put(_Signalled(number))
+        self._messages.put(_Signalled(number))
 
-    def _take_in_news(self) -> None:
-        starts = [p.starts_at for p in self._places if p.starts_at is not None]
-        rest = max(0.0, min(starts) - time.monotonic()) if starts else None
+    def _receive(self) -> None:
+        starts = [slot.start_at for slot in self._slots if slot.start_at is not None]
+        delay = max(0.0, min(starts) - time.monotonic()) if starts else None
         try:
-            news = self._news.get(timeout=rest)
+            message = self._messages.get(timeout=delay)
         except queue.Empty:
             return
-        match news:
+        match message:
             case _Serves():
                 self._start_all()
             case _Signalled(number):
-                self._obey(number)
-            case _Ended(place, status):
-                self._bury(place, status)
+                self._stop(number)
+            case _Ended(slot, status):
+                self._note_end(slot, status)
             case _:
-                assert_never(news)
+                assert_never(message)
 
     def _start_all(self) -> None:
-        if self._one_serves or self._stopping:
+        if self._is_serving or self._is_stopping:
             return
-        self._one_serves = True
-        for place in self._places[1:]:
-            place.starts_at = time.monotonic()
+        self._is_serving = True
+        for slot in self._slots[1:]:
+            slot.start_at = time.monotonic()
 
     def _start_due(self) -> None:
-        for place in self._places:
-            if place.starts_at is not None and place.starts_at <= time.monotonic():
-                self._start(place)
+        for slot in self._slots:
+            if slot.start_at is not None and slot.start_at <= time.monotonic():
+                self._start(slot)
 
-    def _start(self, place: _Place) -> None:
-        # A process group of its own: Ctrl-C reaches the supervisor alone, which passes it on once.
-        # Nobody could type at many processes: they find the end of their input, and never wait.
+    def _start(self, slot: _Slot) -> None:
+        # Its own process group: Ctrl-C reaches only the supervisor, which passes it on once. No
+        # input: a process that reads from the terminal would wait forever.
         process = subprocess.Popen(
             self._command,
             stdin=subprocess.DEVNULL,
             pass_fds=[self._lifeline.handed_down],
             process_group=0,
         )
-        place.process, place.started_at, place.starts_at = process, time.monotonic(), None
+        slot.process, slot.started_at, slot.start_at = process, time.monotonic(), None
         threading.Thread(
-            target=lambda: self._news.put(_Ended(place, process.wait())), daemon=True
+            target=lambda: self._messages.put(_Ended(slot, process.wait())), daemon=True
         ).start()
 
-    def _bury(self, place: _Place, status: int) -> None:
-        assert place.process is not None, "only a process ends"
-        process_id, place.process = place.process.pid, None
+    def _note_end(self, slot: _Slot, status: int) -> None:
+        assert slot.process is not None, "only a process ends"
+        process_id, slot.process = slot.process.pid, None
         words = f"Worker process {process_id} {describe_status(status)}"
-        if self._stopping:
-            # One that had not come as far as its handlers held no work that it could lose.
+        if self._is_stopping:
+            # A process killed before it installed its handlers held no work.
             if status not in (0, -signal.SIGTERM):
-                logger.warning("%s while it was to stop", words)
+                logger.warning("%s while stopping", words)
                 self._exit_code = self._exit_code or ExitCode.UNEXPECTED
-        elif status == ExitCode.USAGE and not self._one_serves:
-            logger.error("%s, and would do so again; none is started", words)
+        elif status == ExitCode.USAGE and not self._is_serving:
+            logger.error("%s and would fail again; no worker process is started", words)
             self._exit_code = status
         else:
-            rest = self._rest_of(place)
-            logger.warning("%s; another starts in %s", words, describe(rest))
-            place.starts_at = time.monotonic() + rest.total_seconds()
+            delay = self._delay_for(slot)
+            logger.warning("%s; another starts in %s", words, describe(delay))
+            slot.start_at = time.monotonic() + delay.total_seconds()
 
-    def _rest_of(self, place: _Place) -> timedelta:
-        lived = timedelta(seconds=time.monotonic() - place.started_at)
-        place.quick_deaths = 1 if lived >= _SETTLED else place.quick_deaths + 1
-        return rest_after(place.quick_deaths)
+    def _delay_for(self, slot: _Slot) -> timedelta:
+        lived = timedelta(seconds=time.monotonic() - slot.started_at)
+        slot.quick_deaths = 1 if lived >= _SETTLED else slot.quick_deaths + 1
+        return restart_delay(slot.quick_deaths)
 
-    def _obey(self, number: int) -> None:
-        if self._stopping:
-            self._end_at_once(number)
-        self._stopping = True
-        for place in self._places:
-            place.starts_at = None
-        running = [p.process for p in self._places if p.process]
+    def _stop(self, number: int) -> None:
+        if self._is_stopping:
+            self._kill(number)
+        self._is_stopping = True
+        for slot in self._slots:
+            slot.start_at = None
+        running = [slot.process for slot in self._slots if slot.process]
         for process in running:
             process.terminate()
         logger.info(
-            "Stopping %s: running steps may end. A second signal ends at once",
+            "Stopping %s: running steps may end. A second signal kills them",
             _number(len(running)),
         )
 
-    def _end_at_once(self, number: int) -> None:
-        for place in self._places:
-            if place.process:
-                place.process.kill()
-        # As a worker ends by its second signal: the system tells the caller by which.
+    def _kill(self, number: int) -> None:
+        for slot in self._slots:
+            if slot.process:
+                slot.process.kill()
+        # Die by the same signal, as a worker does, so that the caller sees which one it was.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
 
-def rest_after(quick_deaths: int) -> timedelta:
-    """Say how long to wait before a process is replaced: ever longer if they die at once."""
+def restart_delay(quick_deaths: int) -> timedelta:
+    """Return the wait before a process is replaced; it doubles with each quick death."""
     return timedelta(seconds=_RESTART_DELAY.before(quick_deaths))
 
 
 def describe_status(status: int) -> str:
-    """Word a status as `Popen` gives it."""
+    """Describe an exit status as `Popen` returns it."""
     if status >= 0:
         return f"ended with exit code {status}"
-    return f"was ended by signal {-status} ({signal.strsignal(-status)})"
+    return f"was killed by signal {-status} ({signal.strsignal(-status)})"
 
 
 def _number(count: int) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from geneva_drive.definition.nodes.task import JobTask
-    from geneva_drive.drive.class_workflows import Workflows
+    from geneva_drive.drive.class_workflows import ClassWorkflows
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle import WorkflowHandle
     from geneva_drive.drive.joined_transaction import JoinedTransaction
@@ -178,7 +178,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         return definition_of(cls).graph.signature()
 
     @classmethod
-    def using(cls, drive: Drive) -> Workflows[Self]:
+    def using(cls, drive: Drive) -> ClassWorkflows[Self]:
         """Create and read workflows of this class with another Drive than the default."""
         return drive.workflows(cls)
 

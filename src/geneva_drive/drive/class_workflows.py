@@ -1,4 +1,4 @@
-"""Creating and finding the workflows of one class with one Drive."""
+"""The workflows of one class on one Drive: create, find, list."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ W = TypeVar("W", bound=Workflow[Any])
 _MAX_KEY_LENGTH = 255
 
 
-class Workflows(Generic[W]):
-    """What `SignupWorkflow.using(drive)` gives: the class, with a particular Drive."""
+class ClassWorkflows(Generic[W]):
+    """The workflows of a class on a Drive, as `SignupWorkflow.using(drive)` returns them."""
 
     def __init__(self, drive: Drive, workflow_class: type[W]) -> None:
         self._drive = drive
@@ -68,7 +68,7 @@ class Workflows(Generic[W]):
     ) -> WorkflowHandle[W]:
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
-            raise InvalidInput("gd.Workflow has no steps; create workflows of a class of yours.")
+            raise InvalidInput("gd.Workflow has no steps. Create a workflow of your own class.")
         joined = joined_transaction.opened(session)
         new = NewWorkflow(
             definition=definition_of(self._class),
@@ -99,13 +99,13 @@ class Workflows(Generic[W]):
         new = NewWorkflow(
             definition=definition_of(self._class),
             hero=heroes.reference_to(built.hero, own),
-            # It has no class of which a hero could have another one.
+            # Only workflows with a class are limited to one per hero.
             allow_multiple=True,
             context=self._context(built.context),
             queue=_job_option(options.queue, built.queue),
             priority=_job_option(options.priority, built.priority),
             wait=None,
-            idempotency_key=_key(_of_template(built)),
+            idempotency_key=_key(_key_of_template(built)),
             graph=graph.within(self._drive.settings.max_payload_size),
             template=built.template_name,
             reads_back=self._drive.events.wanted,
@@ -120,7 +120,7 @@ class Workflows(Generic[W]):
             return refusal.existing
 
     def find(self, workflow_id: object) -> WorkflowHandle[W]:
-        """Return the workflow of this class, or of a subclass, with this id."""
+        """Return the workflow with this id, if it is of this class or a subclass."""
         store = self._drive.store
         try:
             key = keys.parse(store.key_type, workflow_id)
@@ -166,8 +166,8 @@ class Workflows(Generic[W]):
             return None
         if not isinstance(context, Mapping) or not all(isinstance(key, str) for key in context):
             raise InvalidInput(
-                f"The context of a workflow is a JSON object: a dictionary with text as keys, "
-                f"not {context!r}."
+                f"The context of a workflow must be a dictionary with text as keys, "
+                f"got {context!r}."
             )
         return typed_json.dump_within(
             dict(context),
@@ -181,7 +181,7 @@ class Workflows(Generic[W]):
         now = self._drive.clock.now()
         wakeups = self._drive.environment.wakeups
         if joined is None and store.database.is_joined:
-            answer = creation.start(store, new, now, Hints())  # told once that is committed
+            answer = creation.start(store, new, now, Hints())  # sent after that commit
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
             return answer
         if joined is None:
@@ -202,14 +202,14 @@ class Workflows(Generic[W]):
         return answer
 
     def _announce_if_kept(self, answer: Answer) -> None:
-        """Tell of a workflow unless the savepoint it was made in was rolled back."""
+        """Announce a workflow unless the savepoint that created it was rolled back."""
         store = self._drive.store
         try:
             with store.reading() as connection:
                 is_kept = store.workflows.get(connection, answer.workflow.id) is not None
         except (StorageError, DBAPIError) as error:
-            # The caller has committed: an error out of that would have it done once more.
-            logger.warning("Nobody was told of workflow %s: %s", answer.workflow.id, error)
+            # The caller has committed: an error raised here would make it repeat its work.
+            logger.warning("Workflow %s was not announced: %s", answer.workflow.id, error)
             return
         if is_kept:
             self._announce(answer, self._drive.environment.wakeups.ring)
@@ -222,15 +222,15 @@ class Workflows(Generic[W]):
         ring()
 
 
-def _of_template(built: DynamicWorkflow) -> str | None:
-    """Keep the keys of one template's runs apart from those of another."""
+def _key_of_template(built: DynamicWorkflow) -> str | None:
+    """Return the idempotency key with its template: each template has its own keys."""
     key = built.idempotency_key
     is_text = isinstance(key, str) and bool(key)
     return f"{built.template_name}: {key}" if built.template_name and is_text else key
 
 
 def type_names(workflow_class: type[Workflow[Any]]) -> list[str] | None:
-    """List the types of a class and its subclasses; None stands for all there are."""
+    """Return the types of a class and its subclasses, or None for all types."""
     if workflow_class is Workflow:
         return None
     return sorted({definition_of(known).type for known in _with_subclasses(workflow_class)})

@@ -1,4 +1,4 @@
-"""Which ongoing workflows the code of this process could not continue, and why."""
+"""The check that `geneva check` runs: which ongoing workflows this code cannot continue."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _EXAMPLES = 3
 
 
 class Obstacle(StrEnum):
-    """What is in the way."""
+    """Why a workflow cannot continue."""
 
     CLASS_UNKNOWN = "class_unknown"
-    STEP_GONE = "step_gone"  # a workflow stands at it
-    DONE_STEP_GONE = "done_step_gone"  # it goes on; what it did is history
+    STEP_GONE = "step_gone"  # the workflow is at this step
+    DONE_STEP_GONE = "done_step_gone"  # the workflow can continue
     JOB_UNKNOWN = "job_unknown"
     METHOD_GONE = "method_gone"
     CHILD_CLASS_UNKNOWN = "child_class_unknown"
-    DONE_NODE_GONE = "done_node_gone"  # a stored graph was tampered with
+    DONE_NODE_GONE = "done_node_gone"  # the stored graph was edited by hand
 
     @property
     def is_warning(self) -> bool:
@@ -41,11 +41,11 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stuck:
-    """Workflows of one type that one thing is in the way of."""
+    """The workflows of one type that one obstacle stops."""
 
     obstacle: Obstacle
     type: str | None  # None: dynamic workflows
-    name: str  # of the step, job, method or class
+    name: str  # of the missing step, job, method or class
     workflow_count: int
     examples: tuple[Key, ...]
 
@@ -62,44 +62,45 @@ class Stuck:
         return _REASONS[self.obstacle][1].format(name=self.name, type=self.type)
 
 
-_REASONS = {
+_REASONS = {  # what is wrong, and what to do
     Obstacle.CLASS_UNKNOWN: (
         "No class of type {type!r} is imported.",
-        "Import its module in the app; of a class that was renamed, keep the type: "
+        "Import its module in the app. If the class was renamed, keep its type: "
         "type_name = {type!r}.",
     ),
     Obstacle.STEP_GONE: (
-        "They stand at {name!r}, which {type} no longer has.",
-        "Put `{name} = gd.removed_step()` where it was, or renamed_from={name!r} on its successor.",
+        "They are at step {name!r}, which {type} no longer has.",
+        "Keep `{name} = gd.removed_step()` in its place, or set renamed_from={name!r} on its "
+        "successor.",
     ),
     Obstacle.DONE_STEP_GONE: (
-        "They have done {name!r}, which {type} no longer has. They go on.",
-        "Keep `{name} = gd.removed_step()` in its place until they have ended, to be sure.",
+        "They completed step {name!r}, which {type} no longer has. They can continue.",
+        "To be safe, keep `{name} = gd.removed_step()` in its place until they have ended.",
     ),
     Obstacle.JOB_UNKNOWN: (
-        "Their stored graphs call the job {name!r}, which nothing imported defines.",
-        "Import its module in the app; of a function that was moved or renamed, keep the job's "
-        "name: @gd.job(name={name!r}).",
+        "Their stored graphs call the job {name!r}, which no imported module defines.",
+        "Import its module in the app. If the function was moved or renamed, keep the job's name: "
+        "@gd.job(name={name!r}).",
     ),
     Obstacle.METHOD_GONE: (
         "Their stored graphs call the method {name!r}, which {type} no longer has.",
-        "Put the method back, or its place: `{name} = gd.removed_step()`.",
+        "Restore the method, or keep `{name} = gd.removed_step()` in its place.",
     ),
     Obstacle.CHILD_CLASS_UNKNOWN: (
-        "Their stored graphs start child workflows of type {name!r}, and no such class is "
+        "Their stored graphs start child workflows of type {name!r}, but no such class is "
         "imported.",
-        "Import its module in the app; of a class that was renamed, keep the type: "
+        "Import its module in the app. If the class was renamed, keep its type: "
         "type_name = {name!r}.",
     ),
     Obstacle.DONE_NODE_GONE: (
-        "They have done {name!r}, which their stored graphs do not have.",
+        "They completed node {name!r}, which their stored graphs do not have.",
         "Repair the graph with export_dag() and import_dag().",
     ),
 }
 
 
 def check(drive: Drive) -> list[Stuck]:
-    """Find what this process could not continue, at the cost of a few queries in all."""
+    """Find the ongoing workflows that this process cannot continue, in a few queries."""
     store = drive.store
     definitions = {one.type: one for one in registry.definitions()}
     graph_types = [name for name, known in definitions.items() if known.is_graph]
@@ -118,7 +119,7 @@ def check(drive: Drive) -> list[Stuck]:
 
 
 class _Checker:
-    """Compares what workflows need with what is known here."""
+    """Compares what ongoing workflows need with what this process has imported."""
 
     def __init__(
         self, drive: Drive, connection: Connection, definitions: dict[str, Definition]
@@ -151,11 +152,11 @@ class _Checker:
     def lost_node(self, needed: Needed) -> bool:
         definition = self._definitions.get(needed.type)
         node = definition.get(needed.name) if needed.type and definition else None
-        # It was done under its former name, before the graph was stored.
+        # A renamed node was completed under its former name, before the graph was stored.
         return node is None or node.name == needed.name
 
     def look_at_children(self) -> Iterator[Stuck]:
-        """Look into the arguments of nodes that start child workflows, which differ by hero."""
+        """Check the child types, which stand in the arguments of the nodes that start children."""
         found: dict[tuple[str, str], set[Key]] = {}
         for workflow_type, args, workflow_id in self._obstacles.children(
             self._connection, CHILD_JOB

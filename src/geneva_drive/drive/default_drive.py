@@ -1,4 +1,4 @@
-"""The process's default Drive: for users' convenience, and read in one place."""
+"""The default Drive of the process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _default: Drive | None = None
 
 
 def configure(url_or_engine: str | URL | Engine | None = None, **settings: Any) -> Drive:
-    """Set and return the process's default Drive; the last call wins and closes the former.
+    """Create the process's default Drive and return it; the previous one is closed.
 
-    Without a URL, `GENEVA_DATABASE_URL` is used, else `sqlite:///geneva.db`.
+    The URL defaults to `GENEVA_DATABASE_URL`, then to `sqlite:///geneva.db`.
 
     >>> import geneva_drive as gd
     >>> drive = gd.configure("sqlite:///doctest.db")
@@ -38,7 +38,7 @@ def make_drive(url_or_engine: str | URL | Engine | None, **settings: Any) -> Dri
 
 
 def use(drive: Drive | None) -> None:
-    """Make `drive` the default, and close the one before it."""
+    """Make `drive` the default and close the previous one."""
     global _default
     with _lock:
         former, _default = _default, drive
@@ -47,7 +47,7 @@ def use(drive: Drive | None) -> None:
 
 
 def current_drive() -> Drive:
-    """Return the default Drive; without `configure`, one made from the environment."""
+    """Return the default Drive; before `configure`, create it from the environment."""
     global _default
     with _lock:
         if _default is None:

@@ -1,4 +1,4 @@
-"""The Drive: a database, settings, and everything that can be done with them."""
+"""The Drive: a database with its settings, and everything a caller can do with them."""
 
 from __future__ import annotations
 
@@ -7,35 +7,30 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive import checks
 from geneva_drive.clock import Clock
-from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.class_workflows import Workflows
-from geneva_drive.drive.explanation import Around, explain
+from geneva_drive.drive.circumstances import read_circumstances
+from geneva_drive.drive.class_workflows import ClassWorkflows
+from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import Duration
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
-from geneva_drive.states import WorkflowState
 from geneva_drive.storage.connections.database import Database
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import (
-    AuditRecord,
     ExecutionRecord,
-    LimitUse,
     WorkerRecord,
     WorkflowRecord,
 )
@@ -49,9 +44,9 @@ W = TypeVar("W", bound=Workflow[Any])
 
 
 class Drive:
-    """A database with its settings: what workflows run on.
+    """A database with its settings, on which workflows run.
 
-    Nothing is asked of the database before it is needed; tables are made by `migrate()`.
+    The Drive connects when it is first used. `migrate()` creates the tables.
 
     >>> import geneva_drive as gd
     >>> drive = gd.Drive("sqlite:///doctest.db", lease="90s")
@@ -73,7 +68,7 @@ class Drive:
 
     @property
     def database_url(self) -> str:
-        """The database's address, without the password."""
+        """The URL of the database, without the password."""
         return self._database.url
 
     @property
@@ -88,7 +83,7 @@ class Drive:
 
     @property
     def environment(self) -> Environment:
-        """What the engine works with; opened at first use, which checks the tables."""
+        """The engine's environment; opened at first use, which checks the tables."""
         if self._environment is None:
             with self._opening:
                 if self._environment is None:
@@ -112,34 +107,34 @@ class Drive:
         return self.environment.store
 
     def migrate(self) -> tuple[str | None, str]:
-        """Create or upgrade the tables; give the former and the present revision.
+        """Create or upgrade the tables; return the revision before and after.
 
-        Running it again, or in two processes at once, does no harm.
+        It is safe to run again, and in two processes at once.
         """
-        # Alembic is needed for this alone, and takes longer to load than all the rest.
+        # Only migrations need Alembic, which takes longer to import than the rest together.
         from geneva_drive.storage import migrator
 
         return migrator.migrate(self._database, self.settings.table_prefix)
 
     def migration_sql(self) -> str:
-        """Write out what `migrate()` would do, without doing it."""
+        """Return the SQL that `migrate()` would execute."""
         from geneva_drive.storage import migrator
 
         return migrator.migration_sql(self._database, self.settings.table_prefix)
 
-    def workflows(self, workflow_class: type[W]) -> Workflows[W]:
-        """Create and find workflows of a class; the same as `workflow_class.using(drive)`."""
-        return Workflows(self, workflow_class)
+    def workflows(self, workflow_class: type[W]) -> ClassWorkflows[W]:
+        """Create and find workflows of a class, like `workflow_class.using(drive)`."""
+        return ClassWorkflows(self, workflow_class)
 
     def start_dynamic(
         self, built: DynamicWorkflow, session: JoinedTransaction | None = None
     ) -> WorkflowHandle[DynamicRun]:
-        """Start what was built with `gd.DynamicWorkflow`; the same as its `start()`."""
-        return Workflows(self, DynamicRun).start_built(built, session)
+        """Start a workflow built with `gd.DynamicWorkflow`, like its `start()`."""
+        return ClassWorkflows(self, DynamicRun).start_built(built, session)
 
     def workflows_of_template(self, name: str) -> WorkflowQuery[DynamicRun]:
-        """Ask for the workflows that one template has built."""
-        return Workflows(self, DynamicRun).query().of_template(name)
+        """Query the workflows built by a template."""
+        return ClassWorkflows(self, DynamicRun).query().of_template(name)
 
     def executions(
         self,
@@ -147,15 +142,15 @@ class Drive:
         type: str | None = None,
         queue: str | None = None,
     ) -> ExecutionQuery:
-        """Ask for step executions of all workflows."""
+        """Query the step executions of all workflows."""
         given = {"state": state, "type": type, "queue": queue}
         return ExecutionQuery(self, {name: v for name, v in given.items() if v is not None})
 
     def worker(self, queues: Queues | None = None, concurrency: int = 8) -> Worker:
-        """Make a worker for the classes that this process has imported.
+        """Create a worker for the workflow classes that this process has imported.
 
-        `queues` are those it serves, all if left out; as a mapping, with how many steps of each
-        to run at once: `queues={"mail": 2, "default": None}`.
+        It serves all queues, or those in `queues`. A mapping also limits how many steps of a
+        queue run at once: `queues={"mail": 2, "default": None}`.
 
         >>> import geneva_drive as gd
         >>> drive = gd.configure("sqlite:///doctest.db")
@@ -168,10 +163,11 @@ class Drive:
         return Worker(self.environment, queues=queues, concurrency=concurrency)
 
     def housekeep(self) -> int:
-        """Do once what every worker does beside its steps; count what was changed.
+        """Do one round of a worker's housekeeping; return how many rows changed.
 
-        Sleepers wake, what dead workers held is scheduled again, orphans are adopted, and with the
-        setting `retention` old workflows are deleted. Safe while workers do the same.
+        It wakes sleeping executions, reschedules the executions of dead workers and orphaned
+        workflows, and deletes old workflows if the setting `retention` is set. It is safe while
+        workers do the same.
         """
         return housekeep(self.environment)
 
@@ -181,10 +177,10 @@ class Drive:
         *,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Delete workflows that ended longer ago than this, in small batches; count them.
+        """Delete workflows that ended longer than `older_than` ago; return how many.
 
-        Without `older_than`, the setting `retention` rules. `progress` is called after each batch
-        with the number of workflows in it.
+        `older_than` defaults to the setting `retention`. Workflows are deleted in small batches;
+        `progress` is called after each with the number deleted in it.
         """
         span = self.settings.retention
         if older_than is not None:
@@ -195,7 +191,7 @@ class Drive:
 
     @property
     def workers(self) -> list[WorkerRecord]:
-        """The workers that were heard of lately."""
+        """The workers with a recent heartbeat."""
         with self.store.reading() as connection:
             return self.store.workers.all(connection, self.settings.lease)
 
@@ -211,52 +207,17 @@ class Drive:
         )
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
-        """Say what a workflow waits for; of a dynamic one the oldest few that are active do."""
-        return explain(record, tuple(active), self.look_around(record, active, self.workers))
-
-    def look_around(
-        self,
-        record: WorkflowRecord,
-        active: Sequence[ExecutionRecord],
-        workers: list[WorkerRecord],
-    ) -> Around:
-        """Read what a sentence about a workflow needs beside the workflow itself."""
-        now, overviews = self.clock.now(), self.store.overviews
-        is_counted = record.type == DYNAMIC_TYPE and len(active) > 1
-        children = [one.child_id for one in active if one.child_id is not None]
-        with self.store.reading() as connection:
-            counts = overviews.count_active(connection, record.id, now) if is_counted else None
-            child = self.store.workflows.get(connection, children[0]) if children else None
-            is_canceled = record.state is WorkflowState.CANCELED
-            canceled_by = self._canceled_by(connection, record) if is_canceled else None
-        return Around(
-            workers=workers,
-            now=now,
-            settings=self.settings,
-            use=self._awaited_limit(active),
-            child=child,
-            canceled_by=canceled_by,
-            counts=None if counts is None else tuple(counts),
-            is_step_gone=_is_step_gone(record, active),
-        )
-
-    def _canceled_by(
-        self, connection: Connection, record: WorkflowRecord
-    ) -> AuditRecord | ExecutionRecord | None:
-        asked = self.store.audit_entries.last(connection, record.id, "cancel")
-        return asked or self.store.overviews.canceling(connection, record.id)
-
-    def _awaited_limit(self, active: Sequence[ExecutionRecord]) -> LimitUse | None:
-        parked = [e.limit_key for e in active if e.is_parked and e.limit_key is not None]
-        return waiters.use_of(self.environment, parked[0]) if parked else None
+        """Return the sentence of `why()`; for a dynamic workflow, `active` are the oldest few."""
+        circumstances = read_circumstances(self, record, active, self.workers)
+        return explain(record, tuple(active), circumstances)
 
     def wake_workers(self) -> None:
-        """Tell workers that there may be something to do."""
+        """Wake the workers, because an execution may have become due."""
         if self._environment is not None:
             self._environment.wakeups.ring()
 
     def close(self) -> None:
-        """Let go of connections and threads; a user's own engine is left alone."""
+        """Close connections and threads; an engine that the caller passed in stays open."""
         if self._environment is not None:
             self._environment.loop.close()
             self._environment = None
@@ -264,10 +225,3 @@ class Drive:
 
     def __repr__(self) -> str:
         return f"<Drive {self.database_url}>"
-
-
-def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
-    definition = registry.definition_for(record.type)
-    if definition is None or record.has_graph or not active:
-        return False
-    return definition.get(active[0].step_name) is None

@@ -1,4 +1,4 @@
-"""A graph to be looked at: its nodes and edges, and of a workflow where each node stands."""
+"""A graph for display: nodes and edges of a class, or of a workflow with each node's state."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from geneva_drive.storage.store import Store
 
 
-class NodeView(NamedTuple):  # a tuple: of a large graph there are a hundred thousand
-    """A node, and of a workflow's where it stands."""
+class NodeView(NamedTuple):  # a tuple, because a large graph has 100,000 of them
+    """A node, with its state if it belongs to a workflow."""
 
     id: str
     name: str
     kind: NodeKind
     job: str | None = None
     partitions: int = 1
-    state: StepState | None = None  # None: it is looked at in its class
+    state: StepState | None = None  # None for a node of a class
     outcome: Outcome | None = None
     attempt_number: int = 0
     scheduled_for: datetime | None = None
@@ -49,7 +49,7 @@ class NodeView(NamedTuple):  # a tuple: of a large graph there are a hundred tho
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """The nodes by id, in order of declaration, and what each of them waits for."""
+    """The nodes by id, in order of declaration, and their edges."""
 
     nodes: Mapping[str, NodeView]
     graph: Graph
@@ -64,9 +64,9 @@ def view_of_class(workflow_class: type[Workflow[Any]]) -> GraphView:
 
 
 def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
-    """Read a workflow's graph, at the cost of a few columns of each node."""
+    """Read a workflow's graph; of each node, only the columns shown."""
     store = drive.store
-    with _keeping_all(), store.reading() as connection:
+    with _without_garbage_collection(), store.reading() as connection:
         record = store.workflows.get(connection, workflow_id)
         if record is None:
             raise WorkflowNotFound(workflow_id)
@@ -83,24 +83,24 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
     for one in executions:
         by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)
     if record.state is WorkflowState.FINISHED and not record.has_graph:
-        view = _only(view, by_node)
+        view = _only_reached(view, by_node)
     return GraphView(
-        {key: _standing(node, by_node.get(key, [])) for key, node in view.nodes.items()},
+        {key: _with_state(node, by_node.get(key, [])) for key, node in view.nodes.items()},
         view.graph,
     )
 
 
-def _only(view: GraphView, tried: Container[str]) -> GraphView:
-    """Leave out what never runs: what the class has beside came later, or behind a `finish()`."""
+def _only_reached(view: GraphView, reached: Container[str]) -> GraphView:
+    """Remove nodes that never ran: the class gained them later, or `finish()` came first."""
     edges = {key: view.graph.parents[key] for key in view.nodes}
-    bridged = Graph.of(edges, removed={key for key in view.nodes if key not in tried})
-    kept = {key: node for key, node in view.nodes.items() if key in tried}
+    bridged = Graph.of(edges, removed={key for key in view.nodes if key not in reached})
+    kept = {key: node for key, node in view.nodes.items() if key in reached}
     return GraphView(kept, Graph.of({key: bridged.parents[key] for key in kept}))
 
 
 @contextmanager
-def _keeping_all() -> Iterator[None]:
-    """Make very many objects without a search for garbage, which would take as long again."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Stop the collector while many objects are made: it would double the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -136,7 +136,7 @@ def _of_stored(shapes: list[NodeShape], definition: Definition | None) -> GraphV
     return GraphView(nodes, Graph.of(dict(_edges(shapes))))
 
 
-def _standing(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
+def _with_state(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
     latest = latest_attempts(attempts)
     undone = [one for one in latest if not is_done(one.state, one.outcome)]
     one = next(iter(undone or latest), None)
@@ -147,7 +147,7 @@ def _standing(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
         outcome=one.outcome,
         attempt_number=one.attempt_number,
         scheduled_for=one.scheduled_for,
-        # Of a step that is divided: from the first to start to the last to end.
+        # A partitioned step lasts from the first start to the last end.
         started_at=min((each.started_at for each in latest if each.started_at), default=None),
         finished_at=one.finished_at and max(e.finished_at for e in latest if e.finished_at),
     )
@@ -180,7 +180,7 @@ def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) ->
 
 
 def _edges(shapes: list[NodeShape]) -> Iterator[tuple[str, list[str]]]:
-    # The nodes of a fan-out wait for the same ones, in the same words.
+    # All nodes of a fan-out have the same parents, stored as the same text: parse it once.
     read: dict[str, list[str]] = {}
     for shape in shapes:
         parents = read.get(shape.depends_on)

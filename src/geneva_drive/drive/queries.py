@@ -1,4 +1,4 @@
-"""Lazy, chainable questions about workflows and step executions."""
+"""Lazy, chainable queries for workflows and step executions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class WorkflowQuery(Generic[W]):
-    """Workflows that match, ordered by id; nothing is asked of the database until it is read.
+    """The workflows that match, ordered by id; the database is asked when they are read.
 
     >>> import geneva_drive as gd
     >>> drive = gd.configure("sqlite:///doctest.db")
@@ -63,15 +63,15 @@ class WorkflowQuery(Generic[W]):
     def for_hero(self, hero: object) -> WorkflowQuery[W]:
         reference = heroes.reference_to(hero)
         if reference is None:
-            raise InvalidInput("for_hero() takes a hero, not None.")
+            raise InvalidInput("for_hero() needs a hero, got None.")
         return replace(self, hero=(reference.type, reference.id))
 
     def of_type(self, type_name: str) -> WorkflowQuery[W]:
-        """Only those of one type, also where its class is not in this process."""
+        """Select workflows by type; this process need not have the class."""
         return replace(self, types=[type_name])
 
     def of_template(self, name: str) -> WorkflowQuery[W]:
-        """Only those that one template has built."""
+        """Select workflows that a template built."""
         return replace(self, template=name)
 
     def limit(self, count: int) -> WorkflowQuery[W]:
@@ -104,7 +104,7 @@ class WorkflowQuery(Generic[W]):
                 records = store.workflows.list_matching(
                     connection, self._conditions(), limit=page, after=last
                 )
-                # Of a dynamic workflow there may be very many: they are read when asked for.
+                # A dynamic workflow may have 100,000 active executions: read them only on demand.
                 small = [record.id for record in records if record.type != DYNAMIC_TYPE]
                 active = store.executions.active_of(connection, small)
             by_workflow: dict[Any, list[Any]] = {workflow_id: [] for workflow_id in small}
@@ -136,7 +136,7 @@ class WorkflowQuery(Generic[W]):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionQuery:
-    """Step executions that match, ordered by id."""
+    """The step executions that match, ordered by id."""
 
     _drive: Drive
     conditions: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""A step execution as users see it."""
+"""A step execution and its checkpoints, as users see them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ReadCheckpoints = Callable[[Key], list[CheckpointRecord]]
 
 
 class Checkpoint:
-    """Where a resumable step stood when something happened to it."""
+    """An event in the loop of a resumable step, with its cursor at that moment."""
 
     def __init__(self, record: CheckpointRecord) -> None:
         self._record = record
@@ -27,7 +27,7 @@ class Checkpoint:
 
     @property
     def stored_cursor(self) -> str | None:
-        """The cursor as typed JSON, also where its type is not known."""
+        """The cursor as typed JSON; readable even if this process lacks its type."""
         return self._record.cursor
 
     @property
@@ -36,12 +36,12 @@ class Checkpoint:
 
     @property
     def reason(self) -> str:
-        """What happened: an interruption, an outcome, or "item_error"."""
+        """An interruption, an outcome, or "item_error"."""
         return self._record.reason
 
     @property
     def item(self) -> str | None:
-        """The item that was skipped, in words."""
+        """The text of the skipped item."""
         return self._record.item
 
     @property
@@ -61,7 +61,7 @@ class Checkpoint:
 
 
 class StepExecution:
-    """One attempt to run a step: its schedule, its idempotency key and its audit record."""
+    """One attempt to run a step: its schedule, idempotency key and audit record."""
 
     def __init__(self, record: ExecutionRecord, read_checkpoints: ReadCheckpoints) -> None:
         self._record = record
@@ -153,17 +153,17 @@ class StepExecution:
 
     @property
     def stored_result(self) -> str | None:
-        """The result as typed JSON, also where its type is not known."""
+        """The result as typed JSON; readable even if this process lacks its type."""
         return self._record.result
 
     @property
     def cursor(self) -> Any:
-        """Where a resumable step stands; None without a cursor, and once it has completed."""
+        """The cursor of a resumable step; None without one, and after completion."""
         return typed_json.load(self._record.cursor)
 
     @property
     def stored_cursor(self) -> str | None:
-        """The cursor as typed JSON, also where its type is not known."""
+        """The cursor as typed JSON; readable even if this process lacks its type."""
         return self._record.cursor
 
     @property
@@ -172,17 +172,17 @@ class StepExecution:
 
     @property
     def ancestry_hash(self) -> str | None:
-        """The hash of the node and of those that were done before it."""
+        """The hash of the node and its ancestors."""
         return self._record.ancestry_hash
 
     @property
     def child_id(self) -> Any:
-        """The workflow that a child node has started; None for any other."""
+        """The id of the workflow that a child node started."""
         return self._record.child_id
 
     @property
     def progress(self) -> IterationProgress | None:
-        """How far a resumable step has come, over all its runs; None of any other."""
+        """The progress of a resumable step over all its runs; None for other steps."""
         record = self._record
         stored = typed_json.load(record.progress) or {}
         if "seconds" not in stored and not record.completed_iterations:
@@ -192,12 +192,12 @@ class StepExecution:
 
     @property
     def checkpoint_history(self) -> list[Checkpoint]:
-        """Where a resumable step was interrupted, skipped an item, or ended; oldest first."""
+        """Where a resumable step was interrupted, skipped an item or ended, oldest first."""
         return [Checkpoint(record) for record in self._read_checkpoints(self._record.id)]
 
     @property
     def skipped_items(self) -> list[Checkpoint]:
-        """The items that `on_item_error="skip"` has passed over."""
+        """The items that `on_item_error="skip"` skipped."""
         return [one for one in self.checkpoint_history if one.reason == SKIPPED_ITEM]
 
     @property

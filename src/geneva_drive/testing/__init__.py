@@ -1,4 +1,8 @@
-"""For users' tests and ours: run workflows now, move the clock, and look at what came of it."""
+"""Helpers for tests, the users' and our own.
+
+`runner.py` runs workflows without a worker, `time_travel.py` moves the clock, `crash.py` kills the
+worker at a chosen point, `assertions.py` checks the result. `plugin.py` has the pytest fixtures.
+"""
 
 from __future__ import annotations
 

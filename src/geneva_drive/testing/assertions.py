@@ -1,4 +1,4 @@
-"""Assertions whose messages tell the whole story of the workflow."""
+"""Assertions whose messages list the workflow's executions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.states import StepState, WorkflowState
 
 
 def assert_workflow_state(workflow: WorkflowHandle[Any], state: WorkflowState | str) -> None:
-    """Assert where a workflow stands now."""
+    """Assert the current state of a workflow."""
     found = workflow.reload().state
     if found != state:
         _fail(f"{workflow.type} {workflow.id} is {found}, not {state}.", workflow)
@@ -30,7 +30,7 @@ def assert_step_executed(
 
 
 def assert_cursor(workflow: WorkflowHandle[Any], expected: object) -> None:
-    """Assert where the resumable step stands that the workflow is at, or was at last."""
+    """Assert the cursor of the current resumable step, or of the last one."""
     execution = _iterating(workflow)
     found = execution.cursor
     if found != expected or type(found) is not type(expected):
@@ -38,7 +38,7 @@ def assert_cursor(workflow: WorkflowHandle[Any], expected: object) -> None:
 
 
 def assert_iterations(workflow: WorkflowHandle[Any], expected: int) -> None:
-    """Assert how many items that step has done, over all its runs."""
+    """Assert how many items that step has done over all its runs."""
     execution = _iterating(workflow)
     found = execution.completed_iterations
     if found != expected:
@@ -46,7 +46,7 @@ def assert_iterations(workflow: WorkflowHandle[Any], expected: int) -> None:
 
 
 def _iterating(workflow: WorkflowHandle[Any]) -> StepExecution:
-    """Find the execution that is active, or else the last one that iterated."""
+    """Return the active execution, or else the last one of a resumable step."""
     active = workflow.reload().current_execution
     if active is not None and active.state is not StepState.SCHEDULED:
         return active
@@ -58,10 +58,10 @@ def _iterating(workflow: WorkflowHandle[Any]) -> StepExecution:
 
 def _fail(what: str, workflow: WorkflowHandle[Any]) -> NoReturn:
     # Raised, not asserted: pytest would add its own comparison to an assertion in a plugin.
-    raise AssertionError(f"{what}\n{_story(workflow)}")
+    raise AssertionError(f"{what}\n{_history(workflow)}")
 
 
-def _story(workflow: WorkflowHandle[Any]) -> str:
+def _history(workflow: WorkflowHandle[Any]) -> str:
     lines = [
         f"  {execution!r} {execution.error_message or ''}" for execution in workflow.step_executions
     ]

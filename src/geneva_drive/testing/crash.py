@@ -1,4 +1,4 @@
-"""Letting a worker die at a chosen point, as a power cut would."""
+"""A crash of the worker at a chosen point, as by a power cut."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from geneva_drive.engine.crash_points import Point
 
 
 class Crashed(crash_points.Crash):
-    """The death of the worker; no `except Exception` on the way survives it."""
+    """The death of the worker; `except Exception` does not catch it."""
 
 
 @contextmanager
 def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
     """End the thread that runs executions right after `point`: "claim", "body" or "commit".
 
-    `crash_after(items=3)` is after the third item of a resumable step, before its checkpoint. The
-    body of a node that starts a child is over once hero and context are known and the child is
-    created; what commits with its step, as that child does, is lost with it.
+    `crash_after(items=3)` crashes after the third item of a resumable step, before its checkpoint.
+    The body of a node that starts a child ends when the child is created; the child commits with
+    its step, and is lost with it.
 
-    What was committed by then stays, what was not is lost, and the execution is taken back like
-    that of any dead worker. The block itself goes on behind the crash.
+    Committed work stays, other work is lost, and the execution is recovered like that of any dead
+    worker. The test continues after the block.
 
     >>> from geneva_drive.testing import crash_after, drain
     >>> with crash_after("body"):  # doctest: +SKIP
@@ -44,4 +44,4 @@ def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
             yield
         except Crashed:
             return
-    raise AssertionError(f"Nothing reached the point {point!r}.")
+    raise AssertionError(f"No execution reached the point {point!r}.")

@@ -1,4 +1,4 @@
-"""A Drive as new, on a database that may have been used before."""
+"""An empty Drive on a database that may have been used before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.errors import NotMigrated
 
 @contextmanager
 def fresh_drive(url: str, **settings: Any) -> Iterator[Drive]:
-    """Give a migrated, empty Drive as the default, and forget the code defined meanwhile."""
+    """Yield a migrated, empty default Drive; forget the classes defined within the block."""
     drive = Drive(url, **settings)
     try:
         store = drive.store

@@ -1,4 +1,4 @@
-"""The pytest plugin: a fresh Drive for each test, and a clock to move."""
+"""The pytest plugin: an empty Drive for each test, and a clock to move."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from geneva_drive.testing.time_travel import time_travel
 
 @pytest.fixture
 def geneva_database_url(tmp_path: Path) -> str:
-    """Where the `geneva` fixture keeps its tables; override it to test on your own database."""
+    """The database of the `geneva` fixture; override it to test on your own."""
     return f"sqlite:///{tmp_path / 'geneva.db'}"
 
 
 @pytest.fixture
 def geneva(geneva_database_url: str) -> Iterator[Drive]:
-    """A migrated, empty Drive, which is the process's default during the test."""
+    """A migrated, empty Drive, the default of the process during the test."""
     with fresh_drive(geneva_database_url) as drive:
         yield drive
 

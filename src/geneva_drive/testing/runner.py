@@ -1,4 +1,4 @@
-"""Running workflows in a test, without a worker."""
+"""Runs workflows in a test, without a worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_RUNS = 10_000
 
 
 def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandle[W]:
-    """Run a workflow to its end or its next pause, ignoring waits.
+    """Run a workflow to its end or next pause, ignoring waits.
 
     Raises `AssertionError` if more than `max_steps` executions are needed.
     """
@@ -38,13 +38,13 @@ def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandl
     if workflow.reload().current_execution is None:
         return workflow
     raise AssertionError(
-        f"{workflow!r} is not over after {max_steps} steps; it stands at "
+        f"{workflow!r} has not ended after {max_steps} steps; it is at "
         f"{workflow.next_step_name!r}. Raise max_steps, or look for an endless reattempt."
     )
 
 
 def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int) -> bool:
-    """Run a child that a node waits for; False if there is none, or it comes to no end."""
+    """Run a child that a node waits for; True if it ended."""
     awaited = [one.child_id for one in workflow.current_executions if one.child_id is not None]
     for child_id in awaited:
         child = workflow.drive.workflows(Workflow).find(child_id)
@@ -54,7 +54,7 @@ def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int) -> bool:
 
 
 def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
-    """Run the execution that is next, whatever its schedule; None if there is none to run."""
+    """Run the next execution, whatever its schedule; return None if there is none."""
     _require_handle("perform_next_step", workflow)
     workflow.reload()
     execution = _next_execution(workflow)
@@ -64,20 +64,20 @@ def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
 
 
 def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> StepExecution:
-    """Run the scheduled execution in this thread; `step`, if given, must be the next one."""
+    """Run the scheduled execution in this thread; `step`, if given, must be next."""
     _require_handle("perform_step_inline", workflow)
     return _perform_inline(workflow, step, Breaks())
 
 
 def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks) -> StepExecution:
-    execution = _standing(workflow, step)
+    execution = _execution_to_run(workflow, step)
     performed = _perform(workflow, execution, breaks)
     if performed is None:
-        raise InvalidStateError(f"{workflow!r} is held, so that its step cannot be performed.")
+        raise InvalidStateError(f"{workflow!r} is held, so its step cannot be performed.")
     return performed
 
 
-def _standing(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
+def _execution_to_run(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
     workflow.reload()
     name = None if step is None else workflow.name_of(step)
     execution = _next_execution(workflow, name) or _next_execution(workflow)
@@ -85,13 +85,13 @@ def _standing(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
         raise InvalidStateError(f"{workflow!r} has no scheduled step to perform.")
     if name is not None and name not in (execution.step_name, execution.node_id):
         raise InvalidStateError(
-            f"{workflow!r} stands at step {execution.step_name!r}, not at {name!r}."
+            f"{workflow!r} is at step {execution.step_name!r}, not at {name!r}."
         )
     return execution
 
 
 def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> StepExecution | None:
-    """Give the oldest execution that could be run; `name`: of this node."""
+    """Return the oldest execution that can run, of the node `name` if given."""
     return next(
         (
             one
@@ -104,7 +104,7 @@ def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> S
 
 
 def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
-    """Run a resumable step to its end: no interruption ends a run, and no wait is waited for."""
+    """Run a resumable step to its end, ignoring interruptions and waits."""
     _require_handle("speedrun_resumable_step", workflow)
     execution = _perform_inline(workflow, step, Breaks(are_off=True))
     for _ in range(_MOST_RUNS):
@@ -115,21 +115,21 @@ def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> Step
             return execution
         execution = _perform_inline(workflow, step, Breaks(are_off=True))
     raise AssertionError(
-        f"{workflow!r} suspended step {execution.step_name!r} {_MOST_RUNS} times. Does it suspend "
-        f"itself, or is it throttled, for ever?"
+        f"{workflow!r} suspended step {execution.step_name!r} {_MOST_RUNS} times. Check whether it "
+        f"suspends itself or is throttled forever."
     )
 
 
 def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -> StepExecution:
-    """Run so many items of a resumable step, then interrupt it."""
+    """Run `count` items of a resumable step, then interrupt it."""
     _require_handle("run_iterations", workflow)
     _require_count(count)
-    _require_resumable(workflow, _standing(workflow, step).step_name)
+    _require_resumable(workflow, _execution_to_run(workflow, step).step_name)
     execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
     following = workflow.reload().current_execution
     has_partitions = following is not None and following.node_id != following.step_name
     if has_partitions and execution.node_id == execution.step_name:
-        # It has divided the step, and done no item yet.
+        # The first run only created the partitions.
         return _perform_inline(workflow, step, Breaks(max_iterations=count))
     return execution
 
@@ -137,7 +137,7 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
 def _require_handle(caller: str, workflow: Any) -> None:
     if not isinstance(workflow, WorkflowHandle):
         raise InvalidInput(
-            f"{caller}() takes a workflow's handle, as create() and find() return it, and got "
+            f"{caller}() needs a workflow handle, as create() and find() return it, got "
             f"{workflow!r}."
         )
 
@@ -156,13 +156,13 @@ def _require_resumable(workflow: WorkflowHandle[Any], step_name: str) -> None:
     node = definition_of(workflow_class).get(step_name) if workflow_class else None
     if node is None or not node.is_resumable:
         raise InvalidInput(
-            f"run_iterations() runs items of a resumable step, and step {step_name!r} of "
-            f"{workflow!r} is not one. To run it, use perform_step_inline()."
+            f"run_iterations() needs a resumable step, but step {step_name!r} of {workflow!r} is "
+            f"not one. To run it, use perform_step_inline()."
         )
 
 
 def drain(drive: Drive | None = None) -> int:
-    """Run everything that is due now, and what becomes due by it; count the executions."""
+    """Run all due executions and those they make due; return how many ran."""
     return inline_worker.run_due((drive or current_drive()).environment)
 
 
@@ -173,7 +173,7 @@ def instance(
     context: Mapping[str, Any] | None = None,
     drive: Drive | None = None,
 ) -> W:
-    """Make a bare instance for calling a body directly; nothing is stored.
+    """Return an instance to call a body directly; nothing is stored.
 
     >>> import geneva_drive as gd
     >>> from geneva_drive.testing import instance
@@ -203,11 +203,11 @@ def _reference_to(hero: object) -> HeroRef | None:
     try:
         return heroes.reference_to(hero)
     except InvalidInput:
-        return None  # a stand-in of the test's, which nobody will have to load
+        return None  # the test's own stand-in, which is never loaded
 
 
 class _BareContext(RunContext):
-    """The context of an instance whose hero is at hand and whose workflow is nowhere."""
+    """The context of an instance whose hero is given and whose workflow is not stored."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class _BareContext(RunContext):
         record: WorkflowRecord,
         hero: Any,
     ) -> None:
-        # Opened only by a body that asks for more than it was given: most need no database.
+        # The environment is opened on demand: most bodies need no database.
         super().__init__(
             lambda: (drive or current_drive()).environment,
             definition_of(workflow_class),

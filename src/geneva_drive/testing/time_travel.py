@@ -1,4 +1,4 @@
-"""Moving a Drive's time."""
+"""The clock and the leases of a Drive, moved by a test."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from geneva_drive.durations import Duration
 
 @contextmanager
 def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[ShiftedClock]:
-    """Move a Drive's clock within the block: schedules, timeouts and prune; not leases.
+    """Move a Drive's clock within the block: for schedules, timeouts and prune, not for leases.
 
-    By a timedelta, seconds, or text such as `1d`.
+    `span` is a timedelta, seconds, or text such as `1d`.
 
     >>> from geneva_drive.testing import drain, time_travel
     >>> with time_travel("2d"):  # doctest: +SKIP
@@ -32,6 +32,6 @@ def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[Sh
 
 
 def expire_leases(drive: Drive | None = None) -> None:
-    """Let the lease of every worker run out, as if all had died."""
+    """End the lease of every worker, as if all had died."""
     store = (drive or current_drive()).store
     store.write(store.workers.expire_all)

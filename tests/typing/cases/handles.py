@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.drive.class_workflows import Workflows
+from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.queries import WorkflowQuery
 
 
@@ -62,7 +62,7 @@ def finding() -> None:
 
 
 def with_another_drive() -> None:
-    assert_type(Signup.using(drive), Workflows[Signup])
+    assert_type(Signup.using(drive), ClassWorkflows[Signup])
     assert_type(Signup.using(drive).create(), gd.WorkflowHandle[Signup])
     assert_type(Signup.using(drive).get_or_create(), gd.WorkflowHandle[Signup])
     assert_type(Signup.using(drive).find(7), gd.WorkflowHandle[Signup])

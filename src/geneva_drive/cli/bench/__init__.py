@@ -1,5 +1,5 @@
-"""`geneva bench`: what the user's own database will give, measured in tables of its own.
+"""The measurements of `geneva bench`, on tables of its own.
 
-`ground` makes those tables and drops them, `workflows` has the classes, `measuring` the four
-measurements, `figures` what came of them, `showing` the progress bar and the table.
+`measurement.py` runs them. `tables.py` creates and drops the tables, `workflows.py` defines the
+measured classes, `figures.py` holds the results, and `report.py` prints them.
 """

@@ -1,4 +1,4 @@
-"""What was measured."""
+"""The workload and the results of a bench."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """How much work to measure with."""
+class Workload:
+    """How much work is measured."""
 
     workflows: int = 1000
     steps: int = 10
@@ -21,27 +21,25 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What one database gave."""
-
     bare_commit: timedelta
     start_p50: timedelta
     start_p99: timedelta
     chain_step: timedelta
-    throughput: timedelta  # from the first creation to the last end
-    wanted: Wanted
+    throughput: timedelta  # from the first create to the last end
+    workload: Workload
 
     @property
     def steps_per_second(self) -> float:
-        return self.workflows_per_second * self.wanted.steps
+        return self.workflows_per_second * self.workload.steps
 
     @property
     def workflows_per_second(self) -> float:
-        return self.wanted.workflows / self.throughput.total_seconds()
+        return self.workload.workflows / self.throughput.total_seconds()
 
     def body(self) -> dict[str, Any]:
-        """Give everything for `--json`, spans in milliseconds."""
+        """Return the body for `--json`, times in milliseconds."""
         return {
-            **asdict(self.wanted),
+            **asdict(self.workload),
             "steps_per_second": round(self.steps_per_second, 1),
             "workflows_per_second": round(self.workflows_per_second, 1),
             "chain_step_ms": milliseconds(self.chain_step),
@@ -56,6 +54,6 @@ def milliseconds(span: timedelta) -> float:
 
 
 def nearest_rank(spans: list[timedelta], percent: int) -> timedelta:
-    """Give the smallest that so many percent of them do not exceed."""
+    """Return the percentile, as one of the measured values."""
     ordered = sorted(spans)
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]

@@ -1,4 +1,4 @@
-"""The four measurements, on one worker in this process."""
+"""The four measurements, with one worker in this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from geneva_drive.cli.bench.figures import Figures, Wanted, nearest_rank
+from geneva_drive.cli.bench.figures import Figures, Workload, nearest_rank
 from geneva_drive.cli.bench.tables import PREFIX
 from geneva_drive.cli.bench.workflows import Measured, Meter, make_class
 from geneva_drive.drive.drive import Drive
@@ -16,9 +16,9 @@ from geneva_drive.durations import describe
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.storage.health.commits import BareCommits
 
-# What is measured, how much of it is done, of how much. Every loop here tells, again and again
-# while it waits: what is told may end the measurement.
-Tell = Callable[[str, int, int], None]
+# Called with what is measured, how much is done, and the total. Every waiting loop calls it again
+# and again, because it may raise to stop the bench.
+ReportProgress = Callable[[str, int, int], None]
 
 _PATIENCE = timedelta(seconds=60)
 _GROUP = 100  # workflows created in one transaction
@@ -27,53 +27,55 @@ _LOOK_CLOSELY_SECONDS = 0.001
 
 
 class Standstill(GenevaDriveError):
-    """Nothing moves any more, and waiting longer would not help."""
+    """No step has run for so long that waiting is useless."""
 
     def __init__(self, what: str, ran: int, total: int, patience: timedelta) -> None:
         super().__init__(
-            f"The bench came to a standstill at {what}: {ran:,} of {total:,} steps ran, and for "
-            f"{describe(patience)} nothing happened. `geneva doctor` tells what is amiss."
+            f"The bench is stuck at {what}: {ran:,} of {total:,} steps ran, then none for "
+            f"{describe(patience)}. Run `geneva doctor` to find the cause."
         )
 
 
-def measure(drive: Drive, wanted: Wanted, tell: Tell, patience: timedelta = _PATIENCE) -> Figures:
+def measure(
+    drive: Drive, workload: Workload, report: ReportProgress, patience: timedelta = _PATIENCE
+) -> Figures:
     """Measure on a Drive whose tables are empty; call within `registry.isolated()`."""
-    bare_commit = _bare_commit(drive, wanted.commits, tell)
-    with drive.worker(concurrency=wanted.concurrency):
-        course = _Course(drive, tell, patience)
-        starts = course.starts(wanted.starts)
-        chain_step = course.chain_step(wanted.chain)
-        throughput = course.throughput(wanted)
+    bare_commit = _bare_commit(drive, workload.commits, report)
+    with drive.worker(concurrency=workload.concurrency):
+        bench = _Bench(drive, report, patience)
+        starts = bench.starts(workload.starts)
+        chain_step = bench.chain_step(workload.chain)
+        throughput = bench.throughput(workload)
     return Figures(
         bare_commit=bare_commit,
         start_p50=nearest_rank(starts, 50),
         start_p99=nearest_rank(starts, 99),
         chain_step=chain_step,
         throughput=throughput,
-        wanted=wanted,
+        workload=workload,
     )
 
 
-def _bare_commit(drive: Drive, count: int, tell: Tell) -> timedelta:
+def _bare_commit(drive: Drive, count: int, report: ReportProgress) -> timedelta:
     commits = BareCommits(drive.engine, f"{PREFIX}commits")
     taken = []
     for span in commits.time(count):
         taken.append(span)
-        tell("bare commits", len(taken), count)
+        report("bare commits", len(taken), count)
     return nearest_rank(taken, 50)
 
 
-class _Course:
-    """One worker's way through the measurements."""
+class _Bench:
+    """The measurements that need a running worker."""
 
-    def __init__(self, drive: Drive, tell: Tell, patience: timedelta) -> None:
+    def __init__(self, drive: Drive, report: ReportProgress, patience: timedelta) -> None:
         self._drive = drive
-        self._tell = tell
+        self._report = report
         self._patience = patience
         self._meter = Meter()
 
     def starts(self, count: int) -> list[timedelta]:
-        """Start workflows one by one, each when the worker has nothing else to do."""
+        """Start workflows one at a time on the idle worker; time each to its first step."""
         workflow_class = make_class("start", 1, self._meter)
         taken: list[timedelta] = []
         for _ in range(count):
@@ -85,7 +87,7 @@ class _Course:
         return taken
 
     def chain_step(self, count: int) -> timedelta:
-        """Run one workflow of many steps; the time from each to the next is what a step costs."""
+        """Run one workflow of many steps; return the mean time from a step to the next."""
         workflow_class = make_class("chain", count, self._meter)
         self._drive.workflows(workflow_class).create()
         self._await("one long chain", workflow_class, count)
@@ -93,13 +95,13 @@ class _Course:
         self._meter.moments.clear()
         return timedelta(seconds=(last - first) / (count - 1))
 
-    def throughput(self, wanted: Wanted) -> timedelta:
-        workflow_class = make_class("many", wanted.steps, self._meter)
-        what, step_count = "many workflows", wanted.workflows * wanted.steps
+    def throughput(self, workload: Workload) -> timedelta:
+        workflow_class = make_class("many", workload.steps, self._meter)
+        what, step_count = "many workflows", workload.workflows * workload.steps
         before = time.perf_counter()
-        for start in range(0, wanted.workflows, _GROUP):
-            self._create(workflow_class, min(_GROUP, wanted.workflows - start))
-            self._tell(what, len(self._meter.moments), step_count)
+        for start in range(0, workload.workflows, _GROUP):
+            self._create(workflow_class, min(_GROUP, workload.workflows - start))
+            self._report(what, len(self._meter.moments), step_count)
         self._await(what, workflow_class, step_count)
         return timedelta(seconds=time.perf_counter() - before)
 
@@ -118,21 +120,21 @@ class _Course:
         what: str,
         workflow_class: Measured,
         step_count: int,
-        told: tuple[int, int] | None = None,
+        reported: tuple[int, int] | None = None,
     ) -> None:
-        """Return when every step ran and every workflow of the class has ended."""
+        """Wait until every step ran and every workflow of the class has ended."""
         for ran in self._watch(what, step_count):
-            self._tell(what, *(told or (ran, step_count)))
+            self._report(what, *(reported or (ran, step_count)))
         ongoing = self._drive.workflows(workflow_class).ongoing()
         give_up_at = time.monotonic() + self._patience.total_seconds()
         while ongoing.count():
-            self._tell(what, *(told or (step_count, step_count)))
+            self._report(what, *(reported or (step_count, step_count)))
             if time.monotonic() > give_up_at:
                 raise Standstill(what, step_count, step_count, self._patience)
             time.sleep(_LOOK_CLOSELY_SECONDS)
 
     def _watch(self, what: str, step_count: int) -> Iterator[int]:
-        """Give how many steps ran, again and again until all did."""
+        """Yield how many steps have run, until all have."""
         seen, seen_at = 0, time.monotonic()
         while (ran := len(self._meter.moments)) < step_count:
             if ran > seen:

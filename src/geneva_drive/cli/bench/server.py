@@ -1,4 +1,4 @@
-"""Which database server, and of which version, was measured."""
+"""The name and version of the database server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _NAMES = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "s
 
 
 def server_name(engine: Engine) -> str:
-    """Name it as people do; the engine must have connected before."""
+    """Return the name and version; the engine must have connected before."""
     dialect = engine.dialect
     name = "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
     version = getattr(dialect, "server_version_info", None) or ()

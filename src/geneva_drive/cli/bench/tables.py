@@ -1,4 +1,4 @@
-"""Tables of the bench's own in the user's database: made for it, and dropped after it."""
+"""The bench's own tables in the user's database, created before and dropped after it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ PREFIX = "geneva_bench_"
 
 
 class TablesTaken(InvalidInput):
-    """Another bench runs, or was killed, or kept its tables."""
+    """The tables exist: another bench is running, was killed, or kept them."""
 
     def __init__(self, url: str) -> None:
         super().__init__(
-            f"The database at {url} has tables of another bench, {PREFIX}*, which is running, was "
-            f"killed, or kept them. If none is running, `geneva bench --force` drops them first."
+            f"The database at {url} has the tables {PREFIX}* of another bench, which is running, "
+            f"was killed or kept them. If none is running, `geneva bench --force` drops them."
         )
 
 
 class PrefixTaken(InvalidInput):
     def __init__(self) -> None:
         super().__init__(
-            f"Your table_prefix is {PREFIX!r}, which `geneva bench` drops the tables of. "
-            f"Measure with a Drive of another table_prefix."
+            f"`geneva bench` drops all tables with the prefix {PREFIX!r}, which is your "
+            f"table_prefix. Use a Drive with another table_prefix."
         )
 
 
 @contextmanager
 def own_tables(drive: Drive, *, force: bool, keep: bool) -> Iterator[Drive]:
-    """Give a Drive on the same engine whose tables are there for this block only."""
+    """Yield a Drive on the same engine whose tables exist only within the block."""
     if drive.settings.table_prefix == PREFIX:
         raise PrefixTaken
     database = Database(drive.engine, drive.settings)
@@ -44,7 +44,7 @@ def own_tables(drive: Drive, *, force: bool, keep: bool) -> Iterator[Drive]:
         raise NotCreated(database.url)
     _clear(database, force=force)
     settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
-    # The app's clock may stand still, say, and nothing here is to be scheduled by it.
+    # The app's clock may stand still; the bench needs a real one.
     bench = Drive(drive.engine, **settings | {"table_prefix": PREFIX, "clock": SystemClock()})
     try:
         bench.migrate()
@@ -65,6 +65,6 @@ def _clear(database: Database, *, force: bool) -> None:
 
 
 def _present(connection: Connection) -> list[str]:
-    """Name our tables, those first that others refer to."""
+    """Return the bench's tables; referenced tables come first."""
     sorted_tables = inspect(connection).get_sorted_table_and_fkc_names()
     return [name for name, _ in sorted_tables if name and name.startswith(PREFIX)]

@@ -1,4 +1,4 @@
-"""The workflows that are measured: steps that do nothing but note when they ran."""
+"""The measured workflows: their steps only record when they ran."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Measured = type[Workflow[Any]]
 
 
 class Meter:
-    """When steps ran, in the order in which they did."""
+    """Records when steps ran."""
 
     def __init__(self) -> None:
         self.moments: list[float] = []
 
     def note(self, workflow: Workflow[Any]) -> None:  # noqa: ARG002 - a step takes its workflow
-        self.moments.append(time.perf_counter())  # which is safe on many threads
+        self.moments.append(time.perf_counter())  # `append` is safe on many threads
 
 
 def make_class(name: str, step_count: int, meter: Meter) -> Measured:
-    """Define a chain of steps; within `registry.isolated()`, so that no other worker serves it."""
+    """Define a chain of steps; within `registry.isolated()`, no other worker serves it."""
 
     def note(self: Workflow[Any]) -> None:
         meter.note(self)

@@ -1,4 +1,4 @@
-"""`geneva bench`: measure what the configured database will give."""
+"""`geneva bench`: measure how fast workflows run on the configured database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 from rich.text import Text
 
-from geneva_drive.cli.bench.figures import Figures, Wanted
+from geneva_drive.cli.bench.figures import Figures, Workload
 from geneva_drive.cli.bench.measurement import measure
 from geneva_drive.cli.bench.report import advice, figures_table, progress
 from geneva_drive.cli.bench.server import server_name
@@ -33,8 +33,8 @@ _KEPT = {True: "kept", False: "dropped"}
 @click.option(
     "--concurrency", type=_COUNT, default=8, show_default=True, help="How many steps run at once."
 )
-@click.option("--keep", is_flag=True, help=f"Leave the tables, {PREFIX}*, to be looked at.")
-@click.option("--force", is_flag=True, help="Drop such tables first, of a run that was killed.")
+@click.option("--keep", is_flag=True, help=f"Keep the tables {PREFIX}*.")
+@click.option("--force", is_flag=True, help="First drop the tables of a bench that was killed.")
 @json_option
 @with_drive
 def command(
@@ -48,12 +48,12 @@ def command(
 ) -> None:
     """Measure how fast workflows run on your own database.
 
-    Works in tables of its own, geneva_bench_*, which are dropped at the end, and runs one worker
-    in this process. Your tables are not touched, but the database is busy meanwhile.
+    It runs one worker in this process, on its own tables geneva_bench_*, and drops them at the
+    end. It does not touch your tables, but it keeps the database busy.
     """
-    wanted = Wanted(workflows=workflows, steps=steps, concurrency=concurrency)
+    workload = Workload(workflows=workflows, steps=steps, concurrency=concurrency)
     try:
-        figures = _measure(drive, wanted, keep=keep, force=force, is_shown=not as_json)
+        figures = _measure(drive, workload, keep=keep, force=force, is_shown=not as_json)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. The tables {PREFIX}* are {_KEPT[keep]}.", err=True)
         raise click.Abort from None
@@ -66,7 +66,9 @@ def command(
         click.echo(f"\nThe tables are kept: GENEVA_TABLE_PREFIX={PREFIX} geneva list")
 
 
-def _measure(drive: Drive, wanted: Wanted, *, keep: bool, force: bool, is_shown: bool) -> Figures:
+def _measure(
+    drive: Drive, workload: Workload, *, keep: bool, force: bool, is_shown: bool
+) -> Figures:
     with (
         interrupted_by_signals() as stop_if_asked,
         own_tables(drive, force=force, keep=keep) as bench,
@@ -75,11 +77,11 @@ def _measure(drive: Drive, wanted: Wanted, *, keep: bool, force: bool, is_shown:
         progress(make_console(), is_shown=is_shown) as show,
     ):
 
-        def tell(what: str, done: int, total: int) -> None:
+        def report(what: str, done: int, total: int) -> None:
             stop_if_asked()
             show(what, done, total)
 
-        return measure(bench, wanted, tell)
+        return measure(bench, workload, report)
 
 
 def _print(drive: Drive, figures: Figures) -> None:
@@ -94,7 +96,7 @@ def _print(drive: Drive, figures: Figures) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep a log line per state change out of the measurement, and off the screen."""
+    """Turn off the log line per state change, which would cost time."""
     ours = logging.getLogger("geneva_drive")
     former = ours.level
     ours.setLevel(logging.WARNING)

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.answer import answer
-from geneva_drive.cli.parameters import audit_options, json_option, workflow_id_argument
-from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.drive import Drive
+from geneva_drive.cli.parameters import workflow_id_argument
+from geneva_drive.cli.workflow_command import workflow_command
+from geneva_drive.drive.handle import WorkflowHandle
 
 
 @click.command("cancel")
 @workflow_id_argument
 @click.option(
-    "--force", is_flag=True, help="Do not wait for a running step: its result is dropped."
+    "--force", is_flag=True, help="Do not wait for a running step; its result is dropped."
 )
-@audit_options
-@json_option
-@with_drive
-def command(
-    drive: Drive,
-    workflow_id: str,
-    force: bool,
-    reason: str | None,
-    actor: str | None,
-    as_json: bool,
-) -> None:
+@workflow_command
+def command(workflow: WorkflowHandle[Any], force: bool, **audit: str | None) -> None:
     """End a workflow for good; a running step ends first."""
-    workflow = drive.workflows(Workflow).find(workflow_id)
-    answer(workflow.cancel(force=force, reason=reason, actor=actor), as_json=as_json)
+    workflow.cancel(force=force, **audit)

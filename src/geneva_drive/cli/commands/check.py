@@ -1,4 +1,4 @@
-"""`geneva check`: ongoing workflows that the code at hand could not continue."""
+"""`geneva check`: list ongoing workflows that the code cannot continue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from geneva_drive.cli.drive_options import Opening, with_opening
+from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.output.bodies import key_body
 from geneva_drive.cli.output.console import make_console, make_table, plain, print_json
@@ -16,28 +16,28 @@ from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.compatibility import Obstacle, Stuck, check
 
 _NO_APP = (
-    "No --app was given, so that no class and no job of yours is known here. Name the code that "
-    "is to be deployed: `geneva check --app package.module`."
+    "Without --app, geneva knows none of your classes and jobs. Name the code to deploy: "
+    "`geneva check --app package.module`."
 )
 
 
 @click.command("check")
 @json_option
-@with_opening
-def command(opening: Opening, as_json: bool) -> None:
-    """List ongoing workflows that the code in --app could not continue, and why.
+@with_drive_options
+def command(options: DriveOptions, as_json: bool) -> None:
+    """List ongoing workflows that the code in --app cannot continue.
 
-    To gate a deploy, run it with the new code against the database in use: it exits with 6 if
-    there are any, with 0 if not. Warnings do not count.
+    To gate a deploy, run it with the new code against the production database. It exits with 6 if
+    it finds any, else with 0. Warnings do not count.
     """
-    found = check(opening.drive())
+    found = check(options.drive())
     problems = [stuck for stuck in found if not stuck.is_warning]
     if as_json:
         print_json({"ok": not problems, "findings": [_body(stuck) for stuck in found]})
     else:
         _print_found(found)
         click.echo(_summary(problems))
-    if opening.app is None and any(s.obstacle in _CODE_UNKNOWN for s in found):
+    if options.app is None and any(s.obstacle in _CODE_UNKNOWN for s in found):
         click.echo(f"geneva: {_NO_APP}", err=True)
     if problems:
         click.get_current_context().exit(ExitCode.PROBLEMS)
@@ -49,7 +49,7 @@ _CODE_UNKNOWN = (Obstacle.CLASS_UNKNOWN, Obstacle.JOB_UNKNOWN, Obstacle.CHILD_CL
 def _print_found(found: Sequence[Stuck]) -> None:
     if not found:
         return
-    table = make_table("Type", "", "Workflows", "Found", "Such as")
+    table = make_table("Type", "", "Workflows", "Found", "Examples")
     table.columns[1].no_wrap = True
     table.columns[2].justify = "right"
     for stuck in found:
@@ -69,9 +69,9 @@ def _print_found(found: Sequence[Stuck]) -> None:
 
 def _summary(problems: Sequence[Stuck]) -> str:
     return (
-        "Not every ongoing workflow can go on with this code."
+        "Some ongoing workflows cannot continue with this code."
         if problems
-        else "Every ongoing workflow can go on with this code."
+        else "Every ongoing workflow can continue with this code."
     )
 
 

@@ -1,4 +1,4 @@
-"""`geneva doctor`: find out what is wrong, and the way out."""
+"""`geneva doctor`: find problems, and what to do about them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _STYLES = {Finding.OK: "green", Finding.REMINDER: "yellow", Finding.PROBLEM: "bo
 @json_option
 @with_drive
 def command(drive: Drive, as_json: bool) -> None:
-    """Look for problems, and tell the way out of each.
+    """Look for problems, and suggest what to do about each.
 
-    Exits with 6 if there are any; reminders do not count.
+    It exits with 6 if there are any; reminders do not count.
     """
     checks = list(examine(drive))
     problems = sum(check.finding is Finding.PROBLEM for check in checks)
@@ -51,7 +51,7 @@ def _print_table(checks: list[Check]) -> None:
 def _summary(problems: int) -> str:
     match problems:
         case 0:
-            return "All is well."
+            return "No problems found."
         case 1:
             return "There is 1 problem."
         case _:

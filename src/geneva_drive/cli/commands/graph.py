@@ -1,4 +1,4 @@
-"""`geneva graph`: the graph of a class, or of a workflow with where its nodes stand."""
+"""`geneva graph`: draw the graph of a class, or of a workflow with its states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.graph import dot, mermaid, svg
-from geneva_drive.cli.graph import groups as folding
+from geneva_drive.cli.graph.groups import fold_alike, single_nodes
 from geneva_drive.cli.graph.picture import picture_of
 from geneva_drive.cli.output.bodies import node_body
 from geneva_drive.cli.output.console import print_json
@@ -36,7 +36,7 @@ _BY_ENDING = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
 
 
 class NoSuchClass(NotFound):
-    """The app has classes, and none of this name."""
+    """The app has classes, but none of this name."""
 
     def __init__(self, type_name: str, known: Sequence[str]) -> None:
         self.type_name = type_name
@@ -53,15 +53,15 @@ class NoSuchClass(NotFound):
     "--format",
     "form",
     type=click.Choice(list(_WRITERS)),
-    help="What to write. [default: by the ending of --output, else mermaid]",
+    help="The format. [default: by the ending of --output, else mermaid]",
 )
 @click.option(
     "--output",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to a file.",
+    help="Write to this file.",
 )
-@click.option("--all", "unfolded", is_flag=True, help="Draw every node, however many are alike.")
+@click.option("--all", "unfolded", is_flag=True, help="Draw every node, even if many are alike.")
 @json_option
 @with_drive
 def command(
@@ -72,23 +72,23 @@ def command(
     unfolded: bool,
     as_json: bool,
 ) -> None:
-    """Draw the graph of a class (needs --app), or of a workflow as it stands.
+    """Draw the graph of a class (needs --app), or of a workflow with its states.
 
-    More than 8 nodes that are alike are drawn as one, with how many are in each state. A workflow
-    that follows its class needs --app as well.
+    More than 8 nodes that are alike are drawn as one, with a count of each state. A workflow that
+    follows its class needs --app, too.
     """
     title, view = _find(drive, target)
     if as_json:
         print_json(_body(view))
         return
     chosen = _form(form, output)
-    groups = folding.each_alone(view) if unfolded else folding.folded(view)
+    groups = single_nodes(view) if unfolded else fold_alike(view)
     picture = picture_of(view, groups, title=title, now=drive.clock.now())
     _write(_WRITERS[chosen](picture), output)
 
 
 def _form(asked: str | None, output: Path | None) -> str:
-    """Choose what to write; a file whose ending promises something else is refused."""
+    """Return the format; refuse a file whose ending names another one."""
     ending = output.suffix.lower() if output else ""
     form = asked or _BY_ENDING.get(ending, "mermaid")
     if ending in ("", *_ENDINGS[form]):
@@ -96,7 +96,7 @@ def _form(asked: str | None, output: Path | None) -> str:
     fitting = _ENDINGS[asked] if asked else [one for each in _ENDINGS.values() for one in each]
     files = f"files of --format {asked}" if asked else "files"
     raise click.BadParameter(
-        f"{str(output)!r} does not fit: {files} end in {', '.join(dict.fromkeys(fitting))}",
+        f"{str(output)!r} has the wrong ending: {files} end in {', '.join(dict.fromkeys(fitting))}",
         param_hint="'--output'",
     )
 

@@ -1,4 +1,4 @@
-"""`geneva history`: every attempt at every step, and what operators did."""
+"""`geneva history`: every attempt at every step, and the commands of operators."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _MOST_ITEMS = 20
 
 @click.command("history")
 @workflow_id_argument
-@click.option("--traceback", is_flag=True, help="With each error, where it was raised.")
+@click.option("--traceback", is_flag=True, help="Print the traceback of each error.")
 @json_option
 @with_drive
 def command(drive: Drive, workflow_id: str, traceback: bool, as_json: bool) -> None:
-    """Tell what a workflow did, attempt by attempt, and what was done to it."""
+    """Print every attempt of a workflow, and the commands given to it."""
     workflow = drive.workflows(Workflow).find(workflow_id)
     executions = workflow.step_executions
     if as_json:

@@ -1,4 +1,4 @@
-"""`geneva list`: the workflows there are."""
+"""`geneva list`: list workflows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geneva_drive.cli.output.console import (
     state_text,
 )
 from geneva_drive.cli.output.headline import type_words
-from geneva_drive.cli.parameters import json_option, reading
+from geneva_drive.cli.parameters import json_option, parsed_by
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -32,7 +32,7 @@ from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.states import WorkflowState
 
 _SHOWN = 50
-# The first that fits is shown: a narrow terminal gets less, not words broken in two.
+# The first set that fits is shown: a narrow terminal gets fewer columns, not broken words.
 _COLUMNS = (
     ("ID", "Type", "Hero", "State", "Step", "Updated (UTC)"),
     ("ID", "Type", "Hero", "State", "Step"),
@@ -44,20 +44,20 @@ _COLUMNS = (
 @click.option(
     "--state",
     type=click.Choice([state.value for state in WorkflowState]),
-    help="Only those in this state.",
+    help="Only workflows in this state.",
 )
-@click.option("--type", "type_name", metavar="TYPE", help="Only those of this workflow class.")
-@click.option("--template", metavar="NAME", help="Only those that this template has built.")
+@click.option("--type", "type_name", metavar="TYPE", help="Only workflows of this class.")
+@click.option("--template", metavar="NAME", help="Only workflows that this template built.")
 @click.option(
     "--hero",
     metavar="TYPE/ID",
-    callback=reading(parameters.hero),
-    help="Only those about this hero, such as User/42.",
+    callback=parsed_by(parameters.hero),
+    help="Only workflows of this hero, such as User/42.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help=f"At most so many. [default: {_SHOWN}; with --json, all]",
+    help=f"At most this many. [default: {_SHOWN}; with --json, all]",
 )
 @json_option
 @with_drive
@@ -70,16 +70,16 @@ def command(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """List workflows, by id; a narrow terminal shows fewer columns.
+    """List workflows by id.
 
-    A workflow without a class is of the type of its template, or dynamic.
+    A workflow without a class shows its template as type, or "dynamic".
     """
     query = _query(drive, state, type_name, hero)
     if template is not None:
         query = query.of_template(template)
     if as_json:
         found = query if limit is None else query.limit(limit)
-        # All that was asked for is here: without --limit, everything.
+        # Never paged: without --limit, all workflows are printed.
         print_json({"items": [execution_body(w) for w in found], "next_cursor": None})
     else:
         _print_table(query, _SHOWN if limit is None else limit)
@@ -99,15 +99,15 @@ def _query(
 def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
     workflows = query.limit(limit).all()
     if not workflows:
-        click.echo("There are no such workflows.")
+        click.echo("No workflows found.")
         return
     console = make_console()
     console.print(_widest_that_fits(console, [_table(workflows, each) for each in _COLUMNS]))
     total = query.count()
     if total > len(workflows):
         click.echo(
-            f"\nThe first {len(workflows)} of {total:,}. Narrow them down with --state, --type, "
-            f"--template or --hero, or raise --limit."
+            f"\nThe first {len(workflows)} of {total:,}. Filter with --state, --type, --template "
+            f"or --hero, or raise --limit."
         )
 
 
@@ -119,7 +119,7 @@ def _widest_that_fits(console: Console, tables: list[Table]) -> Table:
 
 def _table(workflows: list[WorkflowHandle[Any]], columns: tuple[str, ...]) -> Table:
     table = make_table(*columns)
-    table.columns[0].no_wrap = True  # an id is there to be copied
+    table.columns[0].no_wrap = True  # so that it can be copied
     for workflow in workflows:
         cells = _cells(workflow)
         table.add_row(*(cells[column] for column in columns))
@@ -127,7 +127,7 @@ def _table(workflows: list[WorkflowHandle[Any]], columns: tuple[str, ...]) -> Ta
 
 
 def _step(workflow: WorkflowHandle[Any]) -> str | None:
-    # In a graph that is paused by one node, another may be next.
+    # In a graph that one node paused, another may be next.
     return workflow.current_step_name or workflow.paused_step_name or workflow.next_step_name
 
 

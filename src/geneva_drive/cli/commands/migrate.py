@@ -11,13 +11,13 @@ from geneva_drive.drive.drive import Drive
 
 
 @click.command("migrate")
-@click.option("--sql", "only_sql", is_flag=True, help="Print the SQL, and change nothing.")
+@click.option("--sql", "only_sql", is_flag=True, help="Print the SQL and change nothing.")
 @json_option
 @with_drive
 def command(drive: Drive, only_sql: bool, as_json: bool) -> None:
     """Create or upgrade the tables.
 
-    Running it again, or in two places at once, does no harm.
+    It is safe to run again, and in two places at once.
     """
     if only_sql:
         _print_sql(drive, as_json=as_json)
@@ -26,9 +26,9 @@ def command(drive: Drive, only_sql: bool, as_json: bool) -> None:
     if as_json:
         print_json({"database": drive.database_url, "from": before, "to": after})
     elif before == after:
-        click.echo(f"{drive.database_url} is up to date: revision {after}.")
+        click.echo(f"{drive.database_url} is up to date at revision {after}.")
     else:
-        click.echo(f"{drive.database_url} is migrated now: revision {after}.")
+        click.echo(f"{drive.database_url} was migrated to revision {after}.")
 
 
 def _print_sql(drive: Drive, *, as_json: bool) -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.answer import answer
-from geneva_drive.cli.parameters import audit_options, json_option, workflow_id_argument
-from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.drive import Drive
+from geneva_drive.cli.parameters import workflow_id_argument
+from geneva_drive.cli.workflow_command import workflow_command
+from geneva_drive.drive.handle import WorkflowHandle
 
 
 @click.command("pause")
 @workflow_id_argument
-@audit_options
-@json_option
-@with_drive
-def command(
-    drive: Drive, workflow_id: str, reason: str | None, actor: str | None, as_json: bool
-) -> None:
+@workflow_command
+def command(workflow: WorkflowHandle[Any], **audit: str | None) -> None:
     """Hold a workflow; a running step ends first."""
-    workflow = drive.workflows(Workflow).find(workflow_id)
-    answer(workflow.pause(reason=reason, actor=actor), as_json=as_json)
+    workflow.pause(**audit)

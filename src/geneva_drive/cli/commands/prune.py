@@ -11,7 +11,7 @@ from rich.console import Console
 
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import print_json
-from geneva_drive.cli.parameters import json_option, reading, span
+from geneva_drive.cli.parameters import json_option, parsed_by, span
 from geneva_drive.drive.drive import Drive
 
 
@@ -19,15 +19,15 @@ from geneva_drive.drive.drive import Drive
 @click.option(
     "--older-than",
     metavar="DURATION",
-    callback=reading(span),
-    help="Delete what ended longer ago than this, such as 90d or 12h. [default: GENEVA_RETENTION]",
+    callback=parsed_by(span),
+    help="Delete workflows that ended longer ago, such as 90d or 12h. [default: GENEVA_RETENTION]",
 )
 @json_option
 @with_drive
 def command(drive: Drive, older_than: timedelta | None, as_json: bool) -> None:
     """Delete finished and canceled workflows that ended long ago."""
     if older_than is None and drive.settings.retention is None:
-        raise click.UsageError("Give --older-than, such as 90d, or set GENEVA_RETENTION.")
+        raise click.UsageError("Pass --older-than, such as 90d, or set GENEVA_RETENTION.")
     with _counting() as count_up:
         count = drive.prune(older_than, progress=count_up)
     if as_json:
@@ -38,9 +38,9 @@ def command(drive: Drive, older_than: timedelta | None, as_json: bool) -> None:
 
 @contextmanager
 def _counting() -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how many are deleted so far: a backlog of years takes minutes."""
+    """Show on a terminal how many are deleted: a backlog of years takes minutes."""
     deleted = 0
-    with Console(stderr=True).status("Looking for what ended long ago") as status:
+    with Console(stderr=True).status("Looking for old workflows") as status:
 
         def count_up(count: int) -> None:
             nonlocal deleted

@@ -1,4 +1,4 @@
-"""`geneva resume`: let a paused workflow go on."""
+"""`geneva resume`: continue a paused workflow."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ from typing import Any
 
 import click
 
-from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.answer import answer
-from geneva_drive.cli.parameters import (
-    audit_options,
-    json_object,
-    json_option,
-    reading,
-    workflow_id_argument,
-)
-from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.drive import Drive
+from geneva_drive.cli.parameters import json_object, parsed_by, workflow_id_argument
+from geneva_drive.cli.workflow_command import workflow_command
+from geneva_drive.drive.handle import WorkflowHandle
 
 
 @click.command("resume")
@@ -24,30 +16,23 @@ from geneva_drive.drive.drive import Drive
 @click.option(
     "--data",
     metavar="JSON",
-    callback=reading(json_object),
-    help="A JSON object to merge into the context; new keys win.",
+    callback=parsed_by(json_object),
+    help="A JSON object to merge into the context; its keys win.",
 )
 @click.option(
-    "--at", "step", metavar="STEP", help="Go on at this step, before or after. Needs --app."
+    "--at", "step", metavar="STEP", help="Continue at this step, earlier or later. Needs --app."
 )
-@audit_options
-@json_option
-@with_drive
+@workflow_command
 def command(
-    drive: Drive,
-    workflow_id: str,
+    workflow: WorkflowHandle[Any],
     data: dict[str, Any] | None,
     step: str | None,
-    reason: str | None,
-    actor: str | None,
-    as_json: bool,
+    **audit: str | None,
 ) -> None:
-    """Let a paused workflow go on; a failed step runs again."""
+    """Continue a paused workflow; a failed step runs again."""
     if step is not None and data is not None:
-        raise click.UsageError("--data and --at cannot be given together.")
-    workflow = drive.workflows(Workflow).find(workflow_id)
+        raise click.UsageError("--data and --at cannot be used together.")
     if step is None:
-        workflow.resume(data, reason=reason, actor=actor)
+        workflow.resume(data, **audit)
     else:
-        workflow.resume_at(step, reason=reason, actor=actor)
-    answer(workflow, as_json=as_json)
+        workflow.resume_at(step, **audit)

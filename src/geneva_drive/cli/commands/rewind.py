@@ -1,4 +1,4 @@
-"""`geneva rewind`: let a resumable step start over, or go on from another cursor."""
+"""`geneva rewind`: restart a resumable step, or move it to another cursor."""
 
 from __future__ import annotations
 
@@ -7,17 +7,10 @@ from typing import Any
 import click
 
 from geneva_drive.cli import parameters
-from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.answer import answer
 from geneva_drive.cli.output.names import cursor_words
-from geneva_drive.cli.parameters import (
-    audit_options,
-    json_option,
-    step_argument,
-    workflow_id_argument,
-)
-from geneva_drive.definition.workflow import Workflow
-from geneva_drive.drive.drive import Drive
+from geneva_drive.cli.parameters import step_argument, workflow_id_argument
+from geneva_drive.cli.workflow_command import workflow_command
+from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.serialization import typed_json
 
 
@@ -27,31 +20,20 @@ from geneva_drive.serialization import typed_json
 @click.option(
     "--to",
     metavar="CURSOR",
-    help="Go on behind this cursor, in place of the start. JSON, such as 42 or "
-    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; other text is taken as it is.',
+    help="Continue after this cursor instead of at the start. JSON, such as 42 or "
+    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; anything else is taken as text.',
 )
-@audit_options
-@json_option
-@with_drive
-def command(
-    drive: Drive,
-    workflow_id: str,
-    step: str,
-    to: str | None,
-    reason: str | None,
-    actor: str | None,
-    as_json: bool,
-) -> None:
-    """Let a resumable step start over, or go on from another cursor. Needs --app."""
-    workflow = drive.workflows(Workflow).find(workflow_id)
+@workflow_command
+def command(workflow: WorkflowHandle[Any], step: str, to: str | None, **audit: str | None) -> str:
+    """Restart a resumable step, or continue it at another cursor. Needs --app."""
     cursor = _cursor(to)
-    workflow.rewind(step, cursor, reason=reason, actor=actor)
+    workflow.rewind(step, cursor, **audit)
     place = "the start" if cursor is None else cursor_words(typed_json.dump(cursor))
-    answer(workflow, as_json=as_json, outcome=f"Step {step!r} will go on from {place}.")
+    return f"Step {step!r} will continue from {place}."
 
 
 def _cursor(text: str | None) -> Any:
-    # Not by the option's callback, which comes before the app, and so before its own types.
+    # Not in the option's callback, which runs before the app is imported with its own types.
     try:
         return None if text is None else parameters.cursor(text)
     except ValueError as error:

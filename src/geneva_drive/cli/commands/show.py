@@ -1,4 +1,4 @@
-"""`geneva show`: one workflow as it stands."""
+"""`geneva show`: one workflow in detail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from geneva_drive.drive.handle import WorkflowHandle
 @json_option
 @with_drive
 def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
-    """Show one workflow as it stands."""
+    """Show one workflow in detail."""
     workflow = drive.workflows(Workflow).find(workflow_id)
     view = view_of_workflow(drive, workflow.id) if workflow.is_graph else None
     if as_json:
@@ -76,9 +76,9 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
 
 
 def _loops(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str]]:
-    """Say of each resumable step that is under way how far it has come."""
+    """Yield the progress of each resumable step that is not done."""
     for execution in loops.under_way(workflow.step_executions):
-        yield execution.node_id, loops.standing(execution)
+        yield execution.node_id, loops.position_words(execution)
 
 
 def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:

@@ -1,4 +1,4 @@
-"""`geneva why`: what a workflow waits for, in one sentence."""
+"""`geneva why`: one sentence about what a workflow waits for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geneva_drive.drive.drive import Drive
 @json_option
 @with_drive
 def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
-    """Say in one sentence what a workflow waits for."""
+    """Print one sentence about what a workflow waits for."""
     workflow = drive.workflows(Workflow).find(workflow_id)
     if as_json:
         body = execution_body(workflow)

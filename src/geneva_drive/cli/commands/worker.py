@@ -9,11 +9,11 @@ import sys
 
 import click
 
-from geneva_drive.cli.drive_options import Opening, with_opening
+from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
 from geneva_drive.cli.lifeline import hold
 from geneva_drive.cli.log_setup import log_to_stderr
+from geneva_drive.cli.parameters import parsed_by
 from geneva_drive.cli.parameters import queues as parse_queues
-from geneva_drive.cli.parameters import reading
 from geneva_drive.cli.signals import PoliteStop
 from geneva_drive.cli.supervisor import Supervisor
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
@@ -25,21 +25,21 @@ from geneva_drive.worker.worker import Worker
 
 logger = logging.getLogger(__name__)
 
-_PYTHONS_THRESHOLDS = gc.get_threshold()  # this is imported before the app
+_DEFAULT_THRESHOLDS = gc.get_threshold()  # this module is imported before the app
 _THRESHOLDS = (10_000, 20, 50)
 
 
 class NothingToServe(InvalidInput):
-    """A worker without workflow classes would wait for ever."""
+    """A worker without workflow classes would wait forever."""
 
     def __init__(self, app: str | None) -> None:
         self.app = app
         super().__init__(
-            f"The app {app!r} imports no workflow class, so that a worker has nothing to run. "
-            f"Import the modules that define them there."
+            f"The app {app!r} imports no workflow class, so a worker has nothing to run. Import "
+            f"the modules that define your workflows there."
             if app
-            else "A worker runs your code: name the module that imports your workflow classes "
-            "with --app package.module, or GENEVA_APP."
+            else "A worker needs your code. Name the module that imports your workflow classes "
+            "with --app package.module or GENEVA_APP."
         )
 
 
@@ -47,8 +47,8 @@ class NothingToServe(InvalidInput):
 @click.option(
     "--queues",
     metavar="A,B:N",
-    callback=reading(parse_queues),
-    help="Only steps on these queues; B:N runs at most N of B at once. [default: all]",
+    callback=parsed_by(parse_queues),
+    help="Serve only these queues; B:N runs at most N steps of B at once. [default: all]",
 )
 @click.option(
     "--concurrency",
@@ -62,19 +62,19 @@ class NothingToServe(InvalidInput):
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many worker processes, each with that many; one that dies is replaced.",
+    help="How many worker processes, each with this concurrency; a dead one is replaced.",
 )
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
     show_default=True,
-    help="The least that is logged; info tells every change of state.",
+    help="The lowest level to log; info logs every change of state.",
 )
-@click.option("--lifeline", type=int, hidden=True, help="Given by the supervisor.")
-@with_opening
+@click.option("--lifeline", type=int, hidden=True, help="Set by the supervisor.")
+@with_drive_options
 def command(
-    opening: Opening,
+    options: DriveOptions,
     queues: dict[str, int | None] | None,
     concurrency: int,
     processes: int,
@@ -83,43 +83,43 @@ def command(
 ) -> None:
     """Run the steps of the app's workflow classes until SIGTERM or Ctrl-C.
 
-    The first signal lets running steps end (the setting drain_timeout says how long), the second
-    ends at once. What did not end is taken over by another worker.
+    The first signal lets running steps end, for at most the setting drain_timeout; the second
+    kills the worker. Another worker takes over steps that did not end.
     """
     if processes > 1 and lifeline is None:
         _supervise(processes, log_level)
         return
-    drive = opening.drive()
+    drive = options.drive()
     log_to_stderr(log_level, names_process=lifeline is not None)
     worker = drive.worker(queues=queues, concurrency=concurrency)
     if not worker.identity.served_types():
-        raise NothingToServe(opening.app)
+        raise NothingToServe(options.app)
     stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
     stop.install()
-    _spare_the_collector()
+    _collect_garbage_less()
     click.echo(_start_line(drive, worker, concurrency))
     if lifeline is not None:
-        hold(lifeline, on_loss=lambda: _stop_alone(stop))
+        hold(lifeline, on_loss=lambda: _stop_without_supervisor(stop))
     worker.run()
     if worker.needs_recycling and not stop.was_requested:
-        _start_anew(drive)
+        _restart(drive)
     logger.info("Worker %s stopped", worker.identity.name)
 
 
-def _spare_the_collector() -> None:
-    """Let Python look for garbage less often, and not among what the app has loaded for good.
+def _collect_garbage_less() -> None:
+    """Run the garbage collector less often, and not over what the app has loaded.
 
-    With its defaults, a busy worker spends a sixth of its time on looking. An app that has set it
-    by itself is left alone.
+    With Python's defaults, a busy worker spends a sixth of its time in the collector. The settings
+    of an app that changed them stay.
     """
-    if gc.get_threshold() == _PYTHONS_THRESHOLDS:
+    if gc.get_threshold() == _DEFAULT_THRESHOLDS:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
 
 
 def _supervise(processes: int, log_level: str) -> None:
-    # The supervisor does not import the app: each worker process does so for itself.
+    # Only the worker processes import the app.
     log_to_stderr(log_level, names_process=True)
     click.echo(f"Supervisor {os.getpid()} starts {processes} worker processes.")
     sys.stdout.flush()
@@ -133,13 +133,13 @@ def _make_stop(drive: Drive, worker: Worker, *, is_supervised: bool) -> PoliteSt
     notice = (
         f"Worker {worker.identity.name} is stopping: {grace}"
         if is_supervised
-        else f"Stopping: {grace} A second signal ends at once."
+        else f"Stopping: {grace} A second signal kills the worker."
     )
     return PoliteStop(worker.request_stop, notice, is_supervised=is_supervised)
 
 
-def _stop_alone(stop: PoliteStop) -> None:
-    logger.warning("The supervisor is gone; the worker stops")
+def _stop_without_supervisor(stop: PoliteStop) -> None:
+    logger.warning("The supervisor died; the worker stops")
     stop.request()
 
 
@@ -159,9 +159,9 @@ def _start_line(drive: Drive, worker: Worker, concurrency: int) -> str:
     )
 
 
-def _start_anew(drive: Drive) -> None:
-    """Become a new process in this one's place, without the threads that hang."""
-    logger.warning("Too many steps hang past their timeout; the worker starts anew")
+def _restart(drive: Drive) -> None:
+    """Replace this process by a new one, to get rid of the threads that hang."""
+    logger.warning("Too many steps hang past their timeout; the worker restarts")
     drive.close()
     sys.stdout.flush()
     sys.stderr.flush()

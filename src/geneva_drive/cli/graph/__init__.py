@@ -1,5 +1,6 @@
-"""`geneva graph`: a graph as Mermaid, as DOT, or as a picture of its own.
+"""Pictures of graphs, for `geneva graph` and `geneva show`.
 
-`folding` finds nodes that are alike, `picture` makes boxes and arrows of what is left; `mermaid`,
-`dot` and `svg` write them down, the last with the help of `layout`.
+`picture.py` turns a graph into boxes and arrows, with the help of `groups.py`, which folds nodes
+that are alike. `mermaid.py`, `dot.py` and `svg.py` write the picture; `layout.py` places the boxes
+of the SVG. `tables.py` lists the nodes as a table.
 """

@@ -1,4 +1,4 @@
-"""The colours of states in pictures of graphs."""
+"""The colours, order and words of states in pictures of graphs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ COLOURS: dict[StepState, Colours] = {
     StepState.CANCELED: Colours("#495057", "#212529", "#f8f9fa"),
 }
 
-# For many nodes in one box, the first of these that any of them is in.
-_MATTERS_MOST = (
+# A box of many nodes has the colour of the first of these states that any of them has.
+_BY_IMPORTANCE = (
     StepState.FAILED,
     StepState.IN_PROGRESS,
     StepState.SUSPENDED,
@@ -47,8 +47,8 @@ def word_for(state: StepState) -> str:
     return _WORDS.get(state, state.value)
 
 
-def by_weight(counts: dict[StepState, int]) -> list[tuple[StepState, int]]:
-    """List the states there are, what is done first, as people count."""
+def done_first(counts: dict[StepState, int]) -> list[tuple[StepState, int]]:
+    """Return the states that occur, done ones first."""
     order = (
         StepState.COMPLETED,
         StepState.SKIPPED,
@@ -63,5 +63,5 @@ def by_weight(counts: dict[StepState, int]) -> list[tuple[StepState, int]]:
     return [(state, counts[state]) for state in order if counts.get(state)]
 
 
-def that_matters_most(counts: dict[StepState, int]) -> StepState:
-    return next(state for state in _MATTERS_MOST if counts.get(state))
+def most_important(counts: dict[StepState, int]) -> StepState:
+    return next(state for state in _BY_IMPORTANCE if counts.get(state))

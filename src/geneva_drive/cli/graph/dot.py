@@ -1,4 +1,4 @@
-"""A picture as DOT, for Graphviz."""
+"""A picture in DOT, for Graphviz."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHAPES = {
     NodeKind.CHILD: ' shape="box" peripheries="2"',
     NodeKind.RESUMABLE: ' shape="box" style="filled,rounded"',
 }
-# A quoted text knows escapes such as \\N, and entities.
+# Quoted text may contain escapes such as \\N, and HTML entities.
 _ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("&"): "&amp;"}
 
 

@@ -1,4 +1,4 @@
-"""Finding the nodes of a graph that are alike, such as those of a large fan-out."""
+"""Groups of nodes that are alike, such as the nodes of a large fan-out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _NUMBER_AT_END = re.compile(r"[-_ .#(\[]*\d+[)\]]?$")
 Groups = list[list[str]]
 
 
-def each_alone(view: GraphView) -> Groups:
+def single_nodes(view: GraphView) -> Groups:
     return [[key] for level in view.graph.levels for key in level]
 
 
-def folded(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
-    """Group nodes of one level that are named alike or call the same job, between like neighbours.
+def fold_alike(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
+    """Group the nodes of a level that call the same job or have like names, and like neighbours.
 
-    Neighbours are alike if they are the same, or of one group themselves: so the stages that each
-    item of a fan-out goes through become one box each. Fewer than `fewest` stay by themselves.
+    Neighbours are alike if they are the same or form one group: each stage of a fan-out becomes one
+    group. Groups with fewer than `fewest` nodes are split into single nodes.
     """
     groups = _alike(view, fewest)
     group_of = {key: number for number, group in enumerate(groups) for key in group}
@@ -42,7 +42,7 @@ def folded(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
                 for key in part:
                     group_of[key] = len(groups)
                 groups.append(part)
-    places = {key: place for place, [key] in enumerate(each_alone(view))}
+    places = {key: place for place, [key] in enumerate(single_nodes(view))}
     return sorted(groups, key=lambda group: places[group[0]])
 
 
@@ -85,8 +85,8 @@ def _apart(groups: Iterable[list[str]], fewest: int) -> Groups:
     return apart
 
 
-def name_of(names: Sequence[str], job: str | None) -> str:
-    """Name what was folded: by how all their names begin, else by the job that they call."""
+def folded_name(names: Sequence[str], job: str | None) -> str:
+    """Return the common beginning of the names, or else the name of the job."""
     least, greatest = min(names), max(names)
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))
     beginning = "".join(letter for letter, _ in alike).rstrip("0123456789")

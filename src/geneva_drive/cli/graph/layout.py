@@ -1,7 +1,7 @@
-"""Where the boxes of a picture go: one row for each level, with few and smooth arrows.
+"""The layout of a picture: one row of boxes for each level, few crossing arrows.
 
-The layered way of Sugiyama in small: arrows over several rows get a point in each row that they
-cross, rows are ordered by where their neighbours are, and moved towards them.
+A small version of Sugiyama's layered drawing: an arrow over several rows gets a point in each row
+it crosses; rows are ordered by the positions of their neighbours, then moved towards them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Size:
 
 @dataclass(slots=True)
 class _Item:
-    """A box, or the point at which an arrow crosses a row."""
+    """A box, or the point where an arrow crosses a row."""
 
     width: float
     row: int
@@ -38,7 +38,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The middles of boxes, and of each arrow the points that it goes through."""
+    """The middle of each box, and the points of each arrow."""
 
     width: float
     height: float
@@ -52,7 +52,7 @@ def lay_out(picture: Picture, sizes: Sequence[Size]) -> Layout:
     for sweep in range(_SWEEPS):
         _order(rows, items, downwards=sweep % 2 == 0)
     for row in rows:
-        _place(row, items, dict.fromkeys(row, 0.0))
+        _position(row, items, dict.fromkeys(row, 0.0))
     for sweep in range(_SWEEPS):
         _approach(rows, items, downwards=sweep % 2 == 1)
     tops, bottoms = _heights(picture, sizes)
@@ -113,20 +113,20 @@ def _approach(rows: list[list[int]], items: Sequence[_Item], *, downwards: bool)
             neighbours = _neighbours(items[number], downwards=downwards)
             xs = [items[each].x for each in neighbours]
             wanted[number] = fmean(xs) if xs else items[number].x
-        _place(row, items, wanted)
+        _position(row, items, wanted)
 
 
 def _neighbours(item: _Item, *, downwards: bool) -> list[int]:
     return item.above if downwards else item.below
 
 
-def _place(row: Sequence[int], items: Sequence[_Item], wanted: Mapping[int, float]) -> None:
-    """Put each as near as can be to where it is wanted, side by side and in this order.
+def _position(row: Sequence[int], items: Sequence[_Item], wanted: Mapping[int, float]) -> None:
+    """Move each item as near to its wanted position as possible, keeping the order.
 
-    Those that would overlap are put together, and as one moved to the mean of their wishes.
+    Items that would overlap form a cluster, which moves to the mean of their positions.
     """
     offsets = _offsets(row, items)
-    clusters: list[tuple[float, int]] = []  # the mean of the wishes, and of how many
+    clusters: list[tuple[float, int]] = []  # the mean of the wanted positions, and their number
     for number, offset in zip(row, offsets, strict=True):
         mean, count = wanted[number] - offset, 1
         while clusters and clusters[-1][0] >= mean:
@@ -140,7 +140,7 @@ def _place(row: Sequence[int], items: Sequence[_Item], wanted: Mapping[int, floa
 
 
 def _offsets(row: Sequence[int], items: Sequence[_Item]) -> list[float]:
-    """Give the middles of a row's items if they stood as near to each other as they may."""
+    """Return the middles of a row's items when packed as closely as allowed."""
     offsets, right = [], 0.0
     for number in row:
         half = items[number].width / 2
@@ -166,7 +166,7 @@ def _path(
     tops: Sequence[float],
     bottoms: Sequence[float],
 ) -> list[tuple[float, float]]:
-    """Give where an arrow begins, where it enters and leaves each row it crosses, and its end."""
+    """Return the start of an arrow, where it enters and leaves each row, and its end."""
     first, *crossed, last = (items[number] for number in route)
 
     def middle(item: _Item) -> float:

@@ -1,4 +1,4 @@
-"""A picture as Mermaid, which GitHub, GitLab and many wikis draw."""
+"""A picture in Mermaid, which GitHub, GitLab and many wikis draw."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHAPES = {
     NodeKind.RESUMABLE: ('(["', '"])'),
 }
 _PLAIN = ('["', '"]')
-# What a label, a Markdown text or a directive would begin or end with.
+# Characters that would start or end a label, Markdown or a directive.
 _CODES = {ord(c): f"#{ord(c)};" for c in '"#&<>`%;\\'}
 
 

@@ -1,4 +1,4 @@
-"""Boxes and arrows: what is drawn of a graph, whatever it is written in."""
+"""The boxes and arrows of a graph, whichever format they are written in."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from geneva_drive.cli.graph.colours import by_weight, that_matters_most, word_for
-from geneva_drive.cli.graph.groups import Groups, name_of
+from geneva_drive.cli.graph.colours import done_first, most_important, word_for
+from geneva_drive.cli.graph.groups import Groups, folded_name
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph_view import GraphView, NodeView
@@ -17,24 +17,24 @@ from geneva_drive.states import StepState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A node, or many that are alike."""
+    """A node, or a group of nodes that are alike."""
 
-    key: str  # free of anything that would have to be escaped
+    key: str  # needs no escaping
     name: str
     notes: tuple[str, ...]
     kind: NodeKind
     state: StepState | None
     is_folded: bool = False
-    counts: dict[StepState, int] = field(default_factory=dict)  # of the nodes that were folded
+    counts: dict[StepState, int] = field(default_factory=dict)  # of a group's nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Boxes by level, and which of them comes before which."""
+    """The boxes, the arrows between them, and the levels."""
 
     title: str
     boxes: tuple[Box, ...]
-    arrows: tuple[tuple[int, int], ...]  # places of boxes
+    arrows: tuple[tuple[int, int], ...]  # indexes into `boxes`
     levels: tuple[tuple[int, ...], ...]
 
 
@@ -77,13 +77,13 @@ def _box(key: str, nodes: list[NodeView], now: datetime) -> Box:
             state=first.state,
         )
     counts = Counter(node.state for node in nodes if node.state is not None)
-    told = ", ".join(f"{count:,} {word_for(state)}" for state, count in by_weight(counts))
+    summary = ", ".join(f"{count:,} {word_for(state)}" for state, count in done_first(counts))
     return Box(
         key=key,
-        name=f"{name_of([node.name for node in nodes], first.job)} x {len(nodes):,}",
-        notes=(told,) if told else (),
+        name=f"{folded_name([node.name for node in nodes], first.job)} x {len(nodes):,}",
+        notes=(summary,) if summary else (),
         kind=first.kind,
-        state=that_matters_most(counts) if counts else None,
+        state=most_important(counts) if counts else None,
         is_folded=True,
         counts=dict(counts),
     )

@@ -1,4 +1,4 @@
-"""A picture as SVG, with the states in colour and a legend."""
+"""A picture in SVG, with the states in colour and a legend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from geneva_drive.cli.graph.colours import COLOURS, PLAIN, Colours, by_weight, word_for
+from geneva_drive.cli.graph.colours import COLOURS, PLAIN, Colours, done_first, word_for
 from geneva_drive.cli.graph.layout import Layout, Size, lay_out
 from geneva_drive.cli.graph.picture import Box, Picture
 from geneva_drive.cli.graph.text import one_line
@@ -16,7 +16,7 @@ from geneva_drive.states import StepState
 _MARGIN = 24.0
 _HEADING = 44.0
 _LEGEND = 46.0
-_NAME_WIDTH = 8.0  # of a letter, in the middle of what fonts have
+_NAME_WIDTH = 8.0  # an average letter
 _NOTE_WIDTH = 6.4
 _SWATCH = 12.0
 _LONGEST = 44
@@ -61,7 +61,7 @@ def _lines(picture: Picture) -> Iterator[str]:
 def _boxes(picture: Picture, layout: Layout) -> Iterator[str]:
     for box, (x, y) in zip(picture.boxes, layout.middles, strict=True):
         yield "<g>"
-        yield f"<title>{_escaped(_told(box))}</title>"
+        yield f"<title>{_escaped(_tooltip(box))}</title>"
         yield from _shape(box, x, y, _size(box))
         lines = [(box.name, 13, "600"), *((note, 11, "normal") for note in box.notes)]
         baseline = y + 4.5 - 8.5 * (len(lines) - 1) - (4 if box.counts else 0)
@@ -73,7 +73,7 @@ def _boxes(picture: Picture, layout: Layout) -> Iterator[str]:
         yield "</g>"
 
 
-def _told(box: Box) -> str:
+def _tooltip(box: Box) -> str:
     state = [word_for(box.state)] if box.state and not box.is_folded else []
     return ", ".join((box.name, *state, *box.notes))
 
@@ -104,10 +104,10 @@ def _shape(box: Box, x: float, y: float, size: Size) -> Iterator[str]:
 
 
 def _shares(box: Box, left: float, top: float, width: float) -> Iterator[str]:
-    """Draw how many of the folded nodes are in each state."""
-    # One that failed among thousands is to be seen.
+    """Draw a bar with the share of each state in a group."""
+    # One failed node among thousands must stay visible.
     least = max(1, sum(box.counts.values()) // 60)
-    seen = [(state, max(count, least)) for state, count in by_weight(box.counts)]
+    seen = [(state, max(count, least)) for state, count in done_first(box.counts)]
     total = sum(count for _, count in seen)
     for state, count in seen:
         part = width * count / total

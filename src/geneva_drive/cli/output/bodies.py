@@ -1,6 +1,6 @@
-"""What `--json` prints of a workflow and of a step execution: the bodies of the REST API.
+"""The JSON bodies that `--json` prints, the same as in the REST API.
 
-There, as here, a workflow is called an execution.
+The REST API calls a workflow an execution.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from geneva_drive.serialization import typed_json
 
 
 def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
-    """Give a workflow's body; who has asked why already need not ask again."""
+    """Return the body of a workflow; pass `why` if it is known, to save its queries."""
     return {
         "id": key_body(workflow.id),
         "type": workflow.type,
@@ -71,7 +71,7 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
 
 
 def loop_body(execution: StepExecution) -> dict[str, Any]:
-    """Give what interrupted a resumable step, and which items it skipped; of others, nothing."""
+    """Return the interruptions and skipped items of a resumable step."""
     kept = execution.checkpoint_history if execution.progress is not None else []
     return {
         "interruptions": [
@@ -97,7 +97,7 @@ def loop_body(execution: StepExecution) -> dict[str, Any]:
 
 
 def node_body(node: NodeView) -> dict[str, Any]:
-    """Give a node of a graph, and of a workflow's where it stands."""
+    """Return a node of a graph, with its state if it belongs to a workflow."""
     body = {"id": node.id, "name": node.name, "kind": node.kind, "job": node.job}
     if node.state is None:
         return body
@@ -133,10 +133,10 @@ def _moment(at: datetime | None) -> str | None:
 
 
 def _typed(value: object) -> Any:
-    """Give a user's value as typed JSON: dates and the like as they are stored."""
+    """Return a user's value as typed JSON: a date, for example, as it is stored."""
     return json.loads(typed_json.dump(value))
 
 
 def _stored(text: str | None) -> Any:
-    """Give a value as typed JSON, also where the app that knows its type is not imported."""
+    """Return a stored value as typed JSON, which needs no import of the app's types."""
     return None if text is None else json.loads(text)

@@ -1,4 +1,4 @@
-"""What commands print: Rich for people, JSON for machines."""
+"""The console, tables and text of all commands."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _STYLES: dict[str, str] = {
     StepState.SKIPPED: "magenta",
 }
 
-# Wide enough that a pipe gets whole lines, as grep and awk want them.
+# A pipe gets whole lines, for grep and awk.
 _PIPE_WIDTH = 1000
 
 
 def make_console() -> Console:
-    """Make the console of this command; a terminal and COLUMNS say how wide it is."""
+    """Return a console as wide as the terminal or COLUMNS; in a pipe, it does not wrap."""
     has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(width=None if has_width else _PIPE_WIDTH, highlight=False)
 
@@ -60,7 +60,7 @@ def print_json(body: Any) -> None:
 
 
 def plain(text: object) -> Text:
-    """Show stored text as it is: neither markup nor a terminal's control codes take effect."""
+    """Return stored text without effect: no markup, no control codes of the terminal."""
     shown = (c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
     return Text("".join(shown))
 
@@ -70,5 +70,5 @@ def state_text(state: WorkflowState | StepState, words: str | None = None) -> Te
 
 
 def moment(at: datetime | None) -> str:
-    """Write a moment of UTC; a table's header or the text around it says so."""
+    """Format a moment in UTC; the table's header or the text around it names the zone."""
     return at.strftime("%Y-%m-%d %H:%M:%S") if at else ""

@@ -1,4 +1,4 @@
-"""An error in one line: what it says, and for one that nobody foresaw, where it was raised."""
+"""Errors in one line; an unexpected error names the place that raised it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 
 def one_line(error: BaseException) -> str:
-    """Word an error that was foreseen; its own words are enough."""
+    """Return the message of an expected error."""
     match error:
         case click.UsageError(ctx=click.Context() as context):
             return f"{_sentence(error.format_message())} See `{context.command_path} --help`."
@@ -21,20 +21,21 @@ def one_line(error: BaseException) -> str:
 
 
 def with_place(error: BaseException) -> str:
-    """Word an error that nobody foresaw: its class, its words, its file and line."""
-    words = with_class(error)
-    place = _place(error)
-    return f"{words} ({place})" if place and not isinstance(error, SyntaxError) else words
+    """Return the class, message, file and line of an unexpected error."""
+    message = with_class(error)
+    raised_at = _raised_at(error)
+    is_named = isinstance(error, SyntaxError)  # its message names the file and line
+    return f"{message} ({raised_at})" if raised_at and not is_named else message
 
 
 def with_class(error: BaseException) -> str:
-    """Word an error whose own words may say too little: its class goes before them."""
+    """Return the class and the message of an error."""
     name = type(error).__qualname__
     text = " ".join(str(error).split())
     return f"{name}: {text}" if text else name
 
 
-def _place(error: BaseException) -> str | None:
+def _raised_at(error: BaseException) -> str | None:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""The line that names a workflow above all that is said of it."""
+"""The first line of what a command prints about a workflow."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def headline(workflow: WorkflowHandle[Any]) -> Text:
 
 
 def type_words(workflow: WorkflowHandle[Any]) -> str:
-    """Name what a workflow is a run of: its class, or its template if it has no class."""
+    """Return the type of the workflow, or the template of one without a class."""
     return workflow.type or workflow.template or "dynamic"

@@ -1,4 +1,4 @@
-"""How far resumable steps have come, in words."""
+"""The progress of resumable steps, in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MINUTE = 60
 
 
 def under_way(executions: Iterable[StepExecution]) -> list[StepExecution]:
-    """Give the latest attempts at each node that have items done or a cursor, and are not done."""
+    """Return the latest attempt at each resumable node that has started and is not done."""
     latest = {execution.node_id: execution for execution in executions}
     return [
         one
@@ -38,8 +38,8 @@ def skipped_items(kept: Iterable[Checkpoint]) -> list[Checkpoint]:
     return [one for one in kept if one.reason == SKIPPED_ITEM]
 
 
-def standing(execution: StepExecution) -> str:
-    """Say how far a resumable step has come, and where it would go on."""
+def position_words(execution: StepExecution) -> str:
+    """Describe the progress of a resumable step and its cursor."""
     progress = execution.progress
     parts = [words_alone(execution, progress)] if progress is not None else []
     if execution.stored_cursor is not None:
@@ -48,7 +48,7 @@ def standing(execution: StepExecution) -> str:
 
 
 def words(progress: IterationProgress) -> str:
-    """Say it as in "41,200 of 100,000 items, 3,100/s, 19 s left"."""
+    """Describe progress, as in "41,200 of 100,000 items, 3,100/s, 19 s left"."""
     parts = [items(progress)]
     if progress.rate is not None:
         parts.append(f"{progress.rate:,.{1 if progress.rate < _SLOW else 0}f}/s")
@@ -58,7 +58,7 @@ def words(progress: IterationProgress) -> str:
 
 
 def words_alone(execution: StepExecution, progress: IterationProgress) -> str:
-    """Say it of one execution; the total that a partition was told is that of the whole step."""
+    """Describe one execution; for a partition without the total, which is the whole step's."""
     return words(replace(progress, total=None) if is_partition(execution) else progress)
 
 
@@ -70,10 +70,10 @@ def items(progress: IterationProgress) -> str:
 
 
 def together(parts: Sequence[IterationProgress]) -> IterationProgress:
-    """Add up the partitions of a step, which run side by side."""
+    """Add up the partitions of a step, which run at the same time."""
     return IterationProgress(
         done=sum(part.done for part in parts),
-        # Each was told the same: how many items the whole step has.
+        # Each partition stores the total of the whole step.
         total=max((part.total for part in parts if part.total is not None), default=None),
         elapsed=max(part.elapsed for part in parts),
         measured=sum(part.measured or part.done for part in parts),

@@ -1,4 +1,4 @@
-"""What nodes and items are called in front of people."""
+"""The names of nodes, items and cursors, as people read them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
 
-# Python's own words for an object, alone or in a batch: its place in the memory of a process.
+# The default repr of an object, alone or first in a list: its memory address means nothing.
 _ADDRESS = re.compile(r"\[?<\S+ object at 0x[0-9a-fA-F]+>")
 
 _LONGEST = 100  # characters of a cursor; `--json` has all of it
 
 
 def name_of(execution: StepExecution) -> str:
-    """Name a node as people know it; of a partition, its number is part of the id."""
+    """Return the step name; for a partition, the node id, which has its number."""
     return execution.node_id if is_partition(execution) else execution.step_name
 
 
@@ -24,7 +24,7 @@ def is_partition(execution: StepExecution) -> bool:
 
 
 def item_words(skipped: Checkpoint) -> str:
-    """Name an item that was skipped: by its cursor, where its words tell nothing."""
+    """Return the text of a skipped item, or its cursor if the text is a memory address."""
     item = skipped.item or ""
     if skipped.stored_cursor is None or not _ADDRESS.match(item):
         return item
@@ -37,7 +37,7 @@ def cursor_words(stored: str) -> str:
 
 
 def readable(stored: str, indent: int | None = None) -> str:
-    """Write typed JSON without its types: a date as its text, say; `--json` keeps them."""
+    """Return typed JSON without its types: a date, for example, as its text."""
     untyped = json.loads(stored, object_hook=_untyped)
     return json.dumps(untyped, indent=indent, ensure_ascii=False)
 
@@ -46,6 +46,6 @@ def _untyped(found: dict[str, Any]) -> Any:
     if "$type" not in found:
         return found
     value = found["value"]
-    # With its fold and zone, which its text implies well enough for people.
+    # [text, fold, zone]: the text is enough for people.
     is_listed = found["$type"] in ("datetime", "time") and isinstance(value, list)
     return value[0] if is_listed else value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from geneva_drive.cli.graph import groups
+from geneva_drive.cli.graph.groups import fold_alike, folded_name
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import GraphView, NodeView, view_of_workflow
 from geneva_drive.states import StepState, is_done
@@ -105,11 +105,11 @@ def _is_done(node: NodeView) -> bool:
 def _names(view: GraphView) -> list[str]:
     level_of = {key: level for level, keys in enumerate(view.graph.levels) for key in keys}
     names: list[list[str]] = [[] for _ in view.graph.levels]
-    for group in groups.folded(view):
+    for group in fold_alike(view):
         nodes = [view.nodes[key] for key in group]
         name = nodes[0].name
         if len(nodes) > 1:
-            name = groups.name_of([node.name for node in nodes], nodes[0].job)
+            name = folded_name([node.name for node in nodes], nodes[0].job)
         names[level_of[group[0]]].append(name)
     return [
         ", ".join(found[:_MOST_NAMES]) + (", ..." if len(found) > _MOST_NAMES else "")

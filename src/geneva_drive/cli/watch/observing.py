@@ -10,8 +10,9 @@ from geneva_drive.cli.output import loops as iterating
 from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.circumstances import Circumstances, read_circumstances
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.explanation import Around, explain
+from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
@@ -139,9 +140,11 @@ class Observer:
             self._workers, self._workers_until = self._drive.workers, now + _WORKERS_HOLD
         is_more = any(one.is_parked or one.child_id is not None for one in active)
         if is_more or record.type == DYNAMIC_TYPE or record.state is WorkflowState.CANCELED:
-            return explain(record, active, self._drive.look_around(record, active, self._workers))
-        around = Around(workers=self._workers, now=now, settings=self._drive.settings)
-        return explain(record, active, around)
+            return explain(
+                record, active, read_circumstances(self._drive, record, active, self._workers)
+            )
+        known = Circumstances(workers=self._workers, now=now, settings=self._drive.settings)
+        return explain(record, active, known)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:
         """Give the progress at a rate that holds still between two writes of the elapsed time.

@@ -38,13 +38,12 @@ def execute(
     # A dynamic workflow may have 100,000 attempts; load only the unfinished ones.
     is_dynamic = workflow.type == DYNAMIC_TYPE
     find = store.attempts.undone if is_dynamic else store.attempts.latest_of
-    attempts = tuple(find(connection, workflow_id))
     subject = Subject(
         workflow=workflow,
         active=active,
         now=now,
-        attempts=attempts,
-        nodes=nodes_of(connection, store, workflow, attempts, now),
+        read_attempts=lambda: find(connection, workflow_id),
+        read_nodes=lambda attempts: nodes_of(connection, store, workflow, attempts, now),
     )
     change = decision(subject)
     [applied] = write(connection, store, [replace(change, audit=audit)], now, read_back=True)

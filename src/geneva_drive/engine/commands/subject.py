@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs.nodes import GraphNodes
@@ -28,15 +30,28 @@ from geneva_drive.states import (
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
 class Subject:
-    """A locked workflow, as read in the command's transaction."""
+    """A locked workflow, as read in the command's transaction.
+
+    Attempts and nodes are read on demand: pause and cancel need neither.
+    """
 
     workflow: WorkflowRecord
     active: tuple[ExecutionRecord, ...]
     now: datetime
-    attempts: tuple[ExecutionRecord, ...] = ()  # the latest at each node and partition
-    nodes: GraphNodes | None = None  # None for a chain
+    read_attempts: Callable[[], list[ExecutionRecord]]
+    read_nodes: Callable[[tuple[ExecutionRecord, ...]], GraphNodes | None]
+
+    @cached_property
+    def attempts(self) -> tuple[ExecutionRecord, ...]:
+        """The latest attempt at each node and partition."""
+        return tuple(self.read_attempts())
+
+    @cached_property
+    def nodes(self) -> GraphNodes | None:
+        """The nodes of a graph; None for a chain."""
+        return self.read_nodes(self.attempts)
 
     @property
     def next_step_name(self) -> str | None:

@@ -1,0 +1,85 @@
+"""What `why()` needs to know beside the workflow and its active executions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.engine.limits import waiters
+from geneva_drive.settings import Settings
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import (
+    ActiveCount,
+    AuditRecord,
+    ExecutionRecord,
+    LimitUse,
+    WorkerRecord,
+    WorkflowRecord,
+)
+from geneva_drive.storage.store import Store
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    workers: list[WorkerRecord]
+    now: datetime
+    settings: Settings
+    limit_use: LimitUse | None = None  # of the limit that a step waits for
+    child: WorkflowRecord | None = None  # the child workflow that a node waits for
+    canceled_by: AuditRecord | ExecutionRecord | None = None  # the command, or the step
+    counts: tuple[ActiveCount, ...] | None = None  # set when `active` holds only the oldest
+    is_step_gone: bool = False  # this process has the class, but not the step
+
+
+def read_circumstances(
+    drive: Drive,
+    record: WorkflowRecord,
+    active: Sequence[ExecutionRecord],
+    workers: list[WorkerRecord],
+) -> Circumstances:
+    now, store = drive.clock.now(), drive.store
+    is_counted = record.type == DYNAMIC_TYPE and len(active) > 1
+    children = [one.child_id for one in active if one.child_id is not None]
+    with store.reading() as connection:
+        counts = store.overviews.count_active(connection, record.id, now) if is_counted else None
+        child = store.workflows.get(connection, children[0]) if children else None
+        is_canceled = record.state is WorkflowState.CANCELED
+        canceled_by = _canceled_by(connection, store, record) if is_canceled else None
+    return Circumstances(
+        workers=workers,
+        now=now,
+        settings=drive.settings,
+        limit_use=_limit_use(drive, active),
+        child=child,
+        canceled_by=canceled_by,
+        counts=None if counts is None else tuple(counts),
+        is_step_gone=_is_step_gone(record, active),
+    )
+
+
+def _canceled_by(
+    connection: Connection, store: Store, record: WorkflowRecord
+) -> AuditRecord | ExecutionRecord | None:
+    command = store.audit_entries.last(connection, record.id, "cancel")
+    return command or store.overviews.canceling(connection, record.id)
+
+
+def _limit_use(drive: Drive, active: Sequence[ExecutionRecord]) -> LimitUse | None:
+    keys = [one.limit_key for one in active if one.is_parked and one.limit_key is not None]
+    return waiters.use_of(drive.environment, keys[0]) if keys else None
+
+
+def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
+    definition = registry.definition_for(record.type)
+    if definition is None or record.has_graph or not active:
+        return False
+    return definition.get(active[0].step_name) is None

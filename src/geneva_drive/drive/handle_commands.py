@@ -1,0 +1,169 @@
+"""The commands of a handle: each is one transaction that also writes its audit entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.drive.handle_fields import W
+from geneva_drive.drive.handle_graph import HandleGraph
+from geneva_drive.engine.commands import graph_editing
+from geneva_drive.engine.commands.cancel import cancel
+from geneva_drive.engine.commands.command import execute
+from geneva_drive.engine.commands.pause import pause
+from geneva_drive.engine.commands.repair import reattempt, rewind, skip
+from geneva_drive.engine.commands.resume import resume, resume_at
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.execution.group_commit import announce
+from geneva_drive.engine.transitions.change import AuditEntry, Change
+from geneva_drive.engine.transitions.loop_position import rewound_to
+from geneva_drive.errors import InvalidInput
+from geneva_drive.serialization import typed_json
+
+_MAX_ACTOR_LENGTH = 255
+
+Decide = Callable[[Connection, Subject], Change]
+
+
+class HandleCommands(HandleGraph[W]):
+    """The commands that change the workflow; `reason` and `actor` go into the audit entry."""
+
+    def pause(self, reason: str | None = None, actor: str | None = None) -> Self:
+        """Hold the workflow, or ask for that if a step is running: it ends first."""
+        return self._command("pause", lambda _, s: pause(s, reason), reason, actor)
+
+    def resume(
+        self,
+        data: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Continue a paused workflow; a failed step runs again.
+
+        `data` is merged into the workflow's context; its keys win.
+        """
+        if data is not None and not _is_json_object(data):
+            raise InvalidInput(
+                f"resume(data=...) must be a dictionary with text as keys, got {data!r}."
+            )
+        settings = self._drive.settings
+        return self._command("resume", lambda _, s: resume(s, settings, data), reason, actor)
+
+    def resume_at(self, step: object, reason: str | None = None, actor: str | None = None) -> Self:
+        """Continue at `step`, which may come before or after the current one."""
+        return self._command("resume_at", lambda _, s: resume_at(s, step), reason, actor)
+
+    def cancel(
+        self, force: bool = False, reason: str | None = None, actor: str | None = None
+    ) -> Self:
+        """End the workflow. A running step ends first, unless `force` drops its result."""
+        return self._command("cancel", lambda _, s: cancel(s, reason, force=force), reason, actor)
+
+    def skip(
+        self, node: object | None = None, reason: str | None = None, actor: str | None = None
+    ) -> Self:
+        """Skip the next or failed step and continue after it."""
+        return self._command("skip", lambda _, s: skip(s, node), reason, actor)
+
+    def reattempt(
+        self,
+        node: object,
+        rewind: bool = False,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Run a failed or canceled step again: from its cursor, or with `rewind` from the start."""
+        return self._command(
+            "reattempt", lambda _, s: reattempt(s, node, rewind=rewind), reason, actor
+        )
+
+    def rewind(
+        self,
+        node: object,
+        to: Any = None,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Restart a resumable step from its first item, or from the cursor `to`.
+
+        It counts its items from zero again.
+        """
+        limit = self._drive.settings.max_cursor_size
+        position = None if to is None else rewound_to(typed_json.dump_cursor(to, limit))
+        return self._command("rewind", lambda _, s: rewind(s, node, position), reason, actor)
+
+    def import_dag(
+        self,
+        document: str | Mapping[str, Any],
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Self:
+        """Replace the stored graph by a repaired one, while no node of it runs.
+
+        Nodes that are done stay, under their ids. The whole document is checked before anything
+        is written.
+        """
+        store, limit = self._drive.store, self._drive.settings.max_payload_size
+        return self._command(
+            "import_dag",
+            lambda connection, s: graph_editing.replace_graph(
+                connection, store, s, document, limit
+            ),
+            reason,
+            actor,
+        )
+
+    def freeze_dag(self, reason: str | None = None, actor: str | None = None) -> Self:
+        """Store the graph of the class for this workflow, so that new code cannot change it."""
+        store, definition = self._drive.store, registry.require_definition(self._record.type)
+        return self._command(
+            "freeze_dag",
+            lambda connection, s: graph_editing.freeze(connection, store, s, definition),
+            reason,
+            actor,
+        )
+
+    def _command(self, name: str, decide: Decide, reason: str | None, actor: str | None) -> Self:
+        audit = AuditEntry(
+            command=name,
+            actor=_audit_text(name, "actor", actor, longest=_MAX_ACTOR_LENGTH),
+            reason=_audit_text(name, "reason", reason),
+        )
+        store, now = self._drive.store, self._drive.clock.now()
+        applied = store.write(
+            lambda connection: execute(
+                connection,
+                store,
+                self._record.id,
+                lambda subject: decide(connection, subject),
+                audit=audit,
+                now=now,
+            )
+        )
+        store.database.after_commit(lambda: self._announce(applied))
+        return self.reload()
+
+    def _announce(self, applied: Applied) -> None:
+        announce(self._drive.environment, [applied])
+        if not applied.leaves_something_due:  # `announce` has not woken the workers
+            self._drive.wake_workers()
+
+
+def _is_json_object(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+def _audit_text(command: str, argument: str, value: Any, longest: int | None = None) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput(f"{command}({argument}=...) must be text, got {value!r}.")
+    if longest is not None and len(value) > longest:
+        raise InvalidInput(
+            f"The {argument} must be at most {longest} characters long, got {len(value)}."
+        )
+    return typed_json.safe_text(value)

@@ -1,0 +1,241 @@
+"""The fields of a workflow, as a handle shows them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.explanation import MOST_NAMED
+from geneva_drive.engine.execution import heroes
+from geneva_drive.errors import HeroGone, WorkflowNotFound
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+W = TypeVar("W", bound=Workflow[Any], covariant=True)
+
+
+class HandleFields(Generic[W]):
+    """The fields of the workflow's row, and its active executions."""
+
+    def __init__(
+        self,
+        drive: Drive,
+        record: WorkflowRecord,
+        active: tuple[ExecutionRecord, ...] | None = None,
+    ) -> None:
+        self._drive = drive
+        self._record = record
+        self._known_active = active
+        self._known_oldest: tuple[ExecutionRecord, ...] | None = None
+        # Classes are registered weakly: a class defined in a function that returned only a handle
+        # would be gone before its steps ran.
+        self._kept_class = registry.get(record.type)
+
+    @property
+    def id(self) -> Any:
+        return self._record.id
+
+    @property
+    def drive(self) -> Drive:
+        """The Drive of the workflow."""
+        return self._drive
+
+    @property
+    def type(self) -> str | None:
+        """The type of the workflow's class; None for a dynamic workflow."""
+        return self._record.type or None
+
+    @property
+    def workflow_class(self) -> builtins.type[W] | None:
+        """The class, or None if this process has not imported it."""
+        known: Any = registry.get(self._record.type)
+        return known  # type: ignore[no-any-return]  # the row's type names W
+
+    @property
+    def state(self) -> WorkflowState:
+        is_performing = self._record.state is WorkflowState.READY and self._running is not None
+        return WorkflowState.PERFORMING if is_performing else self._record.state
+
+    @property
+    def is_ongoing(self) -> bool:
+        return self._record.state not in ENDED_WORKFLOW_STATES
+
+    @property
+    def requested(self) -> Request | None:
+        """The pause or cancel that takes effect when the running step ends."""
+        return self._record.requested
+
+    @property
+    def hero(self) -> Any:
+        """The hero, loaded now; None without a hero, or if it was deleted."""
+        try:
+            return heroes.load(
+                self._drive.environment,
+                self.workflow_class,
+                self._record.hero_type,
+                self._record.hero_id,
+            )
+        except HeroGone:
+            return None
+
+    @property
+    def hero_type(self) -> str | None:
+        return self._record.hero_type
+
+    @property
+    def hero_id(self) -> str | None:
+        return self._record.hero_id
+
+    @property
+    def context(self) -> Mapping[str, Any]:
+        context: dict[str, Any] = typed_json.load(self._record.context) or {}
+        return context
+
+    @property
+    def stored_context(self) -> str:
+        """The context as typed JSON; readable even if this process lacks its types."""
+        return self._record.context or "{}"
+
+    @property
+    def allow_multiple(self) -> bool:
+        return self._record.allow_multiple
+
+    @property
+    def queue(self) -> str:
+        definition = self._definition
+        return self._record.queue or (definition.queue if definition else "default")
+
+    @property
+    def priority(self) -> int:
+        if self._record.priority is not None:
+            return self._record.priority
+        return self._definition.priority if self._definition else 0
+
+    @property
+    def current_step_name(self) -> str | None:
+        """The step that is running; None between steps."""
+        return self._running.step_name if self._running else None
+
+    @property
+    def next_step_name(self) -> str | None:
+        """The step that runs next, or that `resume` runs again."""
+        if self.is_graph or self._record.next_step_name is None:
+            waiting = (one for one in self._oldest if one.state is not StepState.IN_PROGRESS)
+            oldest = next(waiting, None)
+            return oldest.step_name if oldest else None
+        if self._running is None:
+            return self._record.next_step_name
+        definition = self._definition
+        if definition is None or definition.get(self._running.step_name) is None:
+            return None
+        following = definition.after(self._running.step_name)
+        return following.name if following else None
+
+    @property
+    def previous_step_name(self) -> str | None:
+        return self._record.previous_step_name
+
+    @property
+    def created_at(self) -> datetime:
+        return self._record.created_at
+
+    @property
+    def updated_at(self) -> datetime:
+        return self._record.updated_at
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When the first step started."""
+        if self._record.started_at is None and self._running is not None:
+            return self._running.started_at
+        return self._record.started_at
+
+    @property
+    def finished_at(self) -> datetime | None:
+        return self._record.finished_at
+
+    @property
+    def canceled_at(self) -> datetime | None:
+        return self._record.canceled_at
+
+    @property
+    def paused_at(self) -> datetime | None:
+        return self._record.paused_at
+
+    @property
+    def paused_reason(self) -> str | None:
+        return self._record.paused_reason
+
+    @property
+    def paused_step_name(self) -> str | None:
+        # Stored when a node fails; the workflow pauses when the nodes beside it have ended.
+        is_paused = self._record.state is WorkflowState.PAUSED
+        return self._record.paused_step_name if is_paused else None
+
+    def reload(self) -> Self:
+        """Read the workflow again and return the handle."""
+        store = self._drive.store
+        with store.reading() as connection:
+            record = store.workflows.get(connection, self.id)
+            # A dynamic workflow may have 100,000 active executions: read them only on demand.
+            is_small = record is None or record.type != DYNAMIC_TYPE
+            active = store.executions.active_of(connection, [self.id]) if is_small else None
+        if record is None:
+            raise WorkflowNotFound(self.id)
+        self._record = record
+        self._known_active = None if active is None else tuple(active)
+        self._known_oldest = None
+        return self
+
+    @property
+    def _definition(self) -> Definition | None:
+        return registry.definition_for(self._record.type)
+
+    @property
+    def is_graph(self) -> bool:
+        """True if several nodes may be active at once, as far as this process knows."""
+        definition = self._definition
+        return self._record.has_graph or (definition is not None and definition.is_graph)
+
+    @property
+    def _active(self) -> tuple[ExecutionRecord, ...]:
+        if self._known_active is None:
+            store = self._drive.store
+            with store.reading() as connection:
+                self._known_active = tuple(store.executions.active_of(connection, [self.id]))
+        return self._known_active
+
+    @property
+    def _running(self) -> ExecutionRecord | None:
+        return next((e for e in self._oldest if e.state is StepState.IN_PROGRESS), None)
+
+    @property
+    def _oldest(self) -> tuple[ExecutionRecord, ...]:
+        """The active executions; for a dynamic workflow, the oldest few in each state.
+
+        It may have 100,000, and a few are enough to describe it.
+        """
+        if self._known_active is not None or self._record.type != DYNAMIC_TYPE:
+            return self._active
+        if self._known_oldest is None:
+            store = self._drive.store
+            with store.reading() as connection:
+                self._known_oldest = tuple(
+                    store.overviews.oldest_active(connection, self.id, MOST_NAMED)
+                )
+        return self._known_oldest
+
+    def _read_executions(self) -> list[ExecutionRecord]:
+        store = self._drive.store
+        with store.reading() as connection:
+            return store.executions.of_workflow(connection, self._record.id)
