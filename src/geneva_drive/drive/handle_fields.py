@@ -12,7 +12,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explanation import MOST_NAMED
-from geneva_drive.engine.execution import heroes
+from geneva_drive.engine import heroes
 from geneva_drive.errors import HeroGone, WorkflowNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState
