@@ -13,7 +13,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.cli.demo import drawing
+from geneva_drive.cli.demo import frame
 from geneva_drive.cli.demo.snapshot import Snapshot
 from geneva_drive.definition import registry
 from tests.cli_demo.snapshots import snapshot, workflow
@@ -45,13 +45,13 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
     # Its classes are known by name as long as their module is: other tests use the same names.
     with registry.isolated():
         workflows = importlib.import_module(f"{_PACKAGE}.workflows")
-        observing = importlib.import_module(f"{_PACKAGE}.observing")
+        observer = importlib.import_module(f"{_PACKAGE}.observer")
         drive = gd.Drive(f"sqlite:///{tmp_path / 'demo.db'}")
         drive.migrate()
         workflows.Base.metadata.create_all(drive.engine)
-        yield Shop(drive, workflows, observing.Observer(drive).look)
+        yield Shop(drive, workflows, observer.Observer(drive).look)
         drive.close()
-    for module in (workflows, observing):
+    for module in (workflows, observer):
         sys.modules.pop(module.__name__)
 
 
@@ -89,9 +89,9 @@ def test_a_workflow_that_ends_during_a_look_is_seen_with_its_step_as_it_ended(
 def test_a_workflow_without_executions_is_drawn_as_well() -> None:
     empty = workflow("ready")
 
-    assert drawing.attempts_text(empty).plain == "0"
-    assert drawing.doing(empty, snapshot(empty)) == ""
-    assert drawing.step_marks(empty, ascii_only=True).plain == ".."
+    assert frame.attempts_text(empty).plain == "0"
+    assert frame.doing(empty, snapshot(empty)) == ""
+    assert frame.step_marks(empty, ascii_only=True).plain == ".."
 
 
 def _before_each_statement(shop: Shop, act: Callable[[int], object]) -> None:

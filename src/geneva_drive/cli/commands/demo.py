@@ -1,4 +1,4 @@
-"""`geneva demo`: watch workflows survive crashes."""
+"""`geneva demo`: watch a durable workflow survive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 @click.pass_context
 def command(context: click.Context) -> None:
     """Watch workflows run, fail, get fixed and survive kill -9. Needs nothing, takes seconds."""
-    # Imported here: the demo defines workflow classes, which `--help` must not do.
+    # Imported here: the demonstration defines workflow classes, which `--help` must not do.
     from rich.console import Console
 
     from geneva_drive.cli.demo import run_demo

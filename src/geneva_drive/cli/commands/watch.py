@@ -9,8 +9,8 @@ from geneva_drive.cli.output.console import make_console
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.cli.watch import views
-from geneva_drive.cli.watch.observing import Observer
-from geneva_drive.cli.watch.watching import watch
+from geneva_drive.cli.watch.observer import Observer
+from geneva_drive.cli.watch.watcher import watch
 from geneva_drive.drive.drive import Drive
 
 

@@ -1,9 +1,9 @@
 """`geneva demo`: a short story told with real worker processes on an embedded database.
 
 `workflows.py` is the application as a user would write it, `story.py` and `graph_story.py` what
-happens to it. The other modules run the processes (`crew`), look into the database (`snapshot`,
-`news`), show it (`drawing`, `view`) and add up at the end (`checking`, `report`). Nothing that is
-shown is made up: it is read from the database.
+happens to it. The other modules run the processes (`processes`), look into the database
+(`observer`, `changes`), show it (`frame`, `views`) and add up at the end (`promises`, `report`).
+Nothing that is shown is made up: it is read from the database.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
+from geneva_drive.cli.demo.run import DemoFailed, Stage
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
-from geneva_drive.cli.demo.stage import DemoFailed, Stage
 from geneva_drive.cli.demo.workflows import CheckedOrder, Ledger, Order, close_ledger
 
 _MUTATIONS = 500

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo import report, story, view
-from geneva_drive.cli.demo.crew import Crew
-from geneva_drive.cli.demo.stage import DemoFailed, Stage
+from geneva_drive.cli.demo import report, story, views
+from geneva_drive.cli.demo.processes import Crew
+from geneva_drive.cli.demo.run import DemoFailed, Stage
 from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.errors import GenevaDriveError
 
@@ -49,7 +49,7 @@ def _perform(console: Console, folder: Path, stop_if_asked: Callable[[], None]) 
         with crew:
             console.print("A database is made in a temporary folder ...")
             drive.migrate()
-            with view.for_console(console, drive.clock.now()) as shown:
+            with views.for_console(console, drive.clock.now()) as shown:
                 stage = Stage(drive, crew, shown, stop_if_asked)
                 kills = story.tell(stage)
         is_as_promised = report.report(console, stage.look(), stage.observer.effects(), kills)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo import checking, drawing
+from geneva_drive.cli.demo import frame, promises
 from geneva_drive.cli.demo.snapshot import Effects, Kill, Snapshot, WorkflowSnapshot
 
 
@@ -21,18 +21,18 @@ def report(console: Console, snapshot: Snapshot, effects: Effects, kills: Sequen
     console.print()
     console.print(_table(snapshot))
     console.print()
-    step_faults = checking.step_faults(snapshot.workflows)
+    step_faults = promises.step_faults(snapshot.workflows)
     _print(console, _summary(snapshot, kills, "no" if step_faults else "yes"), "bold")
     _print(console, _imported(snapshot, effects), "bold")
-    order_faults = checking.order_faults(snapshot, effects)
+    order_faults = promises.order_faults(snapshot, effects)
     _print(console, _fan_out(snapshot, effects), "bold")
     _print(console, _graphs(snapshot, "no" if order_faults else "yes"), "bold")
     _print(console, _effects(snapshot, effects))
     faults = [
         *step_faults,
-        *(fault for kill in kills for fault in checking.kill_faults(snapshot, kill)),
+        *(fault for kill in kills for fault in promises.kill_faults(snapshot, kill)),
         *order_faults,
-        *checking.effect_faults(snapshot, effects),
+        *promises.effect_faults(snapshot, effects),
     ]
     for fault in faults:
         _print(console, f"Wrong: {fault}", "bold red")
@@ -67,9 +67,9 @@ def _row(workflow: WorkflowSnapshot) -> Sequence[str | Text]:
     return (
         workflow.type,
         workflow.hero_name,
-        drawing.state_text(workflow),
+        frame.state_text(workflow),
         str(len(workflow.executions)),
-        drawing.attempts_text(workflow),
+        frame.attempts_text(workflow),
         Text(str(recoveries) if recoveries else "", "magenta"),
         f"{(ended_at - workflow.created_at).total_seconds():.1f} s" if ended_at else "",
     )
@@ -78,7 +78,7 @@ def _row(workflow: WorkflowSnapshot) -> Sequence[str | Text]:
 def _summary(snapshot: Snapshot, kills: Sequence[Kill], answer: str) -> str:
     finished = sum(w.state is gd.WorkflowState.FINISHED for w in snapshot.workflows)
     held = frozenset[Any]().union(*(kill.held_ids for kill in kills))
-    recovered = checking.recovered_ids(snapshot) & held
+    recovered = promises.recovered_ids(snapshot) & held
     return (
         f"{finished} workflows finished, {len(snapshot.executions)} step executions recorded, "
         f"{len(recovered)} recovered after kill -9, "
@@ -88,7 +88,7 @@ def _summary(snapshot: Snapshot, kills: Sequence[Kill], answer: str) -> str:
 
 def _imported(snapshot: Snapshot, effects: Effects) -> str:
     losses = sum(w.count(gd.Outcome.RECOVERED) for w in snapshot.of_type("Import"))
-    answer = "no" if checking.import_faults(effects) else "yes"
+    answer = "no" if promises.import_faults(effects) else "yes"
     return (
         f"{effects.row_count:,} catalogue rows, {effects.article_count:,} articles made of them, "
         f"{losses} workers killed on the way, each row imported exactly once: {answer}"
@@ -99,7 +99,7 @@ def _fan_out(snapshot: Snapshot, effects: Effects) -> str:
     crowds = [workflow for workflow in snapshot.workflows if workflow.crowd]
     booked = sum(len(w.crowd & w.done_names()) for w in crowds)
     lost = sum(w.count(gd.Outcome.RECOVERED) for w in crowds)
-    faults = [*checking.step_faults(crowds), *checking.booking_faults(effects)]
+    faults = [*promises.step_faults(crowds), *promises.booking_faults(effects)]
     return (
         f"{booked:,} nodes of a fan-out done, {lost} recovered after a kill half way, "
         f"each done exactly once, and counted once: {'no' if faults else 'yes'}"
@@ -120,7 +120,7 @@ def _effects(snapshot: Snapshot, effects: Effects) -> str:
     orders = sum("charge_card" in workflow.step_names for workflow in snapshot.workflows)
     return (
         f"{orders} orders, {sum(effects.charges.values())} charges; "
-        f"{checking.emails_due(snapshot)} e-mails due, {sum(effects.emails.values())} sent"
+        f"{promises.emails_due(snapshot)} e-mails due, {sum(effects.emails.values())} sent"
     )
 
 

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.graph_story import run_side_by_side
+from geneva_drive.cli.demo.run import Stage
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
-from geneva_drive.cli.demo.stage import Stage
 from geneva_drive.cli.demo.workflows import (
     DAY,
     Base,

@@ -16,8 +16,8 @@ from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.bodies import execution_body, progress_body
 from geneva_drive.cli.output.console import moment, plain, state_text
 from geneva_drive.cli.output.headline import headline
-from geneva_drive.cli.watch import drawing
-from geneva_drive.cli.watch.observing import Sight, StepSight
+from geneva_drive.cli.watch import frame
+from geneva_drive.cli.watch.observer import Sight, StepSight
 from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
@@ -35,7 +35,7 @@ class LiveView:
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
     def show(self, sight: Sight) -> None:
-        self._live.update(drawing.frame(self._console, sight), refresh=True)
+        self._live.update(frame.frame(self._console, sight), refresh=True)
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -102,7 +102,7 @@ class PlainView(_Lines):
         line = plain(f"{execution.node_id}, attempt {execution.attempt_number}: ")
         line.append(state_text(execution.state, execution.outcome))
         if execution.finished_at is not None and execution.started_at is not None:
-            line.append(f", took {drawing.took(execution, sight.at)}")
+            line.append(f", took {frame.took(execution, sight.at)}")
         if step.progress is not None and execution.state is not StepState.IN_PROGRESS:
             line.append(f", {loops.words_alone(execution, step.progress)}")
         self._print(sight, line)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import distinct, func, select
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.crew import WorkerProcess
+from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
 from geneva_drive.cli.demo.workflows import (
     DAY,

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.crew import Crew
-from geneva_drive.cli.demo.news import News
-from geneva_drive.cli.demo.observing import Observer
+from geneva_drive.cli.demo.changes import News
+from geneva_drive.cli.demo.observer import Observer
+from geneva_drive.cli.demo.processes import Crew
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
-from geneva_drive.cli.demo.view import View
+from geneva_drive.cli.demo.views import View
 
 _FRAME_SECONDS = 0.1
 # Far more than the story takes: past it, something hangs.

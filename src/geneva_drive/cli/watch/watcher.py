@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from geneva_drive.cli.watch.observing import Observer
+from geneva_drive.cli.watch.observer import Observer
 from geneva_drive.cli.watch.views import View
 
 _REST_SECONDS = 0.25

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from geneva_drive.cli.demo import drawing, news
-from geneva_drive.cli.demo.crew import WorkerProcess
-from geneva_drive.cli.demo.drawing import Scene
-from geneva_drive.cli.demo.news import News
+from geneva_drive.cli.demo import changes, frame
+from geneva_drive.cli.demo.changes import News
+from geneva_drive.cli.demo.frame import Scene
+from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Snapshot
 
 _SMALLEST_WIDTH = 70
@@ -39,10 +39,10 @@ class PlainView:
         self._console.print(Text(text))
 
     def note(self, line: News) -> None:
-        self._console.print(drawing.log_line(line, self._started_at), soft_wrap=True)
+        self._console.print(frame.log_line(line, self._started_at), soft_wrap=True)
 
     def show(self, snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> None:
-        for line in news.between(self._last, snapshot):
+        for line in changes.between(self._last, snapshot):
             self.note(line)
         self._note_progress(snapshot, {worker.label for worker in crew if not worker.was_killed})
         self._last = snapshot
@@ -72,14 +72,14 @@ def _loop_progress(snapshot: Snapshot, alive: Set[str]) -> str | None:
     loop = snapshot.loop
     if loop is None or loop.finished_at is not None or snapshot.label_of(loop) not in alive:
         return None
-    return f"{loop.step_name}: {drawing.loop_words(loop)}"
+    return f"{loop.step_name}: {frame.loop_words(loop)}"
 
 
 def _fan_out_progress(snapshot: Snapshot) -> str | None:
     workflow = snapshot.fan_out
     if workflow is None or workflow.finished_at is not None:
         return None
-    return f"{workflow.title}: {drawing.nodes_words(workflow)}"
+    return f"{workflow.title}: {frame.nodes_words(workflow)}"
 
 
 class LiveView:
@@ -103,7 +103,7 @@ class LiveView:
 
     def show(self, snapshot: Snapshot, crew: Sequence[WorkerProcess]) -> None:
         self._log = sorted(
-            [*self._log, *news.between(self._last, snapshot)], key=lambda line: line.at
+            [*self._log, *changes.between(self._last, snapshot)], key=lambda line: line.at
         )
         self._last = snapshot
         scene = Scene(
@@ -114,7 +114,7 @@ class LiveView:
             log=self._log,
             started_at=self._started_at,
         )
-        self._live.update(drawing.frame(self._console, scene), refresh=True)
+        self._live.update(frame.frame(self._console, scene), refresh=True)
 
     def __enter__(self) -> Self:
         self._live.__enter__()

@@ -13,8 +13,8 @@ from rich.console import Console
 from sqlalchemy import Engine, event, update
 
 import geneva_drive as gd
-from geneva_drive.cli.watch import drawing, watching
-from geneva_drive.cli.watch.observing import Observer
+from geneva_drive.cli.watch import frame, watcher
+from geneva_drive.cli.watch.observer import Observer
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
@@ -70,7 +70,7 @@ def _frame(drive: gd.Drive, *, height: int = 24) -> str:
         _environ={"TERM": "xterm"},
     )
     with console.capture() as captured:
-        console.print(drawing.frame(console, Observer(drive, "1").look()))
+        console.print(frame.frame(console, Observer(drive, "1").look()))
     return screen(captured.get())
 
 
@@ -98,9 +98,9 @@ def test_the_last_screen_of_a_graph_shows_what_failed(order: Handle, geneva: gd.
 
     assert _frame(geneva) == drawn("""
         Order 1 is paused
-        It has been paused since 2026-01-02 03:04:05 UTC (builtins.ValueError: none
-        left): `resume` runs node 'check_stock' and all other failed nodes again, `skip`
-        passes it over.
+        It is paused since 2026-01-02 03:04:05 UTC (builtins.ValueError: none left):
+        `resume` runs node 'check_stock' again and whatever else failed, `skip` passes
+        it over.
 
         level 1: validate                  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  1/1
         level 2: check_stock, check_fraud                                  0/2
@@ -137,7 +137,7 @@ def test_without_a_terminal_levels_are_told_as_they_end(
     acts: Iterator[Callable[[], object]] = iter(
         [lambda: perform_next_step(nightly), lambda: None, lambda: speedrun(nightly)]
     )
-    monkeypatch.setattr(watching, "rest", lambda: next(acts)())
+    monkeypatch.setattr(watcher, "rest", lambda: next(acts)())
 
     result = run("watch", "1")
 

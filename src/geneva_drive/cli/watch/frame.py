@@ -15,7 +15,7 @@ from geneva_drive.cli.output.console import make_table, plain, state_text
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
 from geneva_drive.cli.watch.levels import Level
-from geneva_drive.cli.watch.observing import Sight, StepSight
+from geneva_drive.cli.watch.observer import Sight, StepSight
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import describe
 from geneva_drive.states import StepState

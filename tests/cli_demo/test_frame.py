@@ -9,9 +9,9 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
-from geneva_drive.cli.demo import drawing, news, view
-from geneva_drive.cli.demo.crew import WorkerProcess
-from geneva_drive.cli.demo.news import News
+from geneva_drive.cli.demo import changes, frame, views
+from geneva_drive.cli.demo.changes import News
+from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Snapshot
 from tests.cli_demo.snapshots import (
     START,
@@ -52,10 +52,10 @@ def test_news_are_what_the_snapshot_before_did_not_have() -> None:
         )
     )
 
-    assert news.between(None, before) == [
+    assert changes.between(None, before) == [
         News(at(1), "Checkout mug, charge_card: 429 Too Many Requests; again in 0.8 s", "yellow")
     ]
-    assert news.between(before, after) == [
+    assert changes.between(before, after) == [
         News(at(1.9), "Checkout mug, charge_card: no such card; workflow paused", "red")
     ]
 
@@ -66,7 +66,7 @@ def test_a_lost_step_is_told_with_both_of_its_workers() -> None:
         "charge_card", "in_progress", attempt_number=2, worker_id="worker-2", started_at=at(1.1)
     )
 
-    told = news.between(None, snapshot(workflow("performing", lost, successor)))
+    told = changes.between(None, snapshot(workflow("performing", lost, successor)))
 
     assert [line.text for line in told] == [
         "Checkout mug, charge_card: lost with worker A",
@@ -86,7 +86,7 @@ def test_a_lost_loop_is_told_with_how_far_it_had_come() -> None:
         finished_at=None,
     )
 
-    told = news.between(None, snapshot(workflow("performing", lost, successor)))
+    told = changes.between(None, snapshot(workflow("performing", lost, successor)))
 
     assert [line.text for line in told] == [
         "Checkout mug, import_rows: lost with worker A after 30,500 items",
@@ -98,7 +98,7 @@ def test_the_end_of_the_last_step_is_the_end_of_the_workflow() -> None:
     skipped = execution("charge_card", "skipped", outcome="skipped_by_condition")
     last = execution("send_tracking", finished_at=at(1.5))
 
-    told = news.between(None, snapshot(workflow("finished", skipped, last)))
+    told = changes.between(None, snapshot(workflow("finished", skipped, last)))
 
     assert [line.text for line in told] == [
         "Checkout mug, charge_card: skipped",
@@ -123,7 +123,7 @@ def test_of_nodes_that_run_at_once_each_has_its_own_next_attempt() -> None:
         execution("check_fraud", "scheduled", id=5, scheduled_for=at(2)),
     )
 
-    told = news.between(None, snapshot(order))
+    told = changes.between(None, snapshot(order))
 
     assert [line.text for line in told] == [
         "CheckedOrder wine, validate: completed",
@@ -138,7 +138,9 @@ def test_many_nodes_are_told_together() -> None:
     again = mutations(1, 3, attempt_number=2, finished_at=at(1.8))
     last = execution("aggregate", id=30, started_at=at(1.8), finished_at=at(1.9))
 
-    told = news.between(None, snapshot(ledger("finished", *lost, *mutations(4, 20), *again, last)))
+    told = changes.between(
+        None, snapshot(ledger("finished", *lost, *mutations(4, 20), *again, last))
+    )
 
     assert [line.text for line in told] == [
         "close_ledger April: 3 nodes taken back from worker A, run elsewhere",
@@ -150,7 +152,7 @@ def test_many_nodes_are_told_together() -> None:
 def test_a_branch_that_was_not_chosen_is_no_news() -> None:
     passed = execution("charge_card", "skipped", outcome="skipped_by_branch")
 
-    assert news.between(None, snapshot(workflow("ready", passed))) == []
+    assert changes.between(None, snapshot(workflow("ready", passed))) == []
 
 
 def test_a_graph_is_drawn_level_by_level_while_it_runs() -> None:
@@ -163,25 +165,25 @@ def test_a_graph_is_drawn_level_by_level_while_it_runs() -> None:
         execution("check_fraud", "in_progress", attempt_number=2),
     )
 
-    console.print(*drawing.graph_grid(snapshot(order), ascii_only=False))
+    console.print(*frame.graph_grid(snapshot(order), ascii_only=False))
 
     assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
         " ● validate ◉ check_stock    ○ charge",
         "            ◉ check_fraud x2",
     ]
-    assert list(drawing.graph_grid(snapshot(checked_order("finished")), ascii_only=False)) == []
+    assert list(frame.graph_grid(snapshot(checked_order("finished")), ascii_only=False)) == []
 
 
 def test_a_fan_out_has_a_bar_and_one_mark() -> None:
     console, screen = _terminal(width=60, height=24)
     half = ledger("performing", *mutations(1, 10), *mutations(11, 14, "in_progress"))
 
-    console.print(*drawing.fan_out_line(snapshot(half)))
+    console.print(*frame.fan_out_line(snapshot(half)))
 
     assert screen.getvalue() == " close_ledger ━━━━━━━━━━━━━━                 10 of 21 nodes \n"
-    assert drawing.step_marks(half, ascii_only=False).plain == "◉○"
-    assert drawing.doing(half, snapshot(half)) == "10 of 21 nodes"
-    assert drawing.fan_out_line(snapshot(workflow("ready", REFUSED, AGAIN))) == []
+    assert frame.step_marks(half, ascii_only=False).plain == "◉○"
+    assert frame.doing(half, snapshot(half)) == "10 of 21 nodes"
+    assert frame.fan_out_line(snapshot(workflow("ready", REFUSED, AGAIN))) == []
 
 
 def test_what_runs_at_once_is_listed_and_a_node_with_a_child_waits() -> None:
@@ -190,8 +192,8 @@ def test_what_runs_at_once_is_listed_and_a_node_with_a_child_waits() -> None:
     )
     waiting = checked_order("ready", execution("charge", "waiting"))
 
-    assert drawing.doing(at_once, snapshot(at_once)) == "check_stock, check_fraud"
-    assert drawing.doing(waiting, snapshot(waiting)) == "charge waits for its workflow"
+    assert frame.doing(at_once, snapshot(at_once)) == "check_stock, check_fraud"
+    assert frame.doing(waiting, snapshot(waiting)) == "charge waits for its workflow"
 
 
 def test_workflows_that_ended_first_make_room_for_the_others() -> None:
@@ -202,7 +204,7 @@ def test_workflows_that_ended_first_make_room_for_the_others() -> None:
     ]
     going = workflow("ready", REFUSED, AGAIN, id=4, hero_name="poster")
 
-    console.print(drawing.workflow_table(snapshot(*ended, going), ascii_only=True, room=4))
+    console.print(frame.workflow_table(snapshot(*ended, going), ascii_only=True, room=4))
 
     assert [line.split()[:3] for line in screen.getvalue().splitlines()[1:]] == [
         ["...", "2", "ended"],
@@ -214,7 +216,7 @@ def test_workflows_that_ended_first_make_room_for_the_others() -> None:
 def test_an_end_is_told_when_its_last_step_is_seen() -> None:
     early = workflow("finished", execution("charge_card"))
 
-    told = news.between(None, snapshot(early))
+    told = changes.between(None, snapshot(early))
 
     assert [line.text for line in told] == ["Checkout mug, charge_card: completed"]
 
@@ -237,7 +239,7 @@ def test_a_terminal_shows_each_workflow_its_workers_and_the_newest_lines() -> No
             leases={"A": at(2.5)},
         )
         log = [News(at(number), f"line {number}") for number in range(40)]
-        scene = drawing.Scene(
+        scene = frame.Scene(
             title="A title",
             text="What is happening.",
             snapshot=seen,
@@ -246,7 +248,7 @@ def test_a_terminal_shows_each_workflow_its_workers_and_the_newest_lines() -> No
             started_at=START,
         )
 
-    console.print(drawing.frame(console, scene))
+    console.print(frame.frame(console, scene))
 
     lines = [line.rstrip() for line in screen.getvalue().splitlines()]
     assert lines == [
@@ -272,9 +274,9 @@ def test_a_loop_has_a_bar_that_is_red_while_its_worker_is_dead() -> None:
     seen = snapshot(workflow("performing", loop("in_progress", 25_000, 100_000)))
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         worker = WorkerProcess("A", gone)
-        console.print(*drawing.loop_line(seen, [worker]))
+        console.print(*frame.loop_line(seen, [worker]))
         worker.was_killed = True
-        console.print(*drawing.loop_line(seen, [worker]))
+        console.print(*frame.loop_line(seen, [worker]))
 
     running, dead = screen.getvalue().splitlines()
     assert Text.from_ansi(running).plain == (
@@ -286,14 +288,14 @@ def test_a_loop_has_a_bar_that_is_red_while_its_worker_is_dead() -> None:
 
 
 def test_without_a_loop_there_is_no_bar() -> None:
-    assert list(drawing.loop_line(snapshot(workflow("ready", REFUSED, AGAIN)), [])) == []
+    assert list(frame.loop_line(snapshot(workflow("ready", REFUSED, AGAIN)), [])) == []
 
 
 def test_a_killed_worker_whose_lease_is_over_is_only_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         crew = [WorkerProcess("A", gone, was_killed=True)]
 
-    line = drawing.worker_line(snapshot(workflow("ready", REFUSED, AGAIN)), crew)
+    line = frame.worker_line(snapshot(workflow("ready", REFUSED, AGAIN)), crew)
 
     assert line.plain == " workers   A killed"
 
@@ -303,7 +305,7 @@ def test_without_a_terminal_progress_is_a_line_at_most_once_a_second() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         crew = [WorkerProcess("A", gone)]
 
-    with view.for_console(console, START) as shown:
+    with views.for_console(console, START) as shown:
         shown.show(_importing(10, at(1)), crew)
         shown.show(_importing(15, at(1.5)), crew)
         shown.show(_importing(20, at(2)), crew)
@@ -320,7 +322,7 @@ def test_without_a_terminal_a_fan_out_is_a_line_at_most_once_a_second() -> None:
     console, screen = _terminal(width=80, height=10)
     some, more = ledger("performing", *mutations(1, 4)), ledger("performing", *mutations(1, 9))
 
-    with view.for_console(console, START) as shown:
+    with views.for_console(console, START) as shown:
         shown.show(snapshot(some, at=at(1)), [])
         shown.show(snapshot(more, at=at(1.5)), [])
         shown.show(snapshot(more, at=at(2)), [])
@@ -339,13 +341,13 @@ def _importing(done: int, moment: datetime) -> Snapshot:
 def test_a_terminal_is_redrawn_and_given_back() -> None:
     console, screen = _terminal(width=80, height=24)
 
-    with view.for_console(console, START) as shown:
+    with views.for_console(console, START) as shown:
         shown.say("A title", "What is happening.")
         shown.note(News(at(0), "It begins"))
         shown.show(snapshot(workflow("ready", REFUSED, AGAIN)), [])
 
     drawn = screen.getvalue()
-    assert isinstance(shown, view.LiveView)
+    assert isinstance(shown, views.LiveView)
     assert "A title" in drawn
     assert "It begins" in drawn
     assert "429 Too Many Requests; again in 0.8 s" in drawn
@@ -356,7 +358,7 @@ def test_a_terminal_is_redrawn_and_given_back() -> None:
 def test_a_window_that_is_too_small_gets_plain_lines() -> None:
     console, screen = _terminal(width=80, height=10)
 
-    with view.for_console(console, START) as shown:
+    with views.for_console(console, START) as shown:
         shown.say("A title", "What is happening.")
         shown.show(snapshot(workflow("ready", REFUSED, AGAIN)), [])
 
@@ -371,7 +373,7 @@ def test_a_window_that_is_too_small_gets_plain_lines() -> None:
 def test_marks_are_ascii_where_nothing_else_can_be_written() -> None:
     done = workflow("ready", execution("charge_card"), execution("send_tracking", "failed"))
 
-    assert drawing.step_marks(done, ascii_only=True).plain == "#x"
+    assert frame.step_marks(done, ascii_only=True).plain == "#x"
 
 
 def _terminal(

@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.crew import WorkerProcess
-from geneva_drive.cli.demo.news import News
+from geneva_drive.cli.demo.changes import News
+from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.cli.output import loops
 from geneva_drive.states import ACTIVE_STEP_STATES

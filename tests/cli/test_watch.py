@@ -19,8 +19,8 @@ from rich.console import Console
 from sqlalchemy import Engine, event
 
 import geneva_drive as gd
-from geneva_drive.cli.watch import drawing, views, watching
-from geneva_drive.cli.watch.observing import Observer
+from geneva_drive.cli.watch import frame, views, watcher
+from geneva_drive.cli.watch.observer import Observer
 from geneva_drive.testing import drain, perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
 from tests.cli.loops import let_stand_at
@@ -62,7 +62,7 @@ def meanwhile(clock: TickingClock, monkeypatch: pytest.MonkeyPatch) -> Meanwhile
             clock.tick()
             next(coming)()
 
-        monkeypatch.setattr(watching, "rest", rest)
+        monkeypatch.setattr(watcher, "rest", rest)
 
     return happens
 
@@ -101,7 +101,7 @@ def _console(*, width: int = 80, height: int = 24) -> Console:
 
 def _frame(drive: gd.Drive, console: Console) -> str:
     with console.capture() as captured:
-        console.print(drawing.frame(console, Observer(drive, "1").look()))
+        console.print(frame.frame(console, Observer(drive, "1").look()))
     return screen(captured.get())
 
 
@@ -122,8 +122,8 @@ def test_a_running_loop_is_drawn_with_its_bar(standing: gd.Drive) -> None:
     assert frames == [
         drawn("""
             Import 1 is performing
-            Step 'import_rows' has been running since 2026-01-02 03:04:05 UTC (41,200 of
-            100,000 items done).
+            Step 'import_rows' is running since 2026-01-02 03:04:05 UTC (41,200 of 100,000
+            items done).
 
             Step         Attempt  Outcome       Items  Took
             ───────────────────────────────────────────────
@@ -214,7 +214,7 @@ def test_a_terminal_is_redrawn_until_the_workflow_has_ended(
         lambda: speedrun(importing),
     )
 
-    watching.watch(Observer(geneva, "1"), views.for_console(console), lambda: None)
+    watcher.watch(Observer(geneva, "1"), views.for_console(console), lambda: None)
 
     assert isinstance(console.file, io.StringIO)
     told = console.file.getvalue()
@@ -247,8 +247,8 @@ def test_without_a_terminal_every_change_is_a_line(
         "2026-01-02 03:04:08 UTC  fetch, attempt 1: success, took 0 ms",
         "2026-01-02 03:04:08 UTC  import_rows, attempt 1: scheduled",
         "2026-01-02 03:04:14 UTC  Import 1 is paused",
-        "2026-01-02 03:04:14 UTC  It has been paused since 2026-01-02 03:04:14 UTC (Prices are "
-        "wrong): `resume` runs step 'import_rows', `skip` passes it over.",
+        "2026-01-02 03:04:14 UTC  It is paused since 2026-01-02 03:04:14 UTC (Prices are wrong): "
+        "`resume` lets step 'import_rows' run, `skip` passes it over.",
     ]
 
 
@@ -400,7 +400,7 @@ def test_ctrl_c_leaves_with_130(
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(watching, "rest", interrupt)
+    monkeypatch.setattr(watcher, "rest", interrupt)
 
     assert run("watch", "1").exit_code == 130
 
@@ -455,7 +455,7 @@ def test_a_workflow_that_is_deleted_meanwhile_is_no_longer_there(
 
     assert (result.exit_code, result.stderr) == (
         3,
-        "geneva: There is no workflow with id 1. `geneva list` shows all workflows.\n",
+        "geneva: There is no workflow with id 1. `geneva list` shows those there are.\n",
     )
 
 
