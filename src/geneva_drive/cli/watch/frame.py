@@ -10,11 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from geneva_drive.cli.live.levels import Level
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import make_table, plain, state_text
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
-from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observer import Sight, StepSight
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import describe

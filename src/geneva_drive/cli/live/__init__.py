@@ -1,0 +1,1 @@
+"""The live view that `geneva watch` and `geneva demo` share."""
