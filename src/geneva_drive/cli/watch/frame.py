@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from rich.console import Console, Group, RenderableType
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from geneva_drive.cli.live.levels import Level
+from geneva_drive.cli.live import parts
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import make_table, plain, state_text
 from geneva_drive.cli.output.headline import headline
@@ -21,7 +20,6 @@ from geneva_drive.durations import describe
 from geneva_drive.states import StepState
 
 _HINT = "Ctrl-C leaves; the workflow goes on."
-_WIDEST_BAR = 72
 _FEWEST_STEPS = 3
 _SHOWN_OF_GRAPHS = (
     StepState.IN_PROGRESS,
@@ -37,7 +35,7 @@ def frame(console: Console, sight: Sight) -> RenderableType:
         return graph_frame(console, sight)
     above = Group(headline(sight.workflow), plain(sight.why), Text())
     below = Group(*_bars(console, sight), *([] if sight.is_last else [Text(), Text(_HINT, "dim")]))
-    used = sum(len(console.render_lines(part, pad=False)) for part in (above, below))
+    used = parts.height(console, above, below)
     # The table's head takes two lines, that which counts the steps left out a third.
     room = max(_FEWEST_STEPS, console.height - used - 4)
     return Group(above, *_steps(sight, room), below)
@@ -48,36 +46,13 @@ def graph_frame(console: Console, sight: Sight) -> RenderableType:
     hint = [] if sight.is_last else [Text(), Text(_HINT, "dim")]
     above = Group(headline(sight.workflow), plain(sight.why), Text())
     below = Group(*_bars(console, sight), *hint)
-    used = sum(len(console.render_lines(part, pad=False)) for part in (above, below))
+    used = parts.height(console, above, below)
     shown = tuple(step for step in sight.steps if step.execution.state in _SHOWN_OF_GRAPHS)
     room = max(_FEWEST_STEPS, console.height - used - 1)
     nodes = shown[: max(0, min(len(shown), room - len(sight.levels) - 4))]
-    levels = _levels(console, sight.levels, room - (len(nodes) + 3 if nodes else 0))
+    levels = parts.level_bars(console, sight.levels, room - (len(nodes) + 3 if nodes else 0))
     table: list[RenderableType] = [Text(), _table(nodes, sight.at, "Node")] if nodes else []
     return Group(above, *levels, *table, below)
-
-
-def _levels(console: Console, levels: tuple[Level, ...], room: int) -> Iterator[RenderableType]:
-    """Draw the levels that fit; where not all do, those around the first that is not done."""
-    begin = 0
-    if len(levels) > room:
-        room = max(1, room - 2)
-        current = next((place for place, each in enumerate(levels) if not each.is_done), 0)
-        begin = max(0, min(current - 1, len(levels) - room))
-    if begin:
-        yield Text(f"... {begin:,} earlier levels", "dim")
-    grid = Table.grid(padding=(0, 2))
-    width = max(10, min(40, console.width - 50))
-    grid.add_column(no_wrap=True, overflow="ellipsis")
-    grid.add_column()
-    grid.add_column(no_wrap=True, justify="right")
-    for each in levels[begin : begin + room]:
-        bar = ProgressBar(total=each.total, completed=each.done, width=width)
-        grid.add_row(plain(each.label), bar, each.figures)
-    yield grid
-    left_out = len(levels) - begin - room
-    if left_out > 0:
-        yield Text(f"... {left_out:,} more levels", "dim")
 
 
 def _steps(sight: Sight, room: int) -> Iterator[RenderableType]:
@@ -116,16 +91,6 @@ def took(execution: StepExecution, now: datetime) -> str:
 
 def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
     for loop in sight.loops:
-        name = plain(loop.step_name)
-        name.stylize("bold")
         yield Text()
-        yield Text.assemble(name, ": ", loops.words(loop.progress))
-        if loop.progress.fraction is not None:
-            yield _bar(console, loop.progress.fraction)
-
-
-def _bar(console: Console, fraction: float) -> Table:
-    line = Table.grid(padding=(0, 1))
-    width = min(_WIDEST_BAR, console.width - 6)
-    line.add_row(ProgressBar(total=1.0, completed=fraction, width=width), f"{fraction:4.0%}")
-    return line
+        words, fraction = loops.words(loop.progress), loop.progress.fraction
+        yield from parts.loop_bar(console, loop.step_name, words, fraction)

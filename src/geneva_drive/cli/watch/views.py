@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import click
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
+from geneva_drive.cli.live.screen import Screen, is_redrawable
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.bodies import execution_body, progress_body
 from geneva_drive.cli.output.console import moment, plain, state_text
@@ -27,45 +27,21 @@ _PASSING = frozenset({"why", "progress", "levels"})
 _PASSING_OF_DYNAMIC = _PASSING | {"next_step_name", "updated_at"}
 
 
-class LiveView:
-    """Draws the same lines of the terminal again and again; the last ones stay."""
+@dataclass(slots=True)
+class Interval:
+    """The shortest time between two lines of one kind."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
+    span: timedelta
+    due_at: datetime | None = None  # None: at once
 
-    def show(self, sight: Sight) -> None:
-        self._live.update(frame.frame(self._console, sight), refresh=True)
+    def is_due(self, now: datetime) -> bool:
+        return self.due_at is None or now >= self.due_at
 
-    def __enter__(self) -> Self:
-        self._live.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._live.__exit__(error_type, error, traceback)
+    def restart(self, now: datetime) -> None:
+        self.due_at = now + self.span
 
 
-class _Lines:
-    """Nothing has to be given back of a terminal that lines are printed to."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        pass
-
-
-class PlainView(_Lines):
+class PlainView:
     """Prints a line for each thing that happens, and now and then how far a loop has come."""
 
     def __init__(self, console: Console) -> None:
@@ -73,13 +49,16 @@ class PlainView(_Lines):
         self._is_first = True
         self._requested: object = None
         self._known: dict[str, object] = {}
-        self._progress_due_at: datetime | None = None
         self._done: list[int] = []
         self._levels: dict[int, int] = {}
-        self._levels_due_at: datetime | None = None
+        self._loop_interval = Interval(_BETWEEN_PROGRESS_LINES)
+        self._level_interval = Interval(_BETWEEN_PROGRESS_LINES)
 
     def show(self, sight: Sight) -> None:
         requested = sight.workflow.requested
+        if self._is_first:
+            self._loop_interval.restart(sight.at)
+            self._level_interval.restart(sight.at)
         if self._is_first or requested != self._requested:
             self._print(sight, headline(sight.workflow))
         if self._is_first and not sight.is_last:
@@ -110,27 +89,23 @@ class PlainView(_Lines):
     def _show_progress(self, sight: Sight) -> None:
         running = [loop for loop in sight.loops if loop.is_running]
         done = [loop.progress.done for loop in running]
-        if self._progress_due_at is None:
-            self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
-        if done == self._done or sight.at < self._progress_due_at:
+        if done == self._done or not self._loop_interval.is_due(sight.at):
             return
-        self._progress_due_at = sight.at + _BETWEEN_PROGRESS_LINES
+        self._loop_interval.restart(sight.at)
         self._done = done
         for loop in running:
             self._print(sight, plain(f"{loop.step_name}: {loops.words(loop.progress)}"))
 
     def _show_levels(self, sight: Sight) -> None:
         """Tell of levels that have come further, at their end or when it is time."""
-        if self._levels_due_at is None:
-            self._levels_due_at = sight.at + _BETWEEN_PROGRESS_LINES
-        is_due = sight.at >= self._levels_due_at or sight.is_last
+        is_due = self._level_interval.is_due(sight.at) or sight.is_last
         for level in sight.levels:
             told = self._levels.get(level.number, 0)
             if level.done != told and (is_due or level.is_done):
                 self._levels[level.number] = level.done
                 self._print(sight, plain(f"{level.label} {level.figures}"))
         if is_due:
-            self._levels_due_at = sight.at + _BETWEEN_PROGRESS_LINES
+            self._level_interval.restart(sight.at)
 
     def _show_end(self, sight: Sight) -> None:
         if not self._is_first:
@@ -142,13 +117,13 @@ class PlainView(_Lines):
         self._console.print(Text.assemble(at, line), soft_wrap=True)
 
 
-class JsonView(_Lines):
+class JsonView:
     """Prints the workflow in one line of JSON whenever it has changed."""
 
     def __init__(self) -> None:
         self._known: object = None
         self._done: object = None
-        self._progress_due_at: datetime | None = None
+        self._interval = Interval(_BETWEEN_PROGRESS_BODIES)
 
     def show(self, sight: Sight) -> None:
         body = _body(sight)
@@ -158,11 +133,11 @@ class JsonView(_Lines):
         if not is_dynamic:
             known += [(step.execution.id, step.execution.state) for step in sight.steps]
         done = [loop.progress.done for loop in sight.loops] + [each.done for each in sight.levels]
-        is_due = self._progress_due_at is None or sight.at >= self._progress_due_at
+        is_due = self._interval.is_due(sight.at)
         if known == self._known and (done == self._done or not is_due):
             return
         self._known, self._done = known, done
-        self._progress_due_at = sight.at + _BETWEEN_PROGRESS_BODIES
+        self._interval.restart(sight.at)
         click.echo(json.dumps(body))
 
 
@@ -178,10 +153,8 @@ def _body(sight: Sight) -> dict[str, Any]:
     return body
 
 
-View = LiveView | PlainView | JsonView
+View = Screen[Sight] | PlainView | JsonView
 
 
-def for_console(console: Console) -> LiveView | PlainView:
-    if console.is_terminal and not console.is_dumb_terminal:
-        return LiveView(console)
-    return PlainView(console)
+def for_console(console: Console) -> Screen[Sight] | PlainView:
+    return Screen(console, frame.frame) if is_redrawable(console) else PlainView(console)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
+from geneva_drive.cli.live.screen import Screen
 from geneva_drive.cli.watch.observer import Observer
 from geneva_drive.cli.watch.views import View
 
@@ -12,7 +14,7 @@ _REST_SECONDS = 0.25
 
 
 def watch(observer: Observer, view: View, stop_if_asked: Callable[[], None]) -> None:
-    with view:
+    with view if isinstance(view, Screen) else nullcontext():
         while True:
             sight = observer.look()
             view.show(sight)
