@@ -1,4 +1,4 @@
-"""Snapshots of workflows that never ran, for what the demo makes of them."""
+"""Snapshots of workflows that never ran."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.snapshot import Effects, Snapshot, WorkflowSnapshot
+from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -48,7 +48,8 @@ def workflow(state: str, *executions: gd.StepExecution, **given: Any) -> Workflo
         "finished_at": at(1) if state == "finished" else None,
     }
     values |= given
-    values.setdefault("graph", chain(values["step_names"]))
+    step_names = values.pop("step_names")
+    values.setdefault("graph", chain(step_names))
     return WorkflowSnapshot(state=gd.WorkflowState(state), executions=executions, **values)
 
 
@@ -57,18 +58,18 @@ def chain(names: Sequence[str]) -> Graph:
 
 
 def checked_order(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
-    """An order with two checks that run at the same time."""
+    """Return an order with two checks that run in parallel."""
     edges = {"validate": [], "check_stock": ["validate"], "check_fraud": ["validate"]}
     graph = Graph.of({**edges, "charge": ["check_stock", "check_fraud"]})
-    named = {"type": "CheckedOrder", "hero_name": "wine", "step_names": tuple(graph.parents)}
+    named = {"type": "CheckedOrder", "hero_name": "wine"}
     return workflow(state, *executions, graph=graph, **{**named, **given})
 
 
 def ledger(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
-    """Twenty nodes that run at the same time, and one that waits for all of them."""
+    """Return twenty nodes that run in parallel, and one that depends on all of them."""
     mutations = [f"mutation_{number}" for number in range(1, 21)]
     graph = Graph.of({**{name: [] for name in mutations}, "aggregate": mutations})
-    named = {"type": "close_ledger", "hero_name": "April", "step_names": tuple(graph.parents)}
+    named = {"type": "close_ledger", "hero_name": "April"}
     return workflow(state, *executions, graph=graph, **{**named, **given})
 
 
@@ -85,12 +86,6 @@ def snapshot(*workflows: WorkflowSnapshot, **given: Any) -> Snapshot:
         "day": timedelta(seconds=1.5),
     }
     return Snapshot(workflows=workflows, **{**values, **given})
-
-
-def effects(**given: Any) -> Effects:
-    names = ("row_count", "article_count", "imported_row_count", "expected_cents", "balance_cents")
-    counts = dict.fromkeys(names, 0)
-    return Effects(**{"charges": {}, "emails": {}, "unproven": (), **counts, **given})
 
 
 def loop(state: str, done: int, total: int | None, **given: Any) -> gd.StepExecution:

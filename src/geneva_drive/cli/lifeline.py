@@ -25,6 +25,11 @@ class Lifeline:
         """The file descriptor of the end that worker processes inherit."""
         return self._theirs.fileno()
 
+    def close(self) -> None:
+        """Close both ends, which asks all workers to stop."""
+        self._ours.close()
+        self._theirs.close()
+
     def listen(self, on_serving: Callable[[], None]) -> None:
         """Call `on_serving` on a thread for each worker that starts to serve."""
 

@@ -1,9 +1,8 @@
-"""`geneva demo`: a short story told with real worker processes on an embedded database.
+"""`geneva demo`: a story told by real worker processes on one SQLite file.
 
-`workflows.py` is the application as a user would write it, `story.py` and `graph_story.py` what
-happens to it. The other modules run the processes (`processes`), look into the database
-(`observer`, `changes`), show it (`frame`, `views`) and add up at the end (`promises`, `report`).
-Nothing that is shown is made up: it is read from the database.
+`workflows` is the application as a user would write it, and `story` is what happens to it.
+`observer` reads the database, which is the only source of what is shown: `changes` and `frame` show
+it while the story runs, and `promises` checks at the end what was promised.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
 
 
 def run_demo(console: Console) -> int:
-    """Tell the story on `console`; 0 if all came out as promised, 1 if not, 130 if interrupted."""
-    # Only when it is wanted: the demo's workflow classes would take their names, such as Signup,
-    # in every other `geneva` process too.
-    from geneva_drive.cli.demo.performance import perform
+    """Run the demo; return 0 if it kept all promises, 1 if not, 130 if it was interrupted."""
+    # Imported late: the demo's workflow classes would occupy their names in every `geneva` process.
+    from geneva_drive.cli.demo.main import main
 
-    return perform(console)
+    return main(console)

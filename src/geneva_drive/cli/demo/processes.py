@@ -1,4 +1,4 @@
-"""The demo's worker processes: started, killed, and never left behind."""
+"""The worker processes of the demo: `geneva worker`, started and killed by the demo."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-_PATIENCE_SECONDS = 5
+from geneva_drive.cli.lifeline import Lifeline
+
+_APP = "geneva_drive.cli.demo.workflows"
+_PROGRAM = "from geneva_drive.cli.main import main; main()"
+_SECONDS_TO_END = 5
 _TAIL_LINES = 20
 
 
 @dataclass(slots=True)
 class WorkerProcess:
-    """A process of its own, called A, B, ... on the screen."""
+    """A worker process; the screen calls it A, B, ..."""
 
     label: str
     process: subprocess.Popen[bytes]
@@ -29,87 +31,74 @@ class WorkerProcess:
     def pid(self) -> int:
         return self.process.pid
 
+    def kill(self) -> None:
+        """Send SIGKILL, and return when the process is gone."""
+        self.was_killed = True
+        self.process.kill()
+        self.process.wait()
 
-class Crew:
-    """All worker processes of one demo; leaving the block ends them."""
 
-    def __init__(self, database_url: str, settings: Mapping[str, str], log: Path) -> None:
-        self.workers: list[WorkerProcess] = []
-        self._environment = _environment(database_url, settings)
-        self._log = log
+class WorkerProcesses:
+    """All worker processes of one demo; they also end when the demo itself dies."""
+
+    def __init__(self, folder: Path, database_url: str, settings: Mapping[str, str]) -> None:
+        self.all: list[WorkerProcess] = []
+        self._folder = folder
+        self._log = folder / "workers.log"
+        self._lifeline = Lifeline()
+        # Without the user's own settings: above all, their database stays untouched.
+        self._environment = {k: v for k, v in os.environ.items() if not k.startswith("GENEVA_")}
+        given = {**settings, "database_url": database_url, "app": _APP}
+        self._environment |= {f"GENEVA_{name.upper()}": value for name, value in given.items()}
 
     def start(self, label: str) -> WorkerProcess:
+        lifeline = self._lifeline.handed_down
+        options = ["--concurrency", "4", "--lifeline", str(lifeline)]
         with self._log.open("ab") as log:
             process = subprocess.Popen(
-                # -P: a file of the current directory must not stand in for one of our imports.
-                [sys.executable, "-P", "-m", "geneva_drive.cli.demo.worker"],
-                stdin=subprocess.PIPE,
+                # -P and the folder: no file of the user's directory can replace an import.
+                [sys.executable, "-P", "-c", _PROGRAM, "worker", *options],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=self._environment,
+                pass_fds=[lifeline],
+                process_group=0,  # Ctrl-C reaches the demo alone, which ends its workers
             )
-        worker = WorkerProcess(label, process)
-        self.workers.append(worker)
-        return worker
+        self.all.append(WorkerProcess(label, process))
+        return self.all[-1]
+
+    def labels_by_pid(self) -> dict[int, str]:
+        return {worker.pid: worker.label for worker in self.all}
 
     @contextmanager
-    def stopped(self, label: str) -> Iterator[None]:
-        """Keep a worker where it stands for the length of the block, unless it is killed in it."""
-        process = self._find(label).process
-        process.send_signal(signal.SIGSTOP)
+    def stopped(self, label: str) -> Iterator[WorkerProcess]:
+        """Stop a worker for the length of the block, unless it is killed inside."""
+        [worker] = [worker for worker in self.all if worker.label == label]
+        worker.process.send_signal(signal.SIGSTOP)
+        os.waitpid(worker.pid, os.WUNTRACED)  # the signal takes effect a little later
         try:
-            yield
+            yield worker
         finally:
-            process.send_signal(signal.SIGCONT)  # which does nothing to one that is gone
+            worker.process.send_signal(signal.SIGCONT)
 
-    def kill(self, label: str) -> WorkerProcess:
-        """Send SIGKILL and return when the process is gone."""
-        worker = self._find(label)
-        worker.was_killed = True
-        worker.process.kill()
-        worker.process.wait()
-        return worker
-
-    def _find(self, label: str) -> WorkerProcess:
-        [worker] = [worker for worker in self.workers if worker.label == label]
-        return worker
-
-    def lost(self) -> WorkerProcess | None:
-        """Give a worker that ended without being killed, if there is one."""
-        ended = (w for w in self.workers if not w.was_killed and w.process.poll() is not None)
+    def unexpected_end(self) -> WorkerProcess | None:
+        """Return a worker that ended without being killed by the demo."""
+        ended = (w for w in self.all if not w.was_killed and w.process.poll() is not None)
         return next(ended, None)
 
-    def stop(self) -> None:
-        """End the processes, politely for as long as patience lasts."""
-        for worker in self.workers:
-            assert worker.process.stdin is not None, "it was opened as a pipe"
-            worker.process.stdin.close()
-        for worker in self.workers:
-            try:
-                worker.process.wait(_PATIENCE_SECONDS)
-            except subprocess.TimeoutExpired:
-                worker.process.kill()
-                worker.process.wait()
-
     def log_tail(self) -> list[str]:
-        if not self._log.exists():
-            return []
-        return self._log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
+        text = self._log.read_text(errors="replace") if self._log.exists() else ""
+        return text.splitlines()[-_TAIL_LINES:]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-
-def _environment(database_url: str, settings: Mapping[str, str]) -> dict[str, str]:
-    # The user's own settings, and above all their database, are none of the demo's business.
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("GENEVA_")}
-    given = {f"GENEVA_{name.upper()}": value for name, value in settings.items()}
-    return {**inherited, "GENEVA_DATABASE_URL": database_url, **given}
+    def close(self) -> None:
+        """End all processes: politely at first, then by force."""
+        self._lifeline.close()
+        for worker in self.all:
+            worker.process.terminate()
+        for worker in self.all:
+            try:
+                worker.process.wait(_SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                worker.kill()

@@ -1,44 +1,116 @@
-"""Whether the database holds what was promised, and nothing else."""
+"""The promises of the demo, and whether the database proves that they were kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import distinct, func, select
+from sqlalchemy.orm import Session
+
 import geneva_drive as gd
-from geneva_drive.cli.demo.snapshot import Effects, Kill, Snapshot, WorkflowSnapshot
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot, WorkflowSnapshot
+from geneva_drive.cli.demo.workflows import Article, Catalogue, Charge, Email, Ledger, Order
 from geneva_drive.states import ACTIVE_STEP_STATES, is_done
 
-_MAILING_STEPS = frozenset(
-    {"send_welcome", "send_reminder", "ask_opinion", "send_tracking", "notify"}
-)
+_MAILING_STEPS = ("send_welcome", "send_reminder", "ask_opinion", "send_tracking", "notify")
 
 
-def step_faults(workflows: Iterable[WorkflowSnapshot]) -> list[str]:
-    """Name every step that is not recorded as done exactly once, and every workflow not ended."""
-    return [fault for workflow in workflows for fault in _faults_of(workflow)]
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A sentence with figures from the database, and all facts that contradict it."""
+
+    text: str
+    faults: Sequence[str]
 
 
-def kill_faults(snapshot: Snapshot, kill: Kill) -> list[str]:
-    """Name what a killed worker held and nobody took back."""
-    if not kill.held_ids:
-        return [f"The killed worker {kill.pid} held no step."]
-    return [
-        f"Execution {held} of the killed worker {kill.pid} was not recovered."
-        for held in sorted(kill.held_ids - recovered_ids(snapshot))
-    ]
+def check(drive: gd.Drive, snapshot: Snapshot, kills: Sequence[Kill]) -> list[Promise]:
+    with Session(drive.engine) as session:
+        return [
+            recorded_once(snapshot, kills),
+            imported_once(snapshot, session),
+            booked_once(snapshot, session),
+            in_order(snapshot, drive),
+            charged_once(snapshot, session),
+        ]
 
 
-def recovered_ids(snapshot: Snapshot) -> frozenset[Any]:
-    return frozenset(e.id for e in snapshot.executions if e.outcome is gd.Outcome.RECOVERED)
+def recorded_once(snapshot: Snapshot, kills: Sequence[Kill]) -> Promise:
+    recovered = {e.id for e in snapshot.executions if e.outcome is gd.Outcome.RECOVERED}
+    held = frozenset[Any]().union(*(kill.held_ids for kill in kills))
+    finished = sum(w.state is gd.WorkflowState.FINISHED for w in snapshot.workflows)
+    faults = list(_step_faults(snapshot.workflows))
+    faults += [f"Worker {kill.label} held no step." for kill in kills if not kill.held_ids]
+    faults += [f"Execution {key} was not recovered." for key in sorted(held - recovered)]
+    return Promise(
+        f"{finished} workflows finished, {len(snapshot.executions)} step executions recorded, "
+        f"{len(recovered & held)} recovered after kill -9, "
+        f"every completed step recorded exactly once",
+        faults,
+    )
 
 
-def order_faults(snapshot: Snapshot, effects: Effects) -> list[str]:
-    """Name every node that began before one that it depends on was done, or cannot prove it."""
-    return [
-        *(fault for workflow in snapshot.workflows for fault in _too_early(workflow)),
-        *(f"The ancestry hash of {node} does not match." for node in effects.unproven),
-    ]
+def _step_faults(workflows: Iterable[WorkflowSnapshot]) -> Iterator[str]:
+    for workflow in workflows:
+        if workflow.state is not gd.WorkflowState.FINISHED:
+            yield f"{workflow.title} is {workflow.state}, not finished."
+        for name, attempts in workflow.attempts().items():
+            count = sum(is_done(e.state, e.outcome) for e in attempts)
+            if count != 1:
+                yield f"{workflow.title}: {name} is recorded as done {count} times."
+            active = (e.state for e in attempts if e.state in ACTIVE_STEP_STATES)
+            yield from (f"{workflow.title}: {name} is still {state}." for state in active)
+
+
+def imported_once(snapshot: Snapshot, session: Session) -> Promise:
+    lost = sum(w.count(gd.Outcome.RECOVERED) for w in snapshot.of_type("Import"))
+    rows = session.scalar(select(func.sum(Catalogue.row_count))) or 0
+    articles = session.scalar(select(func.count(Article.id))) or 0
+    imported = session.scalar(select(func.count(distinct(Article.row_number)))) or 0
+    faults = []
+    if imported != rows:
+        faults.append(f"{rows - imported:,} rows of the catalogue were not imported.")
+    if articles != imported:
+        faults.append(f"{articles - imported:,} rows were imported more than once.")
+    return Promise(
+        f"{rows:,} catalogue rows, {articles:,} articles made of them, "
+        f"{lost} workers killed on the way, each row imported exactly once",
+        faults,
+    )
+
+
+def booked_once(snapshot: Snapshot, session: Session) -> Promise:
+    fan_outs = [workflow for workflow in snapshot.workflows if workflow.fan_out_names]
+    done = sum(len(w.fan_out_names & w.done_names) for w in fan_outs)
+    lost = sum(w.count(gd.Outcome.RECOVERED) for w in fan_outs)
+    faults = list(_step_faults(fan_outs))
+    for ledger in session.scalars(select(Ledger)):
+        booked, expected = ledger.balance_cents or 0, ledger.expected_cents
+        if booked != expected:
+            faults.append(f"{booked:,} cents were booked, not {expected:,}.")
+    return Promise(
+        f"{done:,} nodes of a fan-out done, {lost} recovered after a kill half way, "
+        f"each done exactly once, and counted once",
+        faults,
+    )
+
+
+def in_order(snapshot: Snapshot, drive: gd.Drive) -> Promise:
+    graphs = [workflow for workflow in snapshot.workflows if workflow.is_parallel]
+    count = sum(len(workflow.step_names) for workflow in graphs)
+    done = sum(len(workflow.done_names) for workflow in graphs)
+    faults = [fault for workflow in snapshot.workflows for fault in _too_early(workflow)]
+    for workflow in gd.Workflow.using(drive).query():
+        faults += [
+            f"The ancestry hash of {execution.step_name} does not match."
+            for execution in workflow.verify_ancestry()
+        ]
+    return Promise(
+        f"{count:,} nodes in {len(graphs)} graphs, {done:,} done, each after the nodes that it "
+        f"depends on, verify_ancestry() empty",
+        faults,
+    )
 
 
 def _too_early(workflow: WorkflowSnapshot) -> Iterator[str]:
@@ -51,64 +123,26 @@ def _too_early(workflow: WorkflowSnapshot) -> Iterator[str]:
                 yield f"{workflow.title}: {name} began before {parent} was done."
 
 
-def effect_faults(snapshot: Snapshot, effects: Effects) -> list[str]:
-    """Name every charge and e-mail, and count the articles, missing or there too often."""
-    return [
-        *_charge_faults(snapshot, effects),
-        *_email_faults(snapshot, effects),
-        *import_faults(effects),
-        *booking_faults(effects),
-    ]
-
-
-def import_faults(effects: Effects) -> list[str]:
-    missing = effects.row_count - effects.imported_row_count
-    repeated = effects.article_count - effects.imported_row_count
-    return [
-        *([f"{missing:,} rows of the catalogue were not imported."] if missing else []),
-        *([f"{repeated:,} rows were imported more than once."] if repeated else []),
-    ]
-
-
-def booking_faults(effects: Effects) -> list[str]:
-    if effects.balance_cents == effects.expected_cents:
-        return []
-    return [f"{effects.balance_cents:,} cents were booked, and not {effects.expected_cents:,}."]
-
-
-def emails_due(snapshot: Snapshot) -> int:
-    return sum(
+def charged_once(snapshot: Snapshot, session: Session) -> Promise:
+    charges = session.execute(
+        select(Order.name, func.count(Charge.id)).outerjoin(Charge).group_by(Order.id)
+    ).all()
+    emails = session.execute(
+        select(Email.recipient, Email.subject, func.count()).group_by(
+            Email.recipient, Email.subject
+        )
+    ).all()
+    due = sum(
         e.step_name in _MAILING_STEPS and e.state is gd.StepState.COMPLETED
         for e in snapshot.executions
     )
-
-
-def _faults_of(workflow: WorkflowSnapshot) -> Iterator[str]:
-    if workflow.state is not gd.WorkflowState.FINISHED:
-        yield f"{workflow.title} is {workflow.state}, not finished."
-    for step_name in workflow.step_names:
-        attempts = workflow.attempts_at(step_name)
-        count = sum(is_done(e.state, e.outcome) for e in attempts)
-        if count != 1:
-            yield f"{workflow.title}: {step_name} is recorded as done {count} times."
-    for execution in workflow.executions:
-        if execution.state in ACTIVE_STEP_STATES:
-            yield f"{workflow.title}: {execution.step_name} is still {execution.state}."
-
-
-def _charge_faults(snapshot: Snapshot, effects: Effects) -> Iterator[str]:
-    for workflow in snapshot.workflows:
-        if "charge_card" not in workflow.step_names:
-            continue
-        count = effects.charges.get(workflow.hero_name, 0)
-        if count != 1:
-            yield f"{workflow.title} was charged {count} times."
-
-
-def _email_faults(snapshot: Snapshot, effects: Effects) -> Iterator[str]:
-    for (recipient, subject), count in effects.emails.items():
-        if count != 1:
-            yield f"{recipient} was sent {subject!r} {count} times."
-    sent, due = sum(effects.emails.values()), emails_due(snapshot)
+    sent = sum(count for _, _, count in emails)
+    faults = [f"{name} was charged {count} times." for name, count in charges if count != 1]
+    faults += [f"{to} was sent {what!r} {count} times." for to, what, count in emails if count != 1]
     if sent != due:
-        yield f"{sent} e-mails were sent, and {due} steps that send one are completed."
+        faults.append(f"{due} e-mails were due, and {sent} were sent.")
+    return Promise(
+        f"{len(charges)} orders, {sum(count for _, count in charges)} charges, "
+        f"{due} e-mails due, {sent} sent, each exactly once",
+        faults,
+    )

@@ -1,82 +1,120 @@
-"""Where the story is told: a Drive, its workers, and an audience."""
+"""What the story can do: start and kill workers, and show the database until it may go on."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterable
+
+from rich.console import Console
+from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.changes import News
-from geneva_drive.cli.demo.observer import Observer
-from geneva_drive.cli.demo.processes import Crew
+from geneva_drive.cli.demo import changes
+from geneva_drive.cli.demo.changes import LogLine
+from geneva_drive.cli.demo.frame import Scene
+from geneva_drive.cli.demo.observer import DemoObserver
+from geneva_drive.cli.demo.processes import WorkerProcesses
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
-from geneva_drive.cli.demo.views import View
+from geneva_drive.cli.live.screen import Screen
 
 _FRAME_SECONDS = 0.1
-# Far more than the story takes: past it, something hangs.
-_LONGEST_SECONDS = 180
+_LONGEST_SECONDS = 300  # many times what the story takes on an idle machine
 
 
 class DemoFailed(Exception):
     """The story cannot go on; the message says why."""
 
 
-class Stage:
-    """Shows what the database holds until the story may go on."""
+class DemoRun:
+    """One run of the demo: its database, its workers, and where it is shown."""
 
     def __init__(
-        self, drive: gd.Drive, crew: Crew, view: View, stop_if_asked: Callable[[], None]
+        self,
+        drive: gd.Drive,
+        workers: WorkerProcesses,
+        console: Console,
+        screen: Screen[Scene] | None,  # None: only the log is printed
+        stop_if_asked: Callable[[], None],
     ) -> None:
         self.drive = drive
-        self.crew = crew
-        self.observer = Observer(drive)
-        self._view = view
+        self.observer = DemoObserver(drive)
+        self._workers = workers
+        self._console = console
+        self._screen = screen
         self._stop_if_asked = stop_if_asked
+        self._started_at = drive.clock.now()
         self._ends_at = time.monotonic() + _LONGEST_SECONDS
+        self._chapter = "", ""
+        self._last: Snapshot | None = None
 
     def say(self, title: str, text: str) -> None:
-        self._view.say(title, text)
-
-    def pace(self, span: timedelta) -> timedelta:
-        """Shorten a wait that is only there to be watched."""
-        return span * self._view.pace
+        """Begin a chapter."""
+        self._chapter = title, text
+        self._console.print(Text(f"\n{title}", "bold"))
+        if self._screen is None:
+            self._console.print(Text(text))
 
     def note(self, text: str, style: str = "bold") -> None:
-        self._view.note(News(self.drive.clock.now(), text, style))
+        self._print([LogLine(self.drive.clock.now(), text, style)])
+
+    def _print(self, lines: Iterable[LogLine]) -> None:
+        texts = [
+            Text.assemble(
+                (f"{(line.at - self._started_at).total_seconds():5.1f} s  ", "dim"),
+                (line.text, line.style),
+            )
+            for line in lines
+        ]
+        if texts:
+            # All at once: the screen below is redrawn with each call.
+            self._console.print(Text("\n").join(texts), soft_wrap=self._screen is None)
 
     def look(self) -> Snapshot:
-        return self.observer.look(self.crew.workers)
+        return self.observer.look(self._workers.labels_by_pid())
 
     def start_worker(self, label: str) -> None:
-        worker = self.crew.start(label)
+        worker = self._workers.start(label)
         self.note(f"Worker {label} is pid {worker.pid}")
 
-    def kill_worker(self, label: str) -> Kill:
-        worker = self.crew.kill(label)
-        self.note(f"kill -9 {worker.pid}: worker {label} is gone", "bold red")
-        # It is dead and its lease still runs: nobody changes now what it held.
-        snapshot = self.look()
-        held = [e for e in snapshot.running if snapshot.label_of(e) == label]
-        return Kill(pid=worker.pid, held_ids=frozenset(e.id for e in held))
+    def kill_worker(self, choose: Callable[[Snapshot], str | None]) -> Kill:
+        """Kill the worker that `choose` returns, once it returns one."""
+        while True:
+            label = choose(self.play(lambda now: choose(now) is not None)) or ""
+            # A stopped worker cannot complete its steps between the look and the kill.
+            with self._workers.stopped(label) as worker:
+                snapshot = self.look()
+                if choose(snapshot) == label:
+                    worker.kill()
+            if worker.was_killed:
+                self.note(f"kill -9 {worker.pid}: worker {label} is dead", "bold red")
+                held = frozenset(execution.id for execution in snapshot.running_on(label))
+                return Kill(label=label, pid=worker.pid, held_ids=held)
 
     def play(self, until: Callable[[Snapshot], bool], *, at_least: float = 0.0) -> Snapshot:
-        """Show what goes on until the condition holds, and long enough to be read."""
-        earliest = time.monotonic() + at_least * self._view.pace
+        """Show the database until the condition holds, and `at_least` for a person to read."""
+        earliest = time.monotonic() + (at_least if self._screen else 0)
         while True:
             snapshot = self.look()
-            self._view.show(snapshot, self.crew.workers)
+            self._show(snapshot)
             if until(snapshot) and time.monotonic() >= earliest:
                 return snapshot
             self._stop_if_asked()
             self._check()
             time.sleep(_FRAME_SECONDS)
 
+    def _show(self, snapshot: Snapshot) -> None:
+        self._print(changes.between(self._last, snapshot))
+        self._last = snapshot
+        if self._screen is not None:
+            title, text = self._chapter
+            workers = self._workers.all
+            self._screen.show(Scene(title=title, text=text, snapshot=snapshot, workers=workers))
+
     def _check(self) -> None:
-        lost = self.crew.lost()
-        if lost is not None:
+        ended = self._workers.unexpected_end()
+        if ended is not None:
             raise DemoFailed(
-                f"Worker {lost.label} ended by itself, with exit code {lost.process.returncode}."
+                f"Worker {ended.label} ended by itself, with exit code {ended.process.returncode}."
             )
         if time.monotonic() > self._ends_at:
             raise DemoFailed(f"The story did not end within {_LONGEST_SECONDS} seconds.")

@@ -2,247 +2,212 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
-from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.graph_story import run_side_by_side
-from geneva_drive.cli.demo.run import Stage
-from geneva_drive.cli.demo.snapshot import Kill, Snapshot
-from geneva_drive.cli.demo.workflows import (
-    DAY,
-    Base,
-    Catalogue,
-    CatalogueRow,
-    Checkout,
-    Customer,
-    Import,
-    Order,
-    PaymentProvider,
-    PhotoBook,
-    Signup,
-)
+from geneva_drive.cli.demo import workflows as shop
+from geneva_drive.cli.demo.run import DemoRun
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot, WorkflowSnapshot
 
 _REFUSALS = 3
-_OPERATOR = "olga@shop.example"
-_INTO_THE_STEP = timedelta(seconds=1)
 _ROWS = 100_000
-_DELIVERED_AT_ONCE = 10_000
+_MUTATIONS = 500
 
 
-def tell(stage: Stage) -> list[Kill]:
-    """Go through all chapters; every one waits until the database says that it has happened."""
-    _open(stage)
-    _sleep_for_days(stage)
-    _be_refused(stage)
-    _be_repaired(stage)
-    kills = [_be_killed(stage), *_be_killed_twice(stage), run_side_by_side(stage)]
-    _end(stage)
-    return kills
-
-
-def _open(stage: Stage) -> None:
-    Base.metadata.create_all(stage.drive.engine)
-    stage.say(
+def tell(run: DemoRun) -> list[Kill]:
+    """Run all chapters; each ends when the database says that it has happened."""
+    shop.Base.metadata.create_all(run.drive.engine)
+    run.say(
         "Two worker processes start",
         "They share nothing but one SQLite file: no broker, no server.",
     )
-    for label in ("A", "B"):
-        stage.start_worker(label)
-    stage.play(lambda now: set(now.leases) == {"A", "B"})
+    run.start_worker("A")
+    run.start_worker("B")
+    run.play(lambda now: set(now.leases) == {"A", "B"})
+    _sleep(run)
+    _retry(run)
+    _repair(run)
+    kills = [_kill_step(run), *_kill_import(run)]
+    _check_in_parallel(run)
+    kills.append(_kill_fan_out(run))
+    run.play(_all_ended, at_least=1)
+    run.say("The end", "Every workflow has ended.")
+    run.play(_all_ended, at_least=1)
+    return kills
 
 
-def _sleep_for_days(stage: Stage) -> None:
-    stage.say(
+def _sleep(run: DemoRun) -> None:
+    run.say(
         "1. Workflows that sleep for days",
-        "A welcome now, a reminder after 3 days, a question after 6 more. Until then each "
-        "signup is a row in the database: no thread, no timer, nothing to lose. "
-        f"(Time is compressed: a day lasts {DAY.total_seconds()} seconds.)",
+        "A welcome now, a reminder after 3 days, a question after 6 more. A sleeping workflow is "
+        "a row in the database: no thread, no timer. (A day lasts 1.5 seconds here.)",
     )
-    with Session(stage.drive.engine) as session, session.begin():
+    with Session(run.drive.engine) as session, session.begin():
         for name in ("Ada", "Alan", "Edsger", "Grace"):
-            customer = Customer(name=name, has_ordered=name == "Grace")
+            customer = shop.Customer(name=name, has_ordered=name == "Grace")
             session.add(customer)
-            # In the same transaction as the customer: both are there, or neither.
-            Signup.using(stage.drive).create(customer, session=session)
-    stage.play(lambda now: _all_passed(now, "Signup", "send_welcome"), at_least=2.5)
+            # The customer and the workflow commit together, or not at all.
+            shop.Signup.using(run.drive).create(customer, session=session)
+    run.play(lambda now: _all_passed(now, "Signup", "send_welcome"), at_least=2.5)
 
 
-def _be_refused(stage: Stage) -> None:
-    stage.say(
+def _retry(run: DemoRun) -> None:
+    run.say(
         "2. A payment provider that refuses",
-        '"429 Too Many Requests", it says. So every charge is attempted again, after a '
-        "back-off that doubles each time, until the provider takes it.",
+        'It answers "429 Too Many Requests". Each charge is attempted again, after a back-off '
+        "that doubles each time, until the provider accepts it.",
     )
-    with Session(stage.drive.engine) as session, session.begin():
-        session.add(PaymentProvider(id=1, is_busy=True))
+    with Session(run.drive.engine) as session, session.begin():
+        session.add(shop.PaymentProvider(id=1, is_busy=True))
     for name in ("prints", "calendar", "poster", "mug", "postcards"):
-        _order(stage, Checkout, name, postcode=None if name == "poster" else "1011 AB")
-    stage.play(lambda now: _refusals(now) >= _REFUSALS)
-    with Session(stage.drive.engine) as session, session.begin():
-        session.get_one(PaymentProvider, 1).is_busy = False
-    stage.note("The payment provider takes requests again")
-    stage.play(lambda now: _all_passed(now, "Checkout", "charge_card"))
+        _order(run, shop.Checkout, name, postcode=None if name == "poster" else "1011 AB")
+    refused = gd.Outcome.REATTEMPTED_BY_EXCEPTION
+    run.play(lambda now: all(w.count(refused) >= _REFUSALS for w in now.of_type("Checkout")))
+    with Session(run.drive.engine) as session, session.begin():
+        session.get_one(shop.PaymentProvider, 1).is_busy = False
+    run.note("The payment provider accepts requests again")
+    run.play(lambda now: _all_passed(now, "Checkout", "charge_card"))
 
 
-def _be_repaired(stage: Stage) -> None:
-    paused = stage.play(_paused)
-    [poster] = [w for w in paused.workflows if w.state is gd.WorkflowState.PAUSED]
-    stage.say(
+def _repair(run: DemoRun) -> None:
+    [poster] = _paused(run.play(lambda now: bool(_paused(now))))
+    run.say(
         "3. A step that needs a person",
-        f"{poster.executions[-1].step_name} of the {poster.hero_name} failed, so its workflow "
-        "paused where it was. All others go on. Somebody looks at it ...",
+        "print_label of the poster failed, so its workflow paused there. All others go on. An "
+        "operator looks at it ...",
     )
-    stage.play(_paused, at_least=2.2)
-    handle = Checkout.using(stage.drive).find(poster.id)
-    with Session(stage.drive.engine) as session, session.begin():
-        session.get_one(Order, int(handle.hero_id or "")).postcode = "2491 XS"
-    handle.resume(reason="postcode added", actor=_OPERATOR)
-    entry = handle.audit_entries[-1]
-    stage.note(f"{poster.title}: {entry.command} by {entry.actor}, {entry.reason}")
-    stage.say(
-        "3. ... repaired and resumed",
-        "The order has a postcode now. The failed step runs again, and only that one: the card "
-        "is not charged twice. Who resumed it, and why, is kept with the workflow.",
+    run.play(lambda now: bool(_paused(now)), at_least=2.2)
+    workflow = shop.Checkout.using(run.drive).find(poster.id)
+    with Session(run.drive.engine) as session, session.begin():
+        session.get_one(shop.Order, int(workflow.hero_id or "")).postcode = "2491 XS"
+    workflow.resume(reason="postcode added", actor="olga@shop.example")
+    entry = workflow.audit_entries[-1]
+    run.note(f"{poster.title}: {entry.command} by {entry.actor}, {entry.reason}")
+    run.say(
+        "3. ... adds the postcode, and resumes it",
+        "Only the failed step runs again: the card is not charged twice. The audit log keeps who "
+        "resumed the workflow, and why.",
     )
-    stage.play(lambda now: _all_passed(now, "Checkout", "print_label"), at_least=2)
+    run.play(lambda now: _all_passed(now, "Checkout", "print_label"), at_least=2)
 
 
-def _be_killed(stage: Stage) -> Kill:
-    stage.say(
+def _kill_step(run: DemoRun) -> Kill:
+    run.say(
         "4. kill -9 in the middle of a step",
-        "Three photo books are being rendered, which takes a while. Now one of the workers "
-        "is about to be killed, without a chance to clean up ...",
+        "Three photo books are being rendered, which takes seconds. One of the workers is about "
+        "to be killed, without a chance to clean up ...",
     )
     for name in ("wedding", "holiday", "newborn"):
-        _order(stage, PhotoBook, name, postcode="3011 CD")
-    far_enough = stage.pace(_INTO_THE_STEP)
-    snapshot = stage.play(lambda now: bool(_rendering(now, far_enough)))
-    labels = _rendering(snapshot, far_enough)
-    label = max(labels, key=labels.count)
-    kill = stage.kill_worker(label)
-    stage.say(
-        f"4. Worker {label} is dead",
-        f"Its process {kill.pid} was in the middle of {len(kill.held_ids)} step executions and "
-        "said no goodbye. Once its lease has run out, the other worker takes over.",
+        _order(run, shop.PhotoBook, name, postcode="3011 CD")
+    run.play(lambda now: _rendering(now) is not None, at_least=1)
+    kill = run.kill_worker(_rendering)
+    run.say(
+        f"4. Worker {kill.label} is dead",
+        f"It was running {len(kill.held_ids)} steps. When its lease ends, they are recorded as "
+        "recovered, and the other worker attempts them again. Completed steps stay completed.",
     )
-    stage.play(lambda now: now.has_recovered(kill))
-    stage.say(
-        "4. Taken over, nothing lost",
-        "What the dead worker had completed stays completed. What it was in the middle of "
-        "is recorded as recovered, and a new attempt runs elsewhere.",
-    )
+    run.play(lambda now: now.has_recovered(kill))
+    run.start_worker("C")
+    run.play(lambda now: "C" in now.leases, at_least=1.5)
     return kill
 
 
-def _be_killed_twice(stage: Stage) -> list[Kill]:
-    stage.start_worker("C")
-    stage.play(lambda now: "C" in now.leases, at_least=1.5)
-    stage.say(
+def _kill_import(run: DemoRun) -> list[Kill]:
+    run.say(
         f"5. {_ROWS:,} rows in one step",
-        "A supplier's catalogue is imported, row by row. With every 100 rows, the place in the "
-        "loop is saved in the same transaction. Its worker is about to be killed, twice ...",
+        "A step imports a catalogue row by row. Every 100 rows, it saves its cursor in the same "
+        "transaction. Its worker is about to be killed, twice ...",
     )
-    _deliver_catalogue(stage)
-    first = _kill_importing(stage, "5. Killed once ...", rows=_ROWS * 3 // 10)
-    stage.start_worker("D")
-    _take_over_import(stage, first)
-    second = _kill_importing(stage, "5. ... and killed again", rows=_ROWS * 13 // 20)
-    _take_over_import(stage, second)
-    stage.play(_is_imported)
-    return [first, second]
-
-
-def _deliver_catalogue(stage: Stage) -> None:
-    with Session(stage.drive.engine, expire_on_commit=False) as session:
-        catalogue = Catalogue(name="frames")
+    with Session(run.drive.engine) as session, session.begin():
+        catalogue = shop.Catalogue(name="frames", row_count=_ROWS)
         session.add(catalogue)
-        session.commit()
-        for first in range(1, _ROWS, _DELIVERED_AT_ONCE):
-            numbers = range(first, first + _DELIVERED_AT_ONCE)
-            rows = [{"catalogue_id": catalogue.id, "name": f"frame {n}"} for n in numbers]
-            session.bulk_insert_mappings(inspect(CatalogueRow), rows)
-            # Nobody else can write meanwhile, and workers that are not heard are taken for dead.
-            session.commit()
-    Import.using(stage.drive).create(catalogue)
+        shop.Import.using(run.drive).create(catalogue, session=session)
+    kills = [_kill_importer(run, "5. Killed once ...", _ROWS * 3 // 10)]
+    run.start_worker("D")
+    run.play(lambda now: now.has_recovered(kills[0]) and "D" in now.leases)
+    kills.append(_kill_importer(run, "5. ... and killed again", _ROWS * 13 // 20))
+    run.play(lambda now: now.loop is not None and now.loop.completed_at is not None)
+    return kills
 
 
-def _kill_importing(stage: Stage, title: str, *, rows: int) -> Kill:
-    """Kill the worker that imports, once it has come so far."""
-    snapshot = stage.play(lambda now: _imported(now) >= rows and _is_importing(now))
-    assert snapshot.loop is not None, "it has come this far"
-    kill = stage.kill_worker(snapshot.label_of(snapshot.loop))
-    stage.say(
+def _kill_importer(run: DemoRun, title: str, row: int) -> Kill:
+    kill = run.kill_worker(lambda now: _busiest(now, lambda e: e.completed_iterations >= row))
+    loop = run.look().loop
+    run.say(
         title,
-        f"The import stands still behind row {_imported(stage.look()):,}. Once the lease has run "
-        "out, another worker takes over.",
+        f"The import stopped at row {loop.completed_iterations if loop else 0:,}. When the lease "
+        "ends, another worker continues from there: no row is lost, and none is imported twice.",
     )
     return kill
 
 
-def _take_over_import(stage: Stage, kill: Kill) -> None:
-    snapshot = stage.play(lambda now: now.has_recovered(kill) and _is_importing(now))
-    assert snapshot.loop is not None, "somebody took it over"
-    stage.say(
-        f"5. Worker {snapshot.label_of(snapshot.loop)} goes on, and does not start over",
-        "What was not saved was not committed, and what was committed is not done again: no row "
-        "is lost, and none is imported twice. The count at the end will tell.",
+def _check_in_parallel(run: DemoRun) -> None:
+    run.say(
+        "6. Checks that run in parallel",
+        "An order is a graph: three checks run side by side, on any free worker. One fails, and "
+        "only that one is attempted again. The card is charged after all three.",
     )
+    run.start_worker("E")
+    _order(run, shop.CheckedOrder, "wine", postcode="9711 LM")
+    run.play(lambda now: _all_passed(now, "CheckedOrder", "charge_card") and "E" in now.leases)
 
 
-def _imported(now: Snapshot) -> int:
-    return now.loop.completed_iterations if now.loop else 0
+def _kill_fan_out(run: DemoRun) -> Kill:
+    run.say(
+        f"7. {_MUTATIONS} nodes, created at run time",
+        f"A ledger of {_MUTATIONS} mutations becomes a graph: a node for each, one that adds them "
+        "up, and one that sends the result. Half way, a worker is about to be killed ...",
+    )
+    # Squares: losing one and counting another twice would change the sum.
+    mutations = [number**2 for number in range(1, _MUTATIONS + 1)]
+    with Session(run.drive.engine) as session, session.begin():
+        ledger = shop.Ledger(name="April", expected_cents=sum(mutations))
+        session.add(ledger)
+        shop.close_ledger.using(run.drive).start(hero=ledger, session=session, mutations=mutations)
+    kill = run.kill_worker(_booking)
+    run.say(
+        f"7. Killed half way, holding {len(kill.held_ids)} nodes",
+        "All other nodes go on. When the lease ends, these are attempted again. The sum waits "
+        "until all nodes are done.",
+    )
+    run.play(lambda now: now.has_recovered(kill))
+    return kill
 
 
-def _is_imported(now: Snapshot) -> bool:
-    return now.loop is not None and now.loop.state is gd.StepState.COMPLETED
+def _rendering(now: Snapshot) -> str | None:
+    return _busiest(now, lambda e: e.step_name == "render_pages")
 
 
-def _is_importing(now: Snapshot) -> bool:
-    return now.loop is not None and now.loop.state is gd.StepState.IN_PROGRESS
+def _booking(now: Snapshot) -> str | None:
+    [ledger] = now.of_type("close_ledger")
+    is_half_way = len(ledger.done_names) >= _MUTATIONS // 2
+    return _busiest(now, lambda e: e.workflow_id == ledger.id) if is_half_way else None
 
 
-def _end(stage: Stage) -> None:
-    stage.play(_all_ended, at_least=1)
-    stage.say("The end", "Every workflow has ended.")
-    stage.play(_all_ended, at_least=1)
+def _busiest(now: Snapshot, is_meant: Callable[[gd.StepExecution], bool]) -> str | None:
+    """Return the label of the worker that runs the most of these executions, if any does."""
+    counts = Counter(now.label_of(e) for e in now.running if is_meant(e))
+    return max(counts, key=counts.__getitem__, default=None)
 
 
-def _order(stage: Stage, kind: type[Checkout], name: str, *, postcode: str | None) -> None:
-    with Session(stage.drive.engine) as session, session.begin():
-        order = Order(name=name, cents=1995, postcode=postcode)
+def _order(run: DemoRun, kind: type[gd.Workflow[Any]], name: str, *, postcode: str | None) -> None:
+    with Session(run.drive.engine) as session, session.begin():
+        order = shop.Order(name=name, cents=1995, postcode=postcode)
         session.add(order)
-        kind.using(stage.drive).create(order, session=session)
+        kind.using(run.drive).create(order, session=session)
 
 
 def _all_passed(now: Snapshot, type_name: str, step_name: str) -> bool:
-    passed = (gd.StepState.COMPLETED, gd.StepState.SKIPPED)
-    return all(
-        any(e.state in passed for e in workflow.attempts_at(step_name))
-        for workflow in now.of_type(type_name)
-    )
+    return all(step_name in workflow.done_names for workflow in now.of_type(type_name))
 
 
-def _refusals(now: Snapshot) -> int:
-    """Count how often the order was refused that was refused least often."""
-    refused = gd.Outcome.REATTEMPTED_BY_EXCEPTION
-    return min(workflow.count(refused) for workflow in now.of_type("Checkout"))
-
-
-def _paused(now: Snapshot) -> bool:
-    return any(workflow.state is gd.WorkflowState.PAUSED for workflow in now.workflows)
-
-
-def _rendering(now: Snapshot, at_least: timedelta) -> list[str]:
-    """Name the workers that have been rendering so long, once for each photo book."""
-    return [
-        now.label_of(e)
-        for e in now.running
-        if e.step_name == "render_pages" and now.at - (e.started_at or now.at) >= at_least
-    ]
+def _paused(now: Snapshot) -> list[WorkflowSnapshot]:
+    return [one for one in now.workflows if one.state is gd.WorkflowState.PAUSED]
 
 
 def _all_ended(now: Snapshot) -> bool:
-    return all(workflow.has_ended for workflow in now.workflows)
+    return all(workflow.finished_at is not None for workflow in now.workflows)

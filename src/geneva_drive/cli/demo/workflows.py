@@ -6,109 +6,79 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import ForeignKey, func, select
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
 
 import geneva_drive as gd
 
-# Compressed, so that the demo ends before your coffee is cold; you would write timedelta(days=1).
+# Compressed for the demo. You would write timedelta(days=1).
 DAY = timedelta(seconds=1.5)
 
 
 class Base(DeclarativeBase):
     """The shop's own tables, in the same database as its workflows."""
 
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:  # noqa: N805 - SQLAlchemy passes the class
+        return f"shop_{cls.__name__.lower()}"
+
 
 class Customer(Base):
-    __tablename__ = "customers"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
     has_ordered: Mapped[bool] = mapped_column(default=False)
 
 
 class Order(Base):
-    __tablename__ = "orders"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
     cents: Mapped[int]
     postcode: Mapped[str | None]
 
 
 class Charge(Base):
-    __tablename__ = "charges"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    order_id: Mapped[int] = mapped_column(ForeignKey("orders.id"))
+    order_id: Mapped[int] = mapped_column(ForeignKey("shop_order.id"))
     cents: Mapped[int]
 
 
 class Email(Base):
-    __tablename__ = "emails"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
     recipient: Mapped[str]
     subject: Mapped[str]
 
 
 class Catalogue(Base):
-    """What a supplier offers, delivered as a table of rows."""
+    """The offers of a supplier, in numbered rows."""
 
-    __tablename__ = "catalogues"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
-
-
-class CatalogueRow(Base):
-    __tablename__ = "catalogue_rows"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    catalogue_id: Mapped[int] = mapped_column(ForeignKey("catalogues.id"))
-    name: Mapped[str]
+    row_count: Mapped[int]
 
 
 class Article(Base):
-    """What the shop sells, made of a row of a catalogue."""
+    """An article of the shop, imported from a row of a catalogue."""
 
-    __tablename__ = "articles"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    row_id: Mapped[int]  # not unique: that each row is imported once is up to the step
-    name: Mapped[str]
+    row_number: Mapped[int]  # not unique: the step must import each row once
 
 
 class Ledger(Base):
     """A month of the shop's books."""
 
-    __tablename__ = "ledgers"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
-    expected_cents: Mapped[int]  # what the bank says
-    balance_cents: Mapped[int | None]  # what was booked
+    expected_cents: Mapped[int]  # according to the bank
+    balance_cents: Mapped[int | None]  # the sum of the booked mutations
 
 
 class PaymentProvider(Base):
-    """A service elsewhere, played by a row, so that the demo can keep it busy."""
+    """An external service. It is a row here, so that the demo can make it refuse requests."""
 
-    __tablename__ = "payment_provider"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
     is_busy: Mapped[bool]
 
 
 class RateLimited(Exception):
-    """The payment provider wants to be asked again later."""
-
-
-class NoAnswer(Exception):
-    """The fraud service said nothing in time."""
+    """The payment provider refused a request for now."""
 
 
 class Signup(gd.Workflow[Customer]):
-    """Welcome a new customer, then come back after days."""
+    """Welcome a new customer, and write again days later."""
 
     @gd.step(transaction=True)
     def send_welcome(self, session: Session) -> None:
@@ -127,9 +97,9 @@ class Signup(gd.Workflow[Customer]):
 
 
 class Checkout(gd.Workflow[Order]):
-    """Take the money once, however often it takes to get through, and ship."""
+    """Charge an order once, however many attempts that takes, and ship it."""
 
-    # The charge and the step's completion are one transaction: both are there, or neither.
+    # The charge and the step's completion commit together, or not at all.
     @gd.step(
         transaction=True,
         on_exception=gd.ExceptionPolicy(
@@ -152,7 +122,7 @@ class Checkout(gd.Workflow[Order]):
 
 
 class PhotoBook(Checkout):
-    """A checkout with pages that take a while to render first."""
+    """A checkout that renders pages first, which is slow."""
 
     @gd.step(before_step=Checkout.charge_card)
     def render_pages(self) -> None:
@@ -160,41 +130,25 @@ class PhotoBook(Checkout):
 
 
 class Import(gd.Workflow[Catalogue]):
-    """Take over a supplier's catalogue, row by row, and never start over."""
+    """Import a supplier's catalogue row by row, without ever starting over."""
 
-    # A hundred articles and the cursor behind them are one transaction: both are there, or neither.
+    # A hundred articles and the cursor behind them commit together, or not at all.
     @gd.resumable_step(transaction=True, checkpoint_every=100)
     def import_rows(self, it: gd.IterableStep, session: Session) -> None:
-        rows = select(CatalogueRow.id, CatalogueRow.name).where(
-            CatalogueRow.catalogue_id == self.hero.id
-        )
-        count = select(func.count()).select_from(rows.subquery())
-        it.progress(total=lambda: session.execute(count).scalar_one())
-        for row in it.iterate_over_records(rows):
-            session.add(Article(row_id=row.id, name=row.name))
-            if row.id % 1000 == 0:
+        it.progress(total=self.hero.row_count)
+        for number in it.iterate_over(range(self.hero.row_count)):
+            session.add(Article(row_number=number))
+            if number % 1000 == 0:
                 time.sleep(0.02)  # slow enough to be watched
 
 
-class Parcel(gd.Workflow[Order]):
-    """Bring an order to the post: a workflow of its own, which others start and wait for."""
-
-    @gd.step
-    def pack(self) -> None:
-        time.sleep(0.2)
-
-    @gd.step
-    def hand_over(self) -> None:
-        time.sleep(0.2)
-
-
 class CheckedOrder(gd.Workflow[Order]):
-    """Check an order from three sides at once, charge it, wrap it as wished, and ship it."""
+    """Run three checks of an order in parallel, then charge and ship it."""
 
     @gd.step
     def validate(self) -> None:
         if self.hero.cents <= 0:
-            raise ValueError("the order is for free")
+            raise ValueError("the order has no price")
 
     @gd.task(depends_on=validate)
     def check_inventory(self) -> None:
@@ -204,7 +158,7 @@ class CheckedOrder(gd.Workflow[Order]):
     def check_fraud(self) -> None:
         time.sleep(0.2)
         if self.attempt == 1:
-            raise NoAnswer("the fraud service does not answer")
+            raise TimeoutError("the fraud service does not answer")
 
     @gd.task(depends_on=validate)
     def check_credit(self) -> None:
@@ -214,22 +168,12 @@ class CheckedOrder(gd.Workflow[Order]):
     def charge_card(self, session: Session) -> None:
         session.add(Charge(order_id=self.hero.id, cents=self.hero.cents))
 
-    @gd.decision(depends_on=charge_card)
-    def wrapping(self) -> str:
-        return "gift_wrap" if self.context["is_gift"] else "plain"
-
-    @gd.task(depends_on=wrapping)
-    def gift_wrap(self) -> None:
+    @gd.step(depends_on=charge_card)
+    def ship(self) -> None:
         time.sleep(0.3)
 
-    @gd.task(depends_on=wrapping)
-    def plain(self) -> None:
-        time.sleep(0.1)
 
-    ship = gd.child(Parcel, hero=lambda self: self.hero, depends_on=[gift_wrap, plain])
-
-
-# What it returns is stored with the node's completion: both are there, or neither.
+# The result and the node's completion commit together, or not at all.
 @gd.job(keep_result=True)
 def book_mutation(cents: int) -> int:
     time.sleep(0.03)  # slow enough to be watched
@@ -249,7 +193,7 @@ def tell_bookkeeper(*, workflow: gd.Workflow[Ledger], session: Session) -> None:
 
 @gd.template(name="close_ledger")
 def close_ledger(w: gd.DynamicWorkflow, mutations: Sequence[int]) -> None:
-    """Book all mutations, in any order and at once; then add up, then tell."""
+    """Book all mutations in parallel, add them up, then tell the bookkeeper."""
     w.fan_out(
         enumerate(mutations, 1),
         name=lambda numbered: f"mutation_{numbered[0]}",
