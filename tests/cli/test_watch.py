@@ -20,7 +20,7 @@ from sqlalchemy import Engine, event
 
 import geneva_drive as gd
 from geneva_drive.cli.watch import frame, views, watcher
-from geneva_drive.cli.watch.observer import Observer
+from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import drain, perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
 from tests.cli.loops import let_stand_at
@@ -101,7 +101,7 @@ def _console(*, width: int = 80, height: int = 24) -> Console:
 
 def _frame(drive: gd.Drive, console: Console) -> str:
     with console.capture() as captured:
-        console.print(frame.frame(console, Observer(drive, "1").look()))
+        console.print(frame.frame(console, WorkflowObserver(drive, "1").look()))
     return screen(captured.get())
 
 
@@ -214,7 +214,7 @@ def test_a_terminal_is_redrawn_until_the_workflow_has_ended(
         lambda: speedrun(importing),
     )
 
-    watcher.watch(Observer(geneva, "1"), views.for_console(console), lambda: None)
+    watcher.watch(WorkflowObserver(geneva, "1"), views.for_console(console), lambda: None)
 
     assert isinstance(console.file, io.StringIO)
     told = console.file.getvalue()
@@ -352,7 +352,7 @@ def test_a_rate_holds_still_between_two_writes_of_the_elapsed_time(
     importing: Handle, geneva: gd.Drive
 ) -> None:
     perform_next_step(importing)
-    observer = Observer(geneva, "1")
+    observer = WorkflowObserver(geneva, "1")
     let_stand_at(geneva, 100, total=1000, seconds=1)
     observer.look()
 
@@ -368,7 +368,7 @@ def test_a_rate_holds_still_between_two_writes_of_the_elapsed_time(
 def test_a_look_costs_two_queries_and_once_a_second_one_more(
     importing: Handle, geneva: gd.Drive, clock: TickingClock
 ) -> None:
-    observer = Observer(geneva, "1")
+    observer = WorkflowObserver(geneva, "1")
     observer.look()
 
     with _counted(geneva.engine) as at_once:
@@ -389,7 +389,7 @@ def test_a_workflow_that_waits_for_a_limit_says_so(geneva: gd.Drive, clock: Tick
     Call.create()
     drain(geneva)
 
-    assert Observer(geneva, "2").look().why == (
+    assert WorkflowObserver(geneva, "2").look().why == (
         "Step 'call' is due and waits for the limit 'api' (1/d): 1 started within 1d, 1 waiting."
     )
 

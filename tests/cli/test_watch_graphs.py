@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event, update
 
 import geneva_drive as gd
 from geneva_drive.cli.watch import frame, watcher
-from geneva_drive.cli.watch.observer import Observer
+from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
@@ -70,7 +70,7 @@ def _frame(drive: gd.Drive, *, height: int = 24) -> str:
         _environ={"TERM": "xterm"},
     )
     with console.capture() as captured:
-        console.print(frame.frame(console, Observer(drive, "1").look()))
+        console.print(frame.frame(console, WorkflowObserver(drive, "1").look()))
     return screen(captured.get())
 
 
@@ -159,12 +159,12 @@ def test_as_json_the_levels_are_part_of_each_line(nightly: Handle, run: Run) -> 
     assert body["levels"][1] == {"level": 2, "names": "export_*", "done": 12, "total": 12}
 
 
-def _levels_done(observer: Observer) -> list[int]:
+def _levels_done(observer: WorkflowObserver) -> list[int]:
     return [level.done for level in observer.look().levels]
 
 
 def test_only_what_is_newly_done_is_read_again(nightly: Handle, geneva: gd.Drive) -> None:
-    observer = Observer(geneva, "1")
+    observer = WorkflowObserver(geneva, "1")
     observer.look()
     statements: list[str] = []
     listener = _listening(statements)
@@ -189,7 +189,7 @@ def test_a_worker_whose_clock_is_behind_is_counted_as_well(
     nightly: Handle, geneva: gd.Drive
 ) -> None:
     perform_next_step(nightly)
-    observer = Observer(geneva, "1")
+    observer = WorkflowObserver(geneva, "1")
     observer.look()
     perform_next_step(nightly)
     table = geneva.store.tables.step_executions

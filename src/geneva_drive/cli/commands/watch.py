@@ -9,7 +9,7 @@ from geneva_drive.cli.output.console import make_console
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.cli.watch import views
-from geneva_drive.cli.watch.observer import Observer
+from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.cli.watch.watcher import watch
 from geneva_drive.drive.drive import Drive
 
@@ -23,7 +23,7 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
 
     In a pipe it prints a line for each change, with --json one of JSON.
     """
-    observer = Observer(drive, workflow_id)
+    observer = WorkflowObserver(drive, workflow_id)
     view = views.JsonView() if as_json else views.for_console(make_console())
     with interrupted_by_signals() as stop_if_asked:
         watch(observer, view, stop_if_asked)

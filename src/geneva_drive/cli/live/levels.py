@@ -1,4 +1,4 @@
-"""How far each level of a graph has come, counted without reading all of it at each look."""
+"""The progress of each level of a graph, without reading the whole graph at each look."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import GraphRecord
 
 _MOST_NAMES = 3
-# Workers write by their own clocks when a node ended, and commit it a little later.
+# Workers take the end of a node from their own clocks, and commit it a little later.
 _OVERLAP = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Nodes that have equally many before them, one after the other."""
+    """The nodes at the same distance from the start of the graph."""
 
     number: int  # from 1
     names: str
@@ -40,7 +40,7 @@ class Level:
 
 
 def levels_of(view: GraphView) -> tuple[Level, ...]:
-    """Count the levels of a graph that was read whole."""
+    """Return the levels of a graph that was read as a whole."""
     return tuple(
         Level(number, names, sum(_is_done(view.nodes[key]) for key in keys), len(keys))
         for number, (names, keys) in enumerate(
@@ -50,7 +50,7 @@ def levels_of(view: GraphView) -> tuple[Level, ...]:
 
 
 class LevelCounter:
-    """Knows where the nodes of a dynamic workflow are, and reads only which are newly done."""
+    """Counts the levels of a dynamic workflow; each look reads only the newly done nodes."""
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
@@ -82,7 +82,7 @@ class LevelCounter:
         since = None if self._seen_until is None else self._seen_until - _OVERLAP
         self._read(graph, since)
         if len(self._done) < graph.total - graph.remaining and since is not None:
-            # There is a clock that is further behind.
+            # The clock of a worker is further behind than the overlap.
             self._read(graph, None)
 
     def _read(self, graph: GraphRecord, since: datetime | None) -> None:

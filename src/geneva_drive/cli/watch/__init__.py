@@ -1,5 +1,5 @@
-"""`geneva watch`: one workflow, looked at until it has ended or is paused.
+"""`geneva watch`: one workflow, shown live until it has ended or is paused.
 
-`observer` reads it, `frame` makes a screen of it; `views` are the terminal, the plain lines and
-the JSON lines that it is shown as.
+`observer` reads the workflow, `frame` draws it, and `views` are the three forms of output: a
+redrawn terminal, plain lines, and JSON lines.
 """

@@ -1,4 +1,4 @@
-"""One look at a workflow as a screen."""
+"""Draws one workflow."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _SHOWN_OF_GRAPHS = (
 
 
 def frame(console: Console, sight: Sight) -> RenderableType:
-    """Draw a look; of many steps the latest that fit, as the bars beneath them matter more."""
+    """Draw the steps and the bars below them; if the steps do not fit, only the latest."""
     if sight.levels:
         return graph_frame(console, sight)
     above = Group(headline(sight.workflow), plain(sight.why), Text())
     below = Group(*_bars(console, sight), *([] if sight.is_last else [Text(), Text(_HINT, "dim")]))
     used = parts.height(console, above, below)
-    # The table's head takes two lines, that which counts the steps left out a third.
+    # Two lines for the head of the table, and one that counts the steps that are left out.
     room = max(_FEWEST_STEPS, console.height - used - 4)
     return Group(above, *_steps(sight, room), below)
 
 
 def graph_frame(console: Console, sight: Sight) -> RenderableType:
-    """Draw a bar for each level, and beneath them the nodes that run or have failed."""
+    """Draw a bar for each level, and below them the nodes that are running or have failed."""
     hint = [] if sight.is_last else [Text(), Text(_HINT, "dim")]
     above = Group(headline(sight.workflow), plain(sight.why), Text())
     below = Group(*_bars(console, sight), *hint)
@@ -82,7 +82,7 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
 
 
 def took(execution: StepExecution, now: datetime) -> str:
-    """Say how long an attempt took, or has been running by now."""
+    """Return how long an attempt took, or how long it has been running."""
     until = now if execution.state is StepState.IN_PROGRESS else execution.finished_at
     if execution.started_at is None or until is None:
         return ""

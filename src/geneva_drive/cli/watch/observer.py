@@ -1,4 +1,4 @@
-"""Looking at one workflow again and again, at the cost of a few queries for each look."""
+"""Reads one workflow again and again, with a few queries for each look."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_FAILED = 10
 
 @dataclass(frozen=True, slots=True)
 class StepSight:
-    """The latest attempt at a node, and how far its loop has come if it has one."""
+    """The latest attempt at a node, with the progress of its loop if it has one."""
 
     execution: StepExecution
     progress: IterationProgress | None
@@ -45,8 +45,8 @@ class StepSight:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """A resumable step that is under way, its partitions added up."""
+class LoopProgress:
+    """The progress of a resumable step, over all of its partitions."""
 
     step_name: str
     progress: IterationProgress
@@ -65,26 +65,26 @@ class Sight:
 
     @property
     def is_last(self) -> bool:
-        """Say whether nothing more will happen by itself."""
+        """True if the workflow will not change without a command."""
         return self.workflow.state in _LAST_STATES
 
     @property
-    def loops(self) -> list[Loop]:
-        """The resumable steps that run, or are suspended."""
+    def loops(self) -> list[LoopProgress]:
+        """The resumable steps that are running or suspended."""
         active = [s.execution.step_name for s in self.steps if s.progress and s.is_active]
         return [self._loop(step_name) for step_name in dict.fromkeys(active)]
 
-    def _loop(self, step_name: str) -> Loop:
+    def _loop(self, step_name: str) -> LoopProgress:
         parts = [step for step in self.steps if step.execution.step_name == step_name]
-        return Loop(
+        return LoopProgress(
             step_name,
             iterating.together([part.progress for part in parts if part.progress]),
             any(part.execution.state is StepState.IN_PROGRESS for part in parts),
         )
 
 
-class Observer:
-    """Looks at one workflow; what costs more than it changes is remembered for a while."""
+class WorkflowObserver:
+    """Reads one workflow; caches what is expensive to read and seldom changes."""
 
     def __init__(self, drive: Drive, workflow_id: str) -> None:
         self._drive = drive
@@ -97,7 +97,7 @@ class Observer:
     def look(self) -> Sight:
         record, latest, graph = self._read()
         active = tuple(one for one in latest if one.state in ACTIVE_STEP_STATES)
-        # Of a dynamic workflow, these are only the oldest.
+        # A dynamic workflow has too many active executions to read all of them.
         workflow = self._drive.open_handle(record, None if graph else active)
         now = self._drive.clock.now()
         executions = [self._drive.open_execution(one) for one in latest]
@@ -112,7 +112,7 @@ class Observer:
     def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord], GraphRecord | None]:
         store = self._drive.store
         with store.reading() as connection:
-            # The workflow first: seen as ended, it is seen with all its steps as they ended.
+            # The workflow is read first: if it has ended, all of its steps have ended as well.
             record = store.workflows.get(connection, self._id)
             if record is None:
                 raise WorkflowNotFound(self._id)
@@ -147,10 +147,10 @@ class Observer:
         return explain(record, active, known)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:
-        """Give the progress at a rate that holds still between two writes of the elapsed time.
+        """Return the progress with a rate that is steady between two writes of the elapsed time.
 
-        That is written once a second, where the items done are with every checkpoint: divided by
-        each other as they are, the rate would swing.
+        The elapsed time is written once a second, but the item count with every checkpoint. A
+        rate computed from both would swing.
         """
         progress = execution.progress
         if progress is None:

@@ -1,4 +1,4 @@
-"""What a workflow that is watched is shown as: a screen, lines for people, or lines of JSON."""
+"""The forms of output of `geneva watch`: a redrawn terminal, plain lines, and JSON lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
 _BETWEEN_PROGRESS_BODIES = timedelta(seconds=1)
-# What is no change by itself; with very many nodes, some of them move at each look.
+# Fields that do not count as a change; in a large graph, some of them differ at each look.
 _PASSING = frozenset({"why", "progress", "levels"})
 _PASSING_OF_DYNAMIC = _PASSING | {"next_step_name", "updated_at"}
 
@@ -42,7 +42,7 @@ class Interval:
 
 
 class PlainView:
-    """Prints a line for each thing that happens, and now and then how far a loop has come."""
+    """Prints a line for each change, and the progress of loops and levels every few seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -63,7 +63,7 @@ class PlainView:
             self._print(sight, headline(sight.workflow))
         if self._is_first and not sight.is_last:
             self._print(sight, plain(sight.why))
-        # Of a dynamic workflow with very many nodes, the levels tell enough.
+        # A dynamic workflow has too many nodes for a line each; its levels are printed instead.
         for step in sight.steps if sight.workflow.type is not None else ():
             self._show_step(sight, step)
         self._show_progress(sight)
@@ -97,11 +97,11 @@ class PlainView:
             self._print(sight, plain(f"{loop.step_name}: {loops.words(loop.progress)}"))
 
     def _show_levels(self, sight: Sight) -> None:
-        """Tell of levels that have come further, at their end or when it is time."""
+        """Print the levels that have progressed, if they are done or the interval has passed."""
         is_due = self._level_interval.is_due(sight.at) or sight.is_last
         for level in sight.levels:
-            told = self._levels.get(level.number, 0)
-            if level.done != told and (is_due or level.is_done):
+            printed = self._levels.get(level.number, 0)
+            if level.done != printed and (is_due or level.is_done):
                 self._levels[level.number] = level.done
                 self._print(sight, plain(f"{level.label} {level.figures}"))
         if is_due:
@@ -118,7 +118,7 @@ class PlainView:
 
 
 class JsonView:
-    """Prints the workflow in one line of JSON whenever it has changed."""
+    """Prints the workflow as one line of JSON whenever it has changed."""
 
     def __init__(self) -> None:
         self._known: object = None
@@ -142,7 +142,7 @@ class JsonView:
 
 
 def _body(sight: Sight) -> dict[str, Any]:
-    # Steps of a chain run one after the other, so that there is one loop at most.
+    # The steps of a chain run one after another, so there is at most one loop.
     progress = next((loop.progress for loop in sight.loops), None)
     body = {**execution_body(sight.workflow, sight.why), "progress": progress_body(progress)}
     if sight.levels:

@@ -1,4 +1,4 @@
-"""Watching a workflow until nothing more will happen by itself."""
+"""Shows a workflow until it will not change without a command."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from geneva_drive.cli.live.screen import Screen
-from geneva_drive.cli.watch.observer import Observer
+from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.cli.watch.views import View
 
 _REST_SECONDS = 0.25
 
 
-def watch(observer: Observer, view: View, stop_if_asked: Callable[[], None]) -> None:
+def watch(observer: WorkflowObserver, view: View, stop_if_asked: Callable[[], None]) -> None:
     with view if isinstance(view, Screen) else nullcontext():
         while True:
             sight = observer.look()
@@ -25,5 +25,5 @@ def watch(observer: Observer, view: View, stop_if_asked: Callable[[], None]) -> 
 
 
 def rest() -> None:
-    """Let time pass before the next look."""
+    """Wait before the next look."""
     time.sleep(_REST_SECONDS)
