@@ -121,10 +121,9 @@ def test_prepared_transactions_and_slots_that_nobody_uses_are_problems(
 
 
 def test_dead_rows_that_outnumber_the_living_are_a_reminder(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     few = findings(drive, "dead rows", dead_rows=5)
     # On one connection: each reports its counts by itself, and the order would matter.
     with drive.engine.connect() as connection:
@@ -155,10 +154,9 @@ def test_dead_rows_that_outnumber_the_living_are_a_reminder(
 
 
 def test_a_table_that_is_not_vacuumed_is_a_reminder(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     of_server = findings(drive, "autovacuum")
     with drive.engine.begin() as connection:
         connection.execute(
