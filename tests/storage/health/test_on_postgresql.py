@@ -189,6 +189,14 @@ def test_whether_the_server_vacuums_by_itself_is_told(geneva: gd.Drive) -> None:
     assert findings(geneva, "autovacuum") == [expected[setting]]
 
 
+def test_a_commit_that_is_flushed_is_durable(
+    geneva: gd.Drive, geneva_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(with_query(geneva_database_url, options="-csynchronous_commit=on"))
+
+    assert findings(drive, "durability") == [ok("durability", "synchronous_commit is 'on'.")]
+
+
 def test_a_commit_that_is_not_flushed_is_a_problem(
     geneva: gd.Drive, geneva_database_url: str, open_drive: OpenDrive
 ) -> None:
