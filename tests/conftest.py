@@ -105,8 +105,8 @@ def _find_servers(config: pytest.Config) -> Findings:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_once() -> Iterator[None]:
-    with engines.compiling_once():
+def fast_databases() -> Iterator[None]:
+    with engines.compiling_once(), engines.emptying_fast():
         yield
 
 

@@ -52,7 +52,9 @@ def geneva_database_url(
 ) -> str:
     if database == "sqlite":
         return f"sqlite:///{tmp_path / 'geneva.db'}"
-    return worker_database(database)
+    url = worker_database(database)
+    # Other tests need not wait for the disk: see `tests.servers`.
+    return with_query(url, options="-csynchronous_commit=on") if database == "postgresql" else url
 
 
 @pytest.fixture

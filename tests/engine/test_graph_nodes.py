@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,16 +18,15 @@ from geneva_drive.testing import (
     run_iterations,
 )
 from tests.looking import history, last
+from tests.users_tables import make_empty
 
 
 @pytest.fixture
-def effects(geneva: gd.Drive) -> Iterator[Table]:
+def effects(geneva: gd.Drive) -> Table:
     """A table of the user's own, in which nodes leave what they did."""
     table = Table("graph_effects", MetaData(), Column("name", String(100)))
-    table.drop(geneva.engine, checkfirst=True)
-    table.create(geneva.engine)
-    yield table
-    table.drop(geneva.engine)
+    make_empty(geneva.engine, table.metadata)
+    return table
 
 
 def _effects(drive: gd.Drive, effects: Table) -> list[str]:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 import geneva_drive as gd
 from geneva_drive.storage.dialects.sqlite import dialect
 from geneva_drive.testing import speedrun
+from tests.users_tables import make_empty
 
 _METADATA = MetaData()
 NOTES = Table("test_open_notes", _METADATA, Column("id", Integer, primary_key=True))
@@ -35,8 +36,7 @@ def own_engine(geneva: gd.Drive) -> Iterator[Engine]:
 
 
 def _with_notes(geneva: gd.Drive) -> None:
-    _METADATA.drop_all(geneva.engine)
-    _METADATA.create_all(geneva.engine)
+    make_empty(geneva.engine, _METADATA)
 
 
 def _count(geneva: gd.Drive) -> int:

@@ -13,6 +13,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from tests.deploys import former_code
+from tests.users_tables import make_empty
 from tests.worker.watching import wait_until
 
 _METADATA = MetaData()
@@ -25,14 +26,12 @@ LETTERS = Table(
 
 
 @pytest.fixture
-def letters(geneva: gd.Drive) -> Any:
+def letters(geneva: gd.Drive) -> Table:
     """Thirty rows whose ranks have ties."""
-    _METADATA.drop_all(geneva.engine)
-    _METADATA.create_all(geneva.engine)
+    make_empty(geneva.engine, _METADATA)
     with geneva.engine.begin() as connection:
         connection.execute(insert(LETTERS), [{"id": n, "rank": n % 4} for n in range(1, 31)])
-    yield LETTERS
-    _METADATA.drop_all(geneva.engine)
+    return LETTERS
 
 
 def _nodes(workflow: gd.WorkflowHandle[Any]) -> list[tuple[str, int, str, str | None]]:

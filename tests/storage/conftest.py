@@ -15,7 +15,10 @@ from sqlalchemy.pool import NullPool
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
+from geneva_drive.storage.schema.keys import KeyType
+from tests.storage.revising import create_tables, printed_statements
 from tests.storage.rows import Rows
+from tests.storage.schema import describe
 
 
 class OpenDrive(Protocol):
@@ -63,6 +66,55 @@ def another_database_url(
     if database == "sqlite":
         return f"sqlite:///{tmp_path / 'another.db'}"
     return make_empty(database, "another")
+
+
+@pytest.fixture
+def migrated_database_url(empty_database_url: str) -> str:
+    """A database of this test alone with our tables, and nothing else."""
+    drive = gd.Drive(empty_database_url)
+    create_tables(drive.engine, printed_statements(drive))
+    drive.close()
+    return empty_database_url
+
+
+@pytest.fixture(scope="session")
+def schemas(
+    make_empty: Callable[[str, str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, KeyType | None], dict[str, Any]]:
+    """Describe a database that was migrated by itself; migrated once for each kind of key.
+
+    With a kind of key, it has a table of the user's before: see `prepare`.
+    """
+
+    def migrated(database: str, key_type: KeyType | None) -> dict[str, Any]:
+        if database == "sqlite":
+            url = f"sqlite:///{tmp_path_factory.mktemp('whole') / 'geneva.db'}"
+        else:
+            url = make_empty(database, "another")
+        drive = gd.Drive(url)
+        if key_type is not None:
+            prepare(drive.engine, key_type)
+        drive.migrate()
+        found = describe(drive.engine)
+        drive.close()
+        return found
+
+    return functools.cache(migrated)
+
+
+@pytest.fixture
+def whole_schema(
+    database: str, schemas: Callable[[str, KeyType | None], dict[str, Any]]
+) -> dict[str, Any]:
+    """What a whole migration of an empty database makes."""
+    return schemas(database, None)
+
+
+def prepare(engine: Engine, key_type: KeyType) -> None:
+    """Let the detection find `key_type`."""
+    with engine.begin() as connection:
+        kind = "CHAR(36)" if key_type is KeyType.UUID else "INTEGER"
+        connection.execute(text(f"CREATE TABLE users (id {kind} PRIMARY KEY)"))
 
 
 @pytest.fixture

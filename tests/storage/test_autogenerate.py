@@ -35,10 +35,9 @@ def test_autogenerate_proposes_only_the_users_changes(
 
 
 def test_autogenerate_would_drop_our_tables_without_it(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
 
     proposed = differences(drive, MetaData())
 
@@ -46,10 +45,9 @@ def test_autogenerate_would_drop_our_tables_without_it(
 
 
 def test_a_table_of_ours_that_users_map_for_reading_is_not_changed(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     metadata = MetaData()
     Table("geneva_drive_workflows", metadata, Column("id", Integer, primary_key=True))
 

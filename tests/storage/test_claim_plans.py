@@ -33,7 +33,7 @@ QUEUES = pytest.mark.parametrize("queues", [None, ["mail", "print"]], ids=["all"
 @pytest.fixture
 def crowd(geneva: gd.Drive, rows: Rows, database: str) -> list[Any]:
     """Thousands of due executions of a class nobody serves, before a few that are served."""
-    rows.crowd(doublings=14, type="Unserved", priority=9)
+    rows.crowd(doublings=12, type="Unserved", priority=9)
     served = [rows.due(type=name, queue="mail") for name in "ABAB"]
     with geneva.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text(ANALYZE[database]))

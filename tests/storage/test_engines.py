@@ -82,10 +82,11 @@ def test_closing_a_drive_lets_go_of_an_engine_of_its_own(geneva: gd.Drive) -> No
     assert pool.checkedin() == 0  # type: ignore[attr-defined]  # a QueuePool
 
 
-def test_two_drives_share_a_users_engine(empty_database_url: str, open_engine: OpenEngine) -> None:
-    engine = open_engine(empty_database_url)
+def test_two_drives_share_a_users_engine(
+    migrated_database_url: str, open_engine: OpenEngine
+) -> None:
+    engine = open_engine(migrated_database_url)
     ours, theirs = gd.Drive(engine), gd.Drive(engine, table_prefix="theirs_")
-    ours.migrate()
     theirs.migrate()
 
     assert (run_greeting(ours), run_greeting(theirs)) == ("finished", "finished")

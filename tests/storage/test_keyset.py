@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, date, datetime
 from typing import Any
@@ -45,6 +45,7 @@ from geneva_drive.iteration.sources.records import batch_pairs, pairs
 from geneva_drive.serialization.typed_json import dump, load
 from geneva_drive.storage.keysets.keyset import Keyset
 from geneva_drive.storage.schema.column_types import Moment
+from tests.users_tables import make_empty
 
 
 class Base(DeclarativeBase):
@@ -104,8 +105,8 @@ MOMENTS = [datetime(2026, 1, day, 12, 30, 15, 250_000, tzinfo=UTC) for day in (1
 
 
 @pytest.fixture
-def library(geneva: gd.Drive) -> Iterator[gd.Drive]:
-    Base.metadata.create_all(geneva.engine)
+def library(geneva: gd.Drive) -> gd.Drive:
+    make_empty(geneva.engine, Base.metadata)
     with Session(geneva.engine) as session:
         session.add_all(
             (Poet if key % 2 else Author)(id=key, name=f"Author {key}", rating=rating)
@@ -119,8 +120,7 @@ def library(geneva: gd.Drive) -> Iterator[gd.Drive]:
             for place, (code, moment) in enumerate(zip(["b", "a", "", "c"], MOMENTS, strict=True))
         )
         session.commit()
-    yield geneva
-    Base.metadata.drop_all(geneva.engine)
+    return geneva
 
 
 @pytest.fixture

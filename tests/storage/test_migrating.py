@@ -21,7 +21,8 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.revisions import HEAD, REVISIONS
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.testing import speedrun
-from tests.storage.conftest import OpenDrive
+from tests.storage.conftest import OpenDrive, prepare
+from tests.storage.revising import Revision, create_tables, printed_statements, run
 from tests.storage.rows import NOW, Rows
 from tests.storage.schema import describe
 
@@ -39,14 +40,8 @@ TABLES = [
     "geneva_drive_workers",
     "geneva_drive_workflows",
 ]
+SECOND = Revision("0002")
 KEY_TYPES = pytest.mark.parametrize("key_type", [KeyType.BIGINT, KeyType.UUID])
-
-
-def prepare(engine: Engine, key_type: KeyType) -> None:
-    """Let the detection find `key_type`."""
-    with engine.begin() as connection:
-        kind = "CHAR(36)" if key_type is KeyType.UUID else "INTEGER"
-        connection.execute(text(f"CREATE TABLE users (id {kind} PRIMARY KEY)"))
 
 
 def run_script(engine: Engine, script: str) -> None:
@@ -72,9 +67,8 @@ def test_an_empty_database_gets_the_tables(empty_database_url: str, open_drive: 
     assert sorted(inspect(drive.engine).get_table_names()) == TABLES
 
 
-def test_migrating_again_changes_nothing(empty_database_url: str, open_drive: OpenDrive) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+def test_migrating_again_changes_nothing(migrated_database_url: str, open_drive: OpenDrive) -> None:
+    drive = open_drive(migrated_database_url)
     before = describe(drive.engine)
 
     assert drive.migrate() == (HEAD, HEAD)
@@ -113,20 +107,17 @@ def test_migrated_tables_equal_those_of_the_code(
 def test_the_printed_migration_makes_the_same_tables(
     key_type: KeyType,
     empty_database_url: str,
-    another_database_url: str,
+    database: str,
     open_drive: OpenDrive,
-    open_engine: Callable[..., Engine],
+    schemas: Callable[[str, KeyType | None], dict[str, Any]],
 ) -> None:
-    migrated, by_hand = open_drive(empty_database_url), open_engine(another_database_url)
-    prepare(migrated.engine, key_type)
-    prepare(by_hand, key_type)
+    drive = open_drive(empty_database_url)
+    prepare(drive.engine, key_type)
 
-    script = migrated.migration_sql()
-    run_script(by_hand, script)
-    migrated.migrate()
+    run_script(drive.engine, drive.migration_sql())
 
-    assert describe(by_hand) == describe(migrated.engine)
-    assert open_drive(another_database_url).migrate() == (HEAD, HEAD)
+    assert describe(drive.engine) == schemas(database, key_type)
+    assert drive.migrate() == (HEAD, HEAD)
 
 
 def test_printing_the_migration_does_nothing(
@@ -283,10 +274,9 @@ def test_a_database_without_tables_is_not_migrated(
 
 
 def test_a_database_of_an_older_revision_is_not_migrated(
-    empty_database_url: str, open_drive: OpenDrive, monkeypatch: pytest.MonkeyPatch
+    migrated_database_url: str, open_drive: OpenDrive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     monkeypatch.setattr("geneva_drive.storage.schema.revisions.REVISIONS", (*REVISIONS, "9998"))
     monkeypatch.setattr("geneva_drive.storage.schema.revisions.HEAD", "9998")
 
@@ -300,10 +290,9 @@ def test_a_database_of_an_older_revision_is_not_migrated(
 
 
 def test_a_database_of_a_newer_library_is_left_alone(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     set_revision(drive, "9999")
     message = (
         f"The database at {drive.database_url} was migrated by a newer GenevaDrive "
@@ -350,15 +339,14 @@ def test_tables_live_under_a_prefix_of_ones_own(
 
 
 def test_two_drives_share_a_database_under_two_prefixes(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
     class Greeting(gd.Workflow):
         @gd.step
         def greet(self) -> None: ...
 
-    ours = open_drive(empty_database_url)
-    theirs = open_drive(empty_database_url, table_prefix="theirs_")
-    ours.migrate()
+    ours = open_drive(migrated_database_url)
+    theirs = open_drive(migrated_database_url, table_prefix="theirs_")
     theirs.migrate()
 
     Greeting.using(ours).create()
@@ -368,33 +356,26 @@ def test_two_drives_share_a_database_under_two_prefixes(
 
 def half_migrate(drive: gd.Drive, count: int) -> None:
     """Leave what a migration leaves whose process died after `count` statements."""
-    statements = [
-        each
-        for each in drive.migration_sql().split(";")
-        if each.strip() and each.strip() not in ("BEGIN", "COMMIT")
-    ]
-    run_script(drive.engine, ";".join(statements[:count]))
+    run(drive.engine, printed_statements(drive)[:count])
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 12])
 def test_a_migration_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, another_database_url: str, open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive, whole = open_drive(empty_database_url), open_drive(another_database_url)
-    whole.migrate()
+    drive = open_drive(empty_database_url)
     half_migrate(drive, count)
 
     assert drive.migrate() == (None, HEAD)
 
-    assert describe(drive.engine) == describe(whole.engine)
+    assert describe(drive.engine) == whole_schema
 
 
-def migrate_to_the_first(drive: gd.Drive) -> list[str]:
+def migrate_to_the_first(drive: gd.Drive, key_type: KeyType = KeyType.BIGINT) -> list[str]:
     """Make the tables of revision 0001; give the statements that would bring them to 0002."""
-    first, _, later = drive.migration_sql().partition("-- Running upgrade 0001 -> 0002")
-    run_script(drive.engine, first.replace("BEGIN;", ""))
-    second, _, _ = later.replace("COMMIT;", "").partition("-- Running upgrade")
-    return second.split(";")
+    first, second = SECOND.statements_of(drive, key_type)
+    create_tables(drive.engine, first)
+    return second
 
 
 def read_all(engine: Engine, known: MetaData) -> dict[str, list[Any]]:
@@ -411,15 +392,15 @@ def read_all(engine: Engine, known: MetaData) -> dict[str, list[Any]]:
 def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     key_type: KeyType,
     empty_database_url: str,
-    another_database_url: str,
+    database: str,
     open_drive: OpenDrive,
+    schemas: Callable[[str, KeyType | None], dict[str, Any]],
 ) -> None:
-    drive, fresh = open_drive(empty_database_url), open_drive(another_database_url)
+    drive = open_drive(empty_database_url)
     prepare(drive.engine, key_type)
-    prepare(fresh.engine, key_type)
-    fresh.migrate()
-    migrate_to_the_first(drive)
-    rows = Rows(drive.engine, fresh.store.tables)
+    migrate_to_the_first(drive, key_type)
+    tables = Tables(prefix="geneva_drive_", key_type=key_type, dialect_name=database)
+    rows = Rows(drive.engine, tables)
     due = [rows.due(priority=priority) for priority in (0, 5, 0)]
     rows.due(claimable=False, wakes_at=NOW)
     old = MetaData()
@@ -429,7 +410,7 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     assert drive.migrate() == ("0001", HEAD)
 
     assert read_all(drive.engine, old) == before
-    assert describe(drive.engine) == describe(fresh.engine)
+    assert describe(drive.engine) == schemas(database, key_type)
     assert drive.store.key_type is key_type
     wish = ClaimRequest(
         worker_id="w", claim_token="t", types=["Signup"], queues={"default": 9}, limit=9, now=NOW
@@ -440,23 +421,21 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
 
 @pytest.mark.parametrize("count", [1, 3, 4, 9])
 def test_an_upgrade_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, another_database_url: str, open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive, whole = open_drive(empty_database_url), open_drive(another_database_url)
-    whole.migrate()
+    drive = open_drive(empty_database_url)
     statements = migrate_to_the_first(drive)
-    run_script(drive.engine, ";".join(statements[:count]))
+    run(drive.engine, statements[:count])
 
     assert drive.migrate() == ("0001", HEAD)
 
-    assert describe(drive.engine) == describe(whole.engine)
+    assert describe(drive.engine) == whole_schema
 
 
 def test_tables_with_rows_but_without_a_revision_are_not_dropped(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     store = drive.store
     register = insert(store.tables.workers).values(
         id="w1", name="w1", signatures="{}", started_at=drive.clock.now(),

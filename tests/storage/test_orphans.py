@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event
 
 import geneva_drive as gd
 from geneva_drive.storage.schema.keys import new_uuid
-from tests.storage.conftest import OpenDrive
 from tests.storage.rows import NOW, Rows
 
 
@@ -108,18 +107,12 @@ def test_a_portion_ends_at_the_last_that_was_looked_at(geneva: gd.Drive, rows: R
     assert orphans(geneva, portion=2, after=made[3]) == ([made[4]], None)
 
 
-def test_a_walk_goes_in_the_order_of_uuids_too(
-    empty_database_url: str, open_drive: OpenDrive
-) -> None:
-    drive = open_drive(empty_database_url)
-    with drive.engine.begin() as connection:
-        connection.execute(text("CREATE TABLE users (id CHAR(36) PRIMARY KEY)"))
-    drive.migrate()
-    rows = Rows.of(drive)
+def test_a_walk_goes_in_the_order_of_uuids_too(uuid_drive: gd.Drive) -> None:
+    rows = Rows.of(uuid_drive)
     made = [rows.workflow(id=new_uuid()) for _ in range(5)]
     rows.execution(made[0], id=new_uuid())
     rows.execution(made[3], id=new_uuid())
 
-    assert orphans(drive, portion=2) == ([made[1]], made[1])
-    assert orphans(drive, portion=2, after=made[1]) == ([made[2]], made[3])
-    assert orphans(drive, portion=2, after=made[3]) == ([made[4]], None)
+    assert orphans(uuid_drive, portion=2) == ([made[1]], made[1])
+    assert orphans(uuid_drive, portion=2, after=made[1]) == ([made[2]], made[3])
+    assert orphans(uuid_drive, portion=2, after=made[3]) == ([made[4]], None)

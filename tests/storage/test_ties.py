@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,6 +28,7 @@ import geneva_drive as gd
 from geneva_drive.iteration.sources.records import batch_pairs, pairs
 from geneva_drive.storage.keysets.keyset import Keyset
 from tests.storage.plans import noted, plan
+from tests.users_tables import make_empty
 
 
 class Base(DeclarativeBase):
@@ -63,8 +64,8 @@ QUERIES: dict[str, Any] = {
 
 
 @pytest.fixture
-def visits(geneva: gd.Drive) -> Iterator[gd.Drive]:
-    Base.metadata.create_all(geneva.engine)
+def visits(geneva: gd.Drive) -> gd.Drive:
+    make_empty(geneva.engine, Base.metadata)
     with geneva.engine.begin() as connection:
         rows = [
             {"id": n, "town": town, "street": street, "size": SIZES[n % 3]}
@@ -73,8 +74,7 @@ def visits(geneva: gd.Drive) -> Iterator[gd.Drive]:
         connection.execute(insert(Visit), rows)
         notes = [{"id": 100 * n + k, "visit_id": n} for n in range(60) for k in range(2)]
         connection.execute(insert(Note), notes)
-    yield geneva
-    Base.metadata.drop_all(geneva.engine)
+    return geneva
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.iteration.sources.records import batch_pairs, pairs
 from geneva_drive.storage.keysets.cursor_errors import RepeatedKey
 from geneva_drive.storage.keysets.keyset import Keyset
+from tests.users_tables import make_empty
 
 METADATA = MetaData()
 TOWNS = Table("keyset_towns", METADATA, Column("id", Integer, primary_key=True))
@@ -36,8 +37,8 @@ STREETS = Table(
 
 
 @pytest.fixture
-def read(geneva: gd.Drive) -> Iterator[Callable[..., Keyset]]:
-    METADATA.create_all(geneva.engine)
+def read(geneva: gd.Drive) -> Callable[..., Keyset]:
+    make_empty(geneva.engine, METADATA)
     with geneva.engine.begin() as connection:
         connection.execute(insert(TOWNS), [{"id": n} for n in range(1, 5)])
         streets = [{"id": n, "town_id": (n + 4) // 5, "rank": n} for n in range(1, 21)]
@@ -46,8 +47,7 @@ def read(geneva: gd.Drive) -> Iterator[Callable[..., Keyset]]:
     def read(query: Any, cursor: Any = "id") -> Keyset:
         return Keyset(query, cursor, open_session=lambda: Session(geneva.engine))
 
-    yield read
-    METADATA.drop_all(geneva.engine)
+    return read
 
 
 JOINED = select(TOWNS.c.id).join(STREETS).subquery("joined")
@@ -96,7 +96,9 @@ def test_a_null_that_came_while_the_loop_went_on_is_told_at_its_end(
 
     with geneva.engine.begin() as connection:
         connection.execute(update(STREETS).where(STREETS.c.id == 15).values(rank=None))
-    with pytest.raises(NullCursor, match=r"in the cursor column keyset_streets\.rank,"):
+    with pytest.raises(
+        NullCursor, match=r"The cursor column keyset_streets\.rank has rows with NULL,"
+    ):
         seen.extend(row.id for row, _ in walk)
 
     assert len(seen) == 19

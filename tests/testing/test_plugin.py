@@ -16,12 +16,21 @@ WORKFLOW = """
 """
 
 
+@pytest.fixture
+def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load ours by name: those of the development tools take most of the time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "geneva_drive.testing.plugin")
+
+
 def outcomes(pytester: pytest.Pytester, source: str) -> dict[str, int]:
     pytester.makepyfile(source)
     return pytester.runpytest_subprocess("-p", "no:cacheprovider").parseoutcomes()
 
 
-def test_the_fixture_is_a_migrated_drive_and_the_default(pytester: pytest.Pytester) -> None:
+def test_the_plugin_is_found_and_its_fixture_is_a_migrated_drive_and_the_default(
+    pytester: pytest.Pytester,
+) -> None:
     assert outcomes(
         pytester,
         WORKFLOW
@@ -33,6 +42,7 @@ def test_the_fixture_is_a_migrated_drive_and_the_default(pytester: pytest.Pytest
     ) == {"passed": 1}
 
 
+@pytest.mark.usefixtures("no_other_plugins")
 def test_each_test_gets_an_empty_drive(pytester: pytest.Pytester) -> None:
     assert outcomes(
         pytester,
@@ -49,6 +59,7 @@ def test_each_test_gets_an_empty_drive(pytester: pytest.Pytester) -> None:
     ) == {"passed": 2}
 
 
+@pytest.mark.usefixtures("no_other_plugins")
 def test_a_users_own_database_is_emptied_between_tests(pytester: pytest.Pytester) -> None:
     assert outcomes(
         pytester,
@@ -69,6 +80,7 @@ def test_a_users_own_database_is_emptied_between_tests(pytester: pytest.Pytester
     ) == {"passed": 2}
 
 
+@pytest.mark.usefixtures("no_other_plugins")
 def test_classes_defined_in_a_test_are_forgotten_after_it(pytester: pytest.Pytester) -> None:
     assert outcomes(
         pytester,
@@ -88,6 +100,7 @@ def test_classes_defined_in_a_test_are_forgotten_after_it(pytester: pytest.Pytes
     ) == {"passed": 2}
 
 
+@pytest.mark.usefixtures("no_other_plugins")
 def test_the_clock_moves_the_drives_time(pytester: pytest.Pytester) -> None:
     assert outcomes(
         pytester,
@@ -109,6 +122,7 @@ def test_the_clock_moves_the_drives_time(pytester: pytest.Pytester) -> None:
     ) == {"passed": 1}
 
 
+@pytest.mark.usefixtures("no_other_plugins")
 def test_a_failing_test_leaves_the_next_one_a_fresh_drive(pytester: pytest.Pytester) -> None:
     assert outcomes(
         pytester,

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Column, MetaData, String, Table, select
 
 import geneva_drive as gd
+from tests.users_tables import make_empty
 from tests.worker.watching import Watch
 
 MakeDrive = Callable[..., gd.Drive]
@@ -43,12 +44,11 @@ def watch(geneva: gd.Drive) -> Iterator[Watch]:
 
 
 @pytest.fixture
-def effects(geneva: gd.Drive) -> Iterator[Table]:
+def effects(geneva: gd.Drive) -> Table:
     """A table of the user's own, in which steps leave what they did."""
-    table = Table("effects", MetaData(), Column("name", String(100)))
-    table.create(geneva.engine)
-    yield table
-    table.drop(geneva.engine)
+    table = Table("worker_effects", MetaData(), Column("name", String(100)))
+    make_empty(geneva.engine, table.metadata)
+    return table
 
 
 def effects_of(drive: gd.Drive, effects: Table) -> list[str]:

@@ -30,10 +30,9 @@ def test_all_indexes_are_there_after_a_migration(geneva: gd.Drive) -> None:
 
 
 def test_a_missing_index_is_a_problem_that_its_statement_solves(
-    database: str, empty_database_url: str, open_drive: OpenDrive
+    database: str, migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     with drive.engine.begin() as connection:
         connection.execute(text(DROP[database]))
 
@@ -55,10 +54,9 @@ def test_a_missing_index_is_a_problem_that_its_statement_solves(
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_missing_unique_constraint_is_a_problem(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     with drive.engine.begin() as connection:
         connection.execute(
             text(
@@ -78,10 +76,9 @@ def test_a_missing_unique_constraint_is_a_problem(
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_an_index_that_was_never_built_to_its_end_is_a_problem(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     name = "geneva_drive_step_executions_claim"
     with drive.engine.begin() as connection:
         connection.execute(

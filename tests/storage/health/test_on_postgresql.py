@@ -121,10 +121,9 @@ def test_prepared_transactions_and_slots_that_nobody_uses_are_problems(
 
 
 def test_dead_rows_that_outnumber_the_living_are_a_reminder(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     few = findings(drive, "dead rows", dead_rows=5)
     # On one connection: each reports its counts by itself, and the order would matter.
     with drive.engine.connect() as connection:
@@ -155,10 +154,9 @@ def test_dead_rows_that_outnumber_the_living_are_a_reminder(
 
 
 def test_a_table_that_is_not_vacuumed_is_a_reminder(
-    empty_database_url: str, open_drive: OpenDrive
+    migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
-    drive.migrate()
+    drive = open_drive(migrated_database_url)
     of_server = findings(drive, "autovacuum")
     with drive.engine.begin() as connection:
         connection.execute(
@@ -189,6 +187,14 @@ def test_whether_the_server_vacuums_by_itself_is_told(geneva: gd.Drive) -> None:
     }
 
     assert findings(geneva, "autovacuum") == [expected[setting]]
+
+
+def test_a_commit_that_is_flushed_is_durable(
+    geneva: gd.Drive, geneva_database_url: str, open_drive: OpenDrive
+) -> None:
+    drive = open_drive(with_query(geneva_database_url, options="-csynchronous_commit=on"))
+
+    assert findings(drive, "durability") == [ok("durability", "synchronous_commit is 'on'.")]
 
 
 def test_a_commit_that_is_not_flushed_is_a_problem(
