@@ -122,8 +122,8 @@ def test_a_running_loop_is_drawn_with_its_bar(standing: gd.Drive) -> None:
     assert frames == [
         drawn("""
             Import 1 is performing
-            Step 'import_rows' is running since 2026-01-02 03:04:05 UTC (41,200 of 100,000
-            items done).
+            Step 'import_rows' has been running since 2026-01-02 03:04:05 UTC (41,200 of
+            100,000 items done).
 
             Step         Attempt  Outcome       Items  Took
             ───────────────────────────────────────────────
@@ -247,8 +247,8 @@ def test_without_a_terminal_every_change_is_a_line(
         "2026-01-02 03:04:08 UTC  fetch, attempt 1: success, took 0 ms",
         "2026-01-02 03:04:08 UTC  import_rows, attempt 1: scheduled",
         "2026-01-02 03:04:14 UTC  Import 1 is paused",
-        "2026-01-02 03:04:14 UTC  It is paused since 2026-01-02 03:04:14 UTC (Prices are wrong): "
-        "`resume` lets step 'import_rows' run, `skip` passes it over.",
+        "2026-01-02 03:04:14 UTC  It has been paused since 2026-01-02 03:04:14 UTC (Prices are "
+        "wrong): `resume` runs step 'import_rows', `skip` passes it over.",
     ]
 
 
@@ -455,7 +455,7 @@ def test_a_workflow_that_is_deleted_meanwhile_is_no_longer_there(
 
     assert (result.exit_code, result.stderr) == (
         3,
-        "geneva: There is no workflow with id 1. `geneva list` shows those there are.\n",
+        "geneva: There is no workflow with id 1. `geneva list` shows all workflows.\n",
     )
 
 
