@@ -12,6 +12,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explanation import MOST_NAMED
+from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine import heroes
 from geneva_drive.errors import HeroGone, WorkflowNotFound
 from geneva_drive.serialization import typed_json
@@ -41,9 +42,7 @@ class HandleFields(Generic[W]):
         # would be gone before its steps ran.
         self._kept_class = registry.get(record.type)
 
-    @property
-    def id(self) -> Any:
-        return self._record.id
+    id = RecordField[Any]()
 
     @property
     def drive(self) -> Drive:
@@ -88,13 +87,8 @@ class HandleFields(Generic[W]):
         except HeroGone:
             return None
 
-    @property
-    def hero_type(self) -> str | None:
-        return self._record.hero_type
-
-    @property
-    def hero_id(self) -> str | None:
-        return self._record.hero_id
+    hero_type = RecordField[str | None]()
+    hero_id = RecordField[str | None]()
 
     @property
     def context(self) -> Mapping[str, Any]:
@@ -106,9 +100,7 @@ class HandleFields(Generic[W]):
         """The context as typed JSON; readable even if this process lacks its types."""
         return self._record.context or "{}"
 
-    @property
-    def allow_multiple(self) -> bool:
-        return self._record.allow_multiple
+    allow_multiple = RecordField[bool]()
 
     @property
     def queue(self) -> str:
@@ -141,17 +133,9 @@ class HandleFields(Generic[W]):
         following = definition.after(self._running.step_name)
         return following.name if following else None
 
-    @property
-    def previous_step_name(self) -> str | None:
-        return self._record.previous_step_name
-
-    @property
-    def created_at(self) -> datetime:
-        return self._record.created_at
-
-    @property
-    def updated_at(self) -> datetime:
-        return self._record.updated_at
+    previous_step_name = RecordField[str | None]()
+    created_at = RecordField[datetime]()
+    updated_at = RecordField[datetime]()
 
     @property
     def started_at(self) -> datetime | None:
@@ -160,21 +144,10 @@ class HandleFields(Generic[W]):
             return self._running.started_at
         return self._record.started_at
 
-    @property
-    def finished_at(self) -> datetime | None:
-        return self._record.finished_at
-
-    @property
-    def canceled_at(self) -> datetime | None:
-        return self._record.canceled_at
-
-    @property
-    def paused_at(self) -> datetime | None:
-        return self._record.paused_at
-
-    @property
-    def paused_reason(self) -> str | None:
-        return self._record.paused_reason
+    finished_at = RecordField[datetime | None]()
+    canceled_at = RecordField[datetime | None]()
+    paused_at = RecordField[datetime | None]()
+    paused_reason = RecordField[str | None]()
 
     @property
     def paused_step_name(self) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
@@ -30,9 +31,7 @@ class Checkpoint:
         """The cursor as typed JSON; readable even if this process lacks its type."""
         return self._record.cursor
 
-    @property
-    def completed_iterations(self) -> int:
-        return self._record.completed_iterations
+    completed_iterations = RecordField[int]()
 
     @property
     def reason(self) -> str:
@@ -44,17 +43,9 @@ class Checkpoint:
         """The text of the skipped item."""
         return self._record.item
 
-    @property
-    def error_class(self) -> str | None:
-        return self._record.error_class
-
-    @property
-    def error_message(self) -> str | None:
-        return self._record.error_message
-
-    @property
-    def at(self) -> datetime:
-        return self._record.at
+    error_class = RecordField[str | None]()
+    error_message = RecordField[str | None]()
+    at = RecordField[datetime]()
 
     def __repr__(self) -> str:
         return f"<Checkpoint at cursor {self._record.cursor}: {self.reason}>"
@@ -67,57 +58,19 @@ class StepExecution:
         self._record = record
         self._read_checkpoints = read_checkpoints
 
-    @property
-    def id(self) -> Any:
-        return self._record.id
-
-    @property
-    def workflow_id(self) -> Any:
-        return self._record.workflow_id
-
-    @property
-    def step_name(self) -> str:
-        return self._record.step_name
-
-    @property
-    def node_id(self) -> str:
-        return self._record.node_id
-
-    @property
-    def attempt_number(self) -> int:
-        return self._record.attempt_number
-
-    @property
-    def state(self) -> StepState:
-        return self._record.state
-
-    @property
-    def outcome(self) -> Outcome | None:
-        return self._record.outcome
-
-    @property
-    def queue(self) -> str:
-        return self._record.queue
-
-    @property
-    def priority(self) -> int:
-        return self._record.priority
-
-    @property
-    def worker_id(self) -> str | None:
-        return self._record.worker_id
-
-    @property
-    def scheduled_for(self) -> datetime:
-        return self._record.scheduled_for
-
-    @property
-    def started_at(self) -> datetime | None:
-        return self._record.started_at
-
-    @property
-    def finished_at(self) -> datetime | None:
-        return self._record.finished_at
+    id = RecordField[Any]()
+    workflow_id = RecordField[Any]()
+    step_name = RecordField[str]()
+    node_id = RecordField[str]()
+    attempt_number = RecordField[int]()
+    state = RecordField[StepState]()
+    outcome = RecordField[Outcome | None]()
+    queue = RecordField[str]()
+    priority = RecordField[int]()
+    worker_id = RecordField[str | None]()
+    scheduled_for = RecordField[datetime]()
+    started_at = RecordField[datetime | None]()
+    finished_at = RecordField[datetime | None]()
 
     @property
     def completed_at(self) -> datetime | None:
@@ -135,17 +88,9 @@ class StepExecution:
     def canceled_at(self) -> datetime | None:
         return self._ended_at(StepState.CANCELED)
 
-    @property
-    def error_class(self) -> str | None:
-        return self._record.error_class
-
-    @property
-    def error_message(self) -> str | None:
-        return self._record.error_message
-
-    @property
-    def error_backtrace(self) -> str | None:
-        return self._record.error_backtrace
+    error_class = RecordField[str | None]()
+    error_message = RecordField[str | None]()
+    error_backtrace = RecordField[str | None]()
 
     @property
     def result(self) -> Any:
@@ -166,9 +111,7 @@ class StepExecution:
         """The cursor as typed JSON; readable even if this process lacks its type."""
         return self._record.cursor
 
-    @property
-    def completed_iterations(self) -> int:
-        return self._record.completed_iterations
+    completed_iterations = RecordField[int]()
 
     @property
     def ancestry_hash(self) -> str | None:
