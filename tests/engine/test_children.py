@@ -300,7 +300,7 @@ def test_the_cancel_of_a_child_is_audited(geneva: gd.Drive) -> None:
     assert (entry.command, entry.actor, entry.reason) == (
         "cancel",
         "parent",
-        "The node that started it waits for it no longer.",
+        "The node that started it no longer waits for it.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The words of `why()`: what a workflow waits for, and what makes it go on.
+"""The words of `why()`: what a workflow waits for, and what makes it continue.
 
 `circumstances.py` reads the facts; this module turns them into a sentence.
 """
@@ -28,7 +28,7 @@ from geneva_drive.storage.schema.records import (
 )
 
 MOST_NAMED = 3
-_LATE_HEARTBEATS = 2.5  # a healthy worker never misses this many
+_LATE_HEARTBEATS = 2.5  # intervals; a healthy worker is never silent for so long
 
 
 class _Activity(StrEnum):

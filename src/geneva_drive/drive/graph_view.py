@@ -64,7 +64,7 @@ def view_of_class(workflow_class: type[Workflow[Any]]) -> GraphView:
 
 
 def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
-    """Read a workflow's graph; of each node, only the columns shown."""
+    """Read a workflow's graph, with only those columns of each node that are shown."""
     store = drive.store
     with _without_garbage_collection(), store.reading() as connection:
         record = store.workflows.get(connection, workflow_id)

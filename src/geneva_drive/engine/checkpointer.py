@@ -1,4 +1,4 @@
-"""Save the cursors of a process's loops; those that arrive together share one commit."""
+"""Save the cursors of a process's loops; cursors that arrive together share one commit."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class _Pending:
 class Checkpointer:
     """Saves a cursor on the calling thread.
 
-    It never waits on purpose: a thread that finds nothing being saved saves its own cursor. Threads
-    that come meanwhile wait, and the next one saves all that are waiting.
+    If no other thread is saving, it saves at once. Threads that arrive meanwhile wait, and the next
+    one saves the cursors of all of them.
     """
 
     def __init__(self, saving: CheckpointWriter) -> None:

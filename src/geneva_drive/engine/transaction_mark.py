@@ -30,7 +30,7 @@ def find(connection: Connection, database: Database) -> None:
     """Raise `BodyTransactionLost` if this is not the transaction that the mark was left in.
 
     A database may roll back a whole transaction at an error that the body swallows (a deadlock on
-    MySQL), or commit it at a DDL statement. To complete the step would record work that is gone.
+    MySQL), or commit it at a DDL statement. Completing the step would record work that is gone.
     """
     try:
         connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")

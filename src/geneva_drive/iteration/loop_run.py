@@ -36,7 +36,7 @@ def _count(total: Any) -> int:
 
 
 class LoopRun:
-    """What `it` works with.
+    """The run behind `it`: counts items, moves the cursor, and saves or stops when that is due.
 
     The cursor of an item is "behind" it: a run that starts from there begins with the next item.
     """
@@ -58,7 +58,7 @@ class LoopRun:
         self.stopwatch = stopwatch
         self.resumed = state.has_cursor
         self.advanced = False
-        self.is_between_items = False  # the cursor is behind everything that was done
+        self.is_between_items = False  # the cursor covers everything that was done
         self._iteration_limit = iteration_limit
         self._partition = partition
         self.throttles = Throttles()
@@ -120,7 +120,7 @@ class LoopRun:
         self.backend.body_goes_on()
 
     def partition_end(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
-        """Return the cursor at which this run ends, or None; raises to divide the step first."""
+        """Return the cursor at which this run ends, if any; raises if the step must be divided."""
         partition = self._partition
         if partition.wanted > 1 and not partition.is_assigned:
             after = self.state.cursor
@@ -160,7 +160,7 @@ class LoopRun:
             self._save_or_stop()
 
     def set(self, cursor: Any) -> None:
-        """Move the cursor in a loop that is not one of `it`."""
+        """Move the cursor in a loop that the body wrote itself."""
         if self._is_looping:
             raise InvalidStateError(
                 f"Step {self.name!r} has a loop of `it`, which moves the cursor itself. set() and "
@@ -173,7 +173,7 @@ class LoopRun:
         self.backend.body_goes_on()
 
     def move_cursor(self, cursor: Any) -> None:
-        """Move the cursor where no item was to be done; raises if the run ends there."""
+        """Move the cursor without an item, as after an empty page; raises if the run ends there."""
         self.state.cursor = cursor
         self.state.has_cursor = True
         self.advanced = True
@@ -241,7 +241,7 @@ class LoopRun:
         return IterationProgress.read(done, self.stopwatch.read(done))
 
     def _save_or_stop(self) -> None:
-        """Save the cursor behind an item if that is due; raises if the run ends there."""
+        """Save the cursor behind an item if a save is due; raises if the run ends there."""
         self.is_between_items = True
         if self.pace.is_late():
             # Without this save, a transaction of many items would be rolled back at each timeout,

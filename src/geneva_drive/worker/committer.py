@@ -74,12 +74,12 @@ class Committer:
             return group
 
     def end_turn(self) -> None:
-        """Let the next outcome's thread commit: an exception has ended this thread's turn."""
+        """End this thread's turn after an exception; the next outcome's thread commits."""
         with self._lock:
             self._is_committing = False
 
     def close(self) -> None:
-        """From now on try each commit only once: the worker stops."""
+        """Try each commit only once from now on: the worker is stopping."""
         self._closed.set()
 
     def commit(self, group: Sequence[Pending], token: str) -> list[Claimed | None]:
@@ -108,16 +108,16 @@ class Committer:
                 return [None] * len(group)
 
     def _release(self, group: Sequence[Pending], error: Exception) -> None:
-        """Give up the claims of a group whose outcomes cannot be recorded, and count that.
+        """Release the claims of a group whose outcomes cannot be recorded, as counted recoveries.
 
-        The heartbeat would release them too, but uncounted: they could run for ever.
+        The heartbeat would release them too, but uncounted: they could run forever.
         """
         limit = self._environment.settings.max_recoveries
         lost = Lost(f"Its outcome could not be recorded: {type(error).__name__}: {error}", limit)
         try:
             commit_endings(self._environment, [p.flight.claimed.ending(lost) for p in group])
         except Exception:
-            # As above, the committer has to go on. Now the heartbeat releases them.
+            # As above, the committer must continue. The heartbeat will release them.
             logger.exception("%s executions were not released", len(group))
 
     def _following(

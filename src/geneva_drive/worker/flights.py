@@ -52,7 +52,7 @@ class Flight:
 
 
 class Flights:
-    """All flights of a worker: those that run, and some that wait for the next free thread."""
+    """All flights of a worker: running ones, and some that wait for the next free thread."""
 
     def __init__(self) -> None:
         self._flights: dict[Key, Flight] = {}

@@ -55,7 +55,7 @@ class Heartbeat:
                 signatures=signatures(),
             )
         )
-        # A new worker waits one heartbeat before it judges, so that the living can show themselves.
+        # A new worker waits one heartbeat before it judges, so that live workers can send theirs.
         interval = self._environment.settings.heartbeat_interval.total_seconds()
         self._last_beat = time.monotonic()
         self._may_judge_at = max(self._may_judge_at, self._last_beat + interval)

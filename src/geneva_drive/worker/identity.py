@@ -1,4 +1,4 @@
-"""A worker to the database: its id and name, what it serves, and the claims it is making."""
+"""A worker as the database sees it: its id and name, what it serves, and its new claims."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Identity:
     def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
         """Return the terms on which this worker claims the next step with a commit.
 
-        Not from a capped queue: its room is known only when the poller claims.
+        Capped queues are left out: their room is known only when the poller claims.
         """
         return Chaining(
             worker_id=self.id,

@@ -37,7 +37,7 @@ def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BR
 
 
 def run_due(environment: Environment) -> int:
-    """Run everything that is due, and what becomes due by that; return how many executions ran."""
+    """Run everything that is due, and what that makes due; return how many executions ran."""
     total = 0
     timers = Timers(environment)
     with _presence(environment) as identity:

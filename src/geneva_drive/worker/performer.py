@@ -1,4 +1,4 @@
-"""The way of a flight: from a claimed execution, through user code, to a committed outcome."""
+"""Takes a flight from a claimed execution, through user code, to a committed outcome."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Performer:
         self._breaks = Breaks(should_stop=stopping.begun.is_set)
         self.flights = Flights()
         self._prefetch = Prefetch()
-        self._leaving = 0  # flights whose outcomes are being written, and that nothing follows
+        self._leaving = 0  # flights being committed whose threads will then be free
         self._pool = Pool(concurrency, self._perform)
         self._committer = Committer(environment, identity)
         self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys of limits with room again
@@ -77,8 +77,8 @@ class Performer:
         """How many executions to claim: for the free threads, and some to hold ready."""
         if not self._may_begin():
             return 0
-        # Count the flights first. If a group lands meanwhile, there seems to be less room than
-        # there is, and the bell rings. In the other order its room would be counted twice.
+        # Count the flights first. If a group lands meanwhile, the result is too low, and the bell
+        # makes the poller ask again. In the other order, the group's room would be counted twice.
         held = len(self.flights)
         return self._concurrency + self._prefetch.ahead() + self._leaving - held
 
@@ -86,14 +86,14 @@ class Performer:
         self._pool.start()
 
     def submit(self, claimed: Iterable[Claimed]) -> int:
-        """Hold what was claimed and run it; return how many there were."""
+        """Run what was claimed, as flights; return how many there were."""
         flights = self.flights.add(claimed)
         for flight in flights:
             self._submit(flight)
         return len(flights)
 
     def release_waiting(self, longer_than: timedelta = timedelta(0)) -> None:
-        """Release what no thread has begun for that long: other workers may be free."""
+        """Release flights that have waited so long for a thread: other workers may be free."""
         since = time.monotonic() - longer_than.total_seconds()
         waiting = [flight for flight in self.flights.all() if flight.settle_waiting(since)]
         if waiting:
@@ -106,14 +106,14 @@ class Performer:
         return self.flights.wait_until_empty(timeout)
 
     def release(self, patience: float) -> None:
-        """Release what did not end in time; its late results will be dropped."""
+        """Release the flights that did not end in time; their late results will be dropped."""
         for flight in self.flights.all():
             self._release_running(flight)
-        # Another thread may be committing them; the end of the process would cut it off.
+        # Wait: another thread may be committing them, and the process may end after this.
         self.flights.wait_until_empty(patience)
 
     def close(self) -> None:
-        """From now on, wait for no database that is away."""
+        """Try each commit only once from now on, even if the database is unreachable."""
         self._committer.close()
 
     def stop(self) -> None:
@@ -127,7 +127,7 @@ class Performer:
 
     def _release_running(self, flight: Flight) -> None:
         if flight.settle():
-            # Not counted against the step: its worker had to go.
+            # No limit: a stopped worker does not count against the step.
             self._report(flight, Lost("Its worker was stopped before it ended.", None))
 
     def _release_unbegun(self, flight: Flight) -> None:
@@ -135,7 +135,7 @@ class Performer:
             self._report(flight, HandedOver(self._environment.clock.now()))
 
     def _perform(self, flight: Flight) -> Flight | None:
-        """Run a flight on a thread of the pool; return the one that the thread goes on with."""
+        """Run a flight on a thread of the pool; return the one that the thread runs next."""
         if self._stopping.drained.is_set():
             self._release_running(flight)  # it was chained after the worker had drained
             return None
@@ -146,7 +146,7 @@ class Performer:
             return None
         try:
             # A chained execution may come without its stored node, which the commit needs too.
-            # The check is here because most executions have none and should not pay for a call.
+            # Most workflows have no stored graph: checked here, to save the call.
             if flight.claimed.workflow.has_graph:
                 [flight.claimed] = with_stored_nodes(self._environment, [flight.claimed])
             flight.run = executor.start(self._environment, flight.claimed, self._breaks)
@@ -154,7 +154,7 @@ class Performer:
                 return self._perform_in_transaction(flight)
             performed = self._execute(flight, lambda: None)
         except Exception as error:
-            # Without an outcome the flight would hold its slot, and the execution, for ever.
+            # Without an outcome, the flight would hold its slot and its execution forever.
             logger.exception("Execution %s could not be run", flight.claimed.execution.id)
             performed = Concluded(self._not_run(error))
         return self._conclude(flight, performed)
@@ -165,7 +165,7 @@ class Performer:
             try:
                 performed = self._execute(flight, lambda: self._chaining(flight, token))
             except Exception as error:
-                # As without a transaction, the flight needs an outcome.
+                # As in `_perform`: the flight needs an outcome.
                 logger.exception("Execution %s could not be run", flight.claimed.execution.id)
                 performed = Concluded(self._not_run(error))
             return self._conclude(flight, performed)
@@ -179,8 +179,8 @@ class Performer:
                 timer.cancel()
 
     def _not_run(self, error: Exception) -> Lost:
-        # A database that was away is not counted against the step. A fault of ours is counted, or
-        # the execution could be repeated for ever.
+        # An unreachable database does not count against the step. A fault of ours does, or the
+        # execution could be repeated forever.
         is_passing = isinstance(error, StorageError | SQLAlchemyError | WriterHeld)
         limit = None if is_passing else self._environment.settings.max_recoveries
         return Lost(f"Its worker could not run it: {type(error).__name__}: {error}", limit)
@@ -213,7 +213,7 @@ class Performer:
         return self._identity.chaining(token, self._environment.settings.queue_limits)
 
     def commit(self, pending: Pending) -> Flight | None:
-        """Commit an outcome, now or with the next group; return a flight to go on with.
+        """Commit an outcome, now or with the next group; return a flight to run next.
 
         The committing thread keeps one of the following flights for itself: passing it to another
         thread takes longer than most steps.
@@ -252,13 +252,13 @@ class Performer:
             self._submit(following)
 
     def _note_leaving(self, count: int) -> None:
-        """Let the poller claim while a group commits: claim and commit need not take turns."""
+        """Count a committing group as free room, so that the poller claims at the same time."""
         self._leaving = count if self._prefetch.leaves else 0
         if self._leaving > self._concurrency:
             self._on_free()
 
     def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
-        # Before they leave the flights: an idle worker stops once it holds nothing.
+        # Before the flights are removed: a worker that stops when idle stops once it has none.
         self._note_freed(landed)
         self._leaving = 0
         following = self.flights.replace(landed)
@@ -280,7 +280,7 @@ class Performer:
             try:
                 announce(self._environment, [applied])
             except Exception:
-                # It is committed: the flight has to land, or its slot would be held for ever.
+                # It is committed: the flight has to land, or it would hold its slot forever.
                 logger.exception("Execution %s was not announced", flight.claimed.execution.id)
         flights = self._land([(flight, following)])
         return flights[0] if flights else None
@@ -303,7 +303,7 @@ class Performer:
             return
         stuck = 0
         try:
-            # Before the commit, during which the body may well come to its end.
+            # Before the commit, because the body may end while the commit lasts.
             stuck = self._pool.leave_behind(flight)
         finally:
             self._report(flight, flight.run.time_out())

@@ -1,4 +1,4 @@
-"""The polling loop: claim what is due when there is room for it, rest while there is nothing."""
+"""The polling loop: claim what is due while there is room, and rest while nothing is due."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geneva_drive.worker.service import report_failure
 _FIRST_REST = 0.01
 _GATHERED = 0.01
 _LIVELY_FOR = 0.5
-_GROWTH, _TOLD_GROWTH = 2, 10  # of the rest, while nothing is found
+_GROWTH, _TOLD_GROWTH = 2, 10  # how fast the rest grows, without hints and with hints
 # An execution that was claimed ahead and waited this long for a thread is released.
 _LONGEST_WAIT = timedelta(seconds=1)
 
@@ -38,7 +38,7 @@ class Found(Enum):
 
 
 class Poller:
-    """One thread that claims for all others; setting the bell ends its rest."""
+    """One thread that claims for the whole worker; setting the bell ends its rest."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Poller:
         self._timers = Timers(environment, identity.served_queues())
         self._claimed_at = self._found_at = -math.inf
         self._told_at: float | None = None  # when another process sent a hint
-        self._heard: list[str | None] = []  # the executions that hints have named, if they did
+        self._heard: list[str | None] = []  # one entry per hint: the execution it names, or None
         self._turns = Turns()
         self._was_idle = False  # at the last look nothing ran and nothing was due
         self.found_nothing = threading.Event()  # nothing runs, and nothing is left to claim
@@ -98,7 +98,7 @@ class Poller:
             self._found_at = time.monotonic()
             return _FIRST_REST
         if self._told_at is not None:
-            # Hints are coalesced: only what came right after one is still to be found.
+            # Hints are coalesced: what became due right after one may have sent none of its own.
             was_just_told = time.monotonic() - self._told_at < _GATHERED
             return _FIRST_REST if was_just_told else min(rest * _TOLD_GROWTH, longest)
         # Without hints: where something was due, more is likely to be due soon.
@@ -107,7 +107,7 @@ class Poller:
         return min(rest * _GROWTH, longest)
 
     def _gather(self) -> None:
-        """While steps run, wait a moment, so that one claim takes all that becomes due in it."""
+        """Wait a moment while steps run, so that one claim takes all that becomes due in it."""
         if self._performer.flights:
             self._stopping.wait(max(0.0, self._claimed_at + _GATHERED - time.monotonic()))
 
@@ -115,15 +115,15 @@ class Poller:
         """Return how long to rest unless the bell rings: not at all while there is more."""
         if found is Found.MORE and self._performer.free > 0:
             return 0.0
-        # Even with room for more: what waits for a thread still waits too long.
+        # Even if there is room to claim more: some flights may have waited too long for a thread.
         self._performer.release_waiting(_LONGEST_WAIT)
         if self._performer.free > 0:
             return self._timers.until_next(rest)
-        # In time to release what finds no thread, however long the poll interval is.
+        # Look again in time to release flights that find no thread: the poll interval may be long.
         return min(longest, _LONGEST_WAIT.total_seconds())
 
     def _claim(self) -> Found:
-        # First of all: a flight that lands during the look may leave something due behind.
+        # Read this first: a flight that lands during the look may leave something due.
         nothing_runs = not self._performer.flights
         named = self._named()
         self._was_idle = False
@@ -133,13 +133,12 @@ class Poller:
             self._timers.look_now_and_then()
             return Found.NOTHING
         if named is not None and self._claim_up_to(1, named):
-            # A full look would only keep its thread waiting. The next one, in a moment, claims
-            # whatever else is due.
+            # A full look before this claim would delay it. The bell starts one right afterwards.
             self._bell.set()
             return Found.SOME
         claimed = self._claim_from_behind()
         claimed += self._claim_up_to(free - claimed) if claimed < free else 0
-        # Sleepers have to be woken even where there is always something to claim.
+        # Sleepers must be woken even if there is always something to claim.
         woken = self._timers.look_now_and_then() if claimed else self._timers.look()
         if woken or claimed == free:
             return Found.MORE
@@ -147,13 +146,13 @@ class Poller:
             return Found.SOME
         if nothing_runs:
             self._was_idle = True
-            # Read at most once, unless the worker is to stop when idle.
+            # Once it is set, this query is not needed: only `run_until_idle` waits for the event.
             if not self.found_nothing.is_set() and not self._is_anything_left():
                 self.found_nothing.set()
         return Found.NOTHING
 
     def _is_anything_left(self) -> bool:
-        """True if something is due that others lock, or held by us without our knowing.
+        """True if an execution is due but locked, or held by this worker without a flight.
 
         The answer to a claim may have been lost; the heartbeat releases such executions.
         """
@@ -170,7 +169,7 @@ class Poller:
     def _named(self) -> Key | None:
         """Return the execution that a hint has named, if it is probably the only one due.
 
-        Otherwise the latest workflow would be served first.
+        If others are due as well, claiming it would serve the newest workflow first.
         """
         heard, self._heard = self._heard, []
         if not self._was_idle or len(heard) != 1 or heard[0] is None:
@@ -181,7 +180,7 @@ class Poller:
         return None
 
     def _claim_from_behind(self) -> int:
-        """Claim one that waits behind the many of another workflow, if it is its turn."""
+        """Claim an execution that waits behind a workflow with many, if it is its turn."""
         crowding = self._turns.crowding()
         if crowding is None:
             return 0
@@ -223,5 +222,5 @@ class Poller:
             self._timers.limit_waiters.wake_for(freed)
         except BaseException:
             for key in freed:
-                self._performer.freed.put(key)  # for the next round: no one else knows of them
+                self._performer.freed.put(key)  # for the next round: only this worker knows of them
             raise

@@ -34,7 +34,7 @@ class Pool:
         self._inbox.put(flight)
 
     def stop(self) -> None:
-        """Let each thread end after its flight; a stuck one ends with the process."""
+        """End each thread after its flight; a stuck one ends with the process."""
         with self._lock:
             self._is_stopping = True
             for _ in range(self._size):

@@ -84,8 +84,8 @@ class Worker:
                     duty.name,
                     duty.every,
                     partial(self._do, duty),
-                    # At random: or all duties of all workers would hit the database at once, again
-                    # and again, and steps would wait for them.
+                    # At a random time. Otherwise all duties of all workers would reach the database
+                    # together each time, and steps would wait for them.
                     first_after=duty.every * (1 + random.random()),
                 )
                 for duty in duties(settings, lambda: self._heartbeat.may_judge)

@@ -21,7 +21,7 @@ def test_without_a_write_ahead_log_sqlite_has_a_problem(geneva: gd.Drive) -> Non
         problem(
             "journal",
             "Its mode is 'delete', not 'wal': readers and the writer wait for one another.",
-            "Start the processes anew; each asks for it as it connects. A network file system "
-            "cannot have it: keep the file on a local disk.",
+            "Restart the processes: each turns it on when it connects. A network file system does "
+            "not support it: keep the file on a local disk.",
         )
     ]

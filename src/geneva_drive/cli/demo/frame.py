@@ -54,7 +54,7 @@ def draw(console: Console, scene: Scene) -> RenderableType:
 
 
 def workflow_table(snapshot: Snapshot, room: int) -> Table:
-    """List the workflows; if they do not fit into `room`, leave out those that ended first."""
+    """List the workflows; if they do not fit into `room`, leave out the ones that ended first."""
     table = Table(box=None, expand=True, header_style="dim")
     for name in ("workflow", "hero", "state", "steps", "attempts"):
         table.add_column(name, no_wrap=True)

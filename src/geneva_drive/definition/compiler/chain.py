@@ -19,9 +19,9 @@ from geneva_drive.errors import StepConfigurationError
 @dataclass(slots=True, eq=False)
 class _Entry:
     node: Node
-    attribute: str  # of the class body; the nodes of a list share one
+    attribute: str  # its name in the class body; the nodes of a list share it
     is_in_chain: bool  # False: its position means nothing
-    after: str | None = None  # the step that after_step named; later entries queue up behind it
+    after: str | None = None  # the step that after_step names; later ones line up behind it
 
 
 class Chain:
@@ -103,14 +103,14 @@ class Chain:
         node = entry.node
         overrides.check_kind(self._owner, former.node, node)
         if node.is_removed:
-            # Its dependants go on waiting for the nodes before it.
+            # Its dependants still wait for the nodes before it.
             kept = Options(depends_on=former.node.options.depends_on)
             entry.node = replace(node, options=kept)
             entry.is_in_chain = former.is_in_chain
 
     def _insert_before(self, reference: object, entry: _Entry) -> None:
         anchor = self._anchor("before_step", reference, entry)
-        # It joins the queue of its anchor; otherwise a later after_step would cut in between.
+        # It joins the line of its anchor; otherwise a later after_step would come between them.
         entry.after = self._entries[anchor].after
         self._entries.insert(anchor, entry)
 

@@ -1,4 +1,4 @@
-"""What a class body holds for a node, whatever its kind."""
+"""What a class body holds for a node of any kind."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Chaining:
     limited_queues: Collection[str] = ()
 
     def admits(self, new: NewExecution, now: datetime) -> bool:
-        """True if the worker may claim this execution, whatever the priority of others."""
+        """True if the worker may claim this execution, apart from the priority of others."""
         return (
             new.state is StepState.SCHEDULED
             and new.stop is None

@@ -48,7 +48,7 @@ def complete(
     In both cases the caller gives the endings to the general path.
     """
     workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
-    # Read under the locks, so that it is later than what their former holder wrote.
+    # Read after locking, so that it is not earlier than a time that the last holder wrote.
     now = clock.now()
     by_workflow: dict[Key, list[Ending]] = defaultdict(list)
     for one in endings:

@@ -1,4 +1,4 @@
-"""From an exception or a verb to an outcome; calls the matchers and handlers of policies."""
+"""Turns an exception or a flow-control verb into an outcome, by the exception policies."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def react(
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as failure:  # noqa: BLE001 - matchers, waits and handlers are user code too
-        # To apply the same policy to its own failure could go on for ever: pause instead.
+        # Applying a policy to its own failure could repeat forever: pause instead.
         failure.__context__ = failure.__context__ or error
         return Raised(ErrorDetails.of(failure), _PAUSE)
     return Raised(details, _PAUSE, timed_out)

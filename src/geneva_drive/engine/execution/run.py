@@ -1,4 +1,4 @@
-"""The run of one execution: conditions, hooks and body, under no lock."""
+"""The run of one execution: conditions, hooks and body, without a lock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Failed:
 BodyArguments = tuple[Any, ...]
 _NO_BREAKS = Breaks()
 
-# Besides a return, a body that ends by one of these commits its writes in the step's transaction.
+# A body that returns or raises one of these commits its writes with the step's transaction.
 _COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
 
 
@@ -91,7 +91,7 @@ class Run:
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
         self.has_begun = False  # the body was called at least once
-        self.discards_writes = False  # the body's ending rolls back, even if a hook swallows it
+        self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
 
     @property
     def node(self) -> Node | None:
@@ -114,7 +114,7 @@ class Run:
         return self._node is not None and self._node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
-        """Check what may end the execution before its body; None if the body is to run."""
+        """Return the outcome if the body is not to run, for example by a condition; else None."""
         if self._node is None:
             return unknown_step.outcome(self._environment, self._claimed, self._definition)
         if self._node.is_removed:
@@ -135,7 +135,7 @@ class Run:
     def run_body(
         self, *arguments: Any, flush: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
-        """Run hooks and body; `flush` is called inside a body whose ending commits its writes.
+        """Run hooks and body; `flush` is called after a body whose writes will commit.
 
         Raises `WaitPlanned` if the node has to wait.
         """
@@ -272,14 +272,14 @@ class Run:
                 try:
                     return self._call_once(node, (self.loop.make_it(node), *arguments))
                 except Exception as error:
-                    # Go on only after an error of one item that the step is to skip.
+                    # Call the body again only if the step skips the item that raised.
                     if not self.loop.skips(error):
                         raise
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         execution = self._claimed.execution
         returned = bodies.call(self._environment, execution, node, self._instance, arguments)
-        # Even a plain function may return a coroutine, none of which has run yet.
+        # Even a plain function may return a coroutine, which has not started yet.
         if inspect.iscoroutine(returned):
             return self._environment.loop.run(returned, node.options.timeout)
         return returned
@@ -309,7 +309,7 @@ class Run:
         return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
 
     def _interrupted(self, interrupt: BaseException) -> Lost:
-        # Counted: a body that calls sys.exit() would otherwise be repeated for ever.
+        # Counted as a recovery: a body that calls sys.exit() would otherwise run forever.
         said = f" ({interrupt})" if str(interrupt) else ""
         why = f"The execution was released: {type(interrupt).__name__}{said} in its worker."
         return Lost(why, self._environment.settings.max_recoveries, interrupt)

@@ -72,7 +72,7 @@ def run_loop(
 def _run_once(
     run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
-    # Loads SQLAlchemy's ORM, which only these steps need.
+    # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.loops.transactional_loop import LoopTransaction
 
     with LoopTransaction(environment, loop) as transaction:

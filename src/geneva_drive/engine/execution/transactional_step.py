@@ -32,7 +32,7 @@ def run_step(
 def _run_once(
     run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
-    # Loads SQLAlchemy's ORM, which only these steps need.
+    # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.step_session import StepSession
 
     database = environment.store.database
@@ -53,8 +53,9 @@ def _run_once(
         ended_step = claimed.ending(outcome, may_chain=chaining is not None)
         applied = apply_ending(connection, environment, ended_step, chaining)
         if applied is None:
-            # Roll back with another outcome. If the body itself had given up its claim in this
-            # transaction, committing its outcome again would record it without its writes.
+            # The body itself may have given up the claim, in this transaction. The rollback then
+            # restores the claim, and committing the body's outcome would record it without its
+            # writes. So the outcome becomes a lost claim.
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)
     for tell in joined.to_tell:
         tell()

@@ -47,7 +47,7 @@ class DoneNodes:
 def count_down(
     connection: Connection, store: Store, done: Sequence[DoneNodes], now: datetime
 ) -> list[Successors]:
-    """Decrement the dependants' counts of unmet dependencies, and plan those that reach zero.
+    """Decrement the dependants' counts of unmet dependencies; plan the nodes that reach 0.
 
     The cost grows with the dependants of the done nodes, not with the size of the graph.
     """
@@ -157,7 +157,7 @@ def plan_stored_node(
 ) -> NewExecution:
     """Plan a stored node's first execution.
 
-    Its job says how to schedule it. In a process without the job, what was stored of it does.
+    It is scheduled by the options of its job. In a process without the job, stored ones are used.
     """
     job = jobs.get(node.job or "")
     kept = job_scheduling.load(node.scheduling) if node.scheduling else job_scheduling.UNKNOWN

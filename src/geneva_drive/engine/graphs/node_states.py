@@ -102,7 +102,7 @@ def _is_passed_over(node: str, parents: Sequence[NodeStatus]) -> bool:
 
 
 def unlock(graph: Graph, statuses: Mapping[str, NodeStatus]) -> Unlocked:
-    """Return the nodes that may run now, and those that branches skip."""
+    """Return the nodes that may run now, and the nodes on branches that were not chosen."""
     known = dict(statuses)
     ready: list[str] = []
     passed_over: list[str] = []

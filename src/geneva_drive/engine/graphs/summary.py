@@ -85,7 +85,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Successors:
-    """The executions that done nodes unlock, and those that branches skip."""
+    """The executions to insert after done nodes: unlocked ones, and skipped branches."""
 
     schedule: tuple[NewExecution, ...] = ()
     is_over: bool = False  # every node is done

@@ -11,7 +11,7 @@ from geneva_drive.limit import Limit, Rate
 from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
-# How soon a full limit is looked at again: a worker that held a slot may have died without a word.
+# How soon a full limit is looked at again: a worker that held a slot may have died silently.
 LOOK_AGAIN = timedelta(seconds=5)
 
 

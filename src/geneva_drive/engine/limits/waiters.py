@@ -52,7 +52,7 @@ def look(
 ) -> int:
     """Wake as many executions as the limits have room for; return how many.
 
-    The most urgent and oldest go first, and before them those that this process serves.
+    Executions that this process serves come before others, then urgent ones, then older ones.
     """
     if not keys:
         return 0
@@ -70,7 +70,7 @@ def look(
 
     gone = store.write(wake)
     if any(one.others for one in gone):
-        environment.wakeups.ring()  # the caller finds those that it serves itself
+        environment.wakeups.ring()  # the caller claims the served ones itself
     return sum(map(sum, gone))
 
 

@@ -23,7 +23,7 @@ from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 logger = logging.getLogger(__name__)
 
 _RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
-_MOST_BUSY = 2  # tries, each of which waits for the database's own busy timeout
+_MOST_BUSY = 2  # tries; each waits for the database's own busy timeout
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
 
@@ -35,7 +35,7 @@ class LoopMoved(StorageError):
 
 
 class CursorSaver:
-    """Knows what of a loop is saved, and saves more."""
+    """Saves the cursor of a loop, and knows which cursor was saved last."""
 
     def __init__(
         self, environment: Environment, execution: ExecutionRecord, should_stop: Callable[[], bool]
@@ -71,10 +71,10 @@ class CursorSaver:
         self.skipped.clear()
 
     def save(self, update: CheckpointUpdate, busy_count: int = 0) -> Interruption | None:
-        """Save a cursor, and return why the loop must stop instead, if it must.
+        """Save a cursor; if it could not be saved, return why the loop must stop.
 
-        Waits while the database is away, which is no fault of the step. Raises `DatabaseBusy` if a
-        lock is held for long: the body itself may hold it, through another engine.
+        Retries while the database is unreachable: the step is not at fault. Raises `DatabaseBusy`
+        if a lock is held for long: the body itself may hold it, through another engine.
         """
         retries = 0
         while True:

@@ -87,7 +87,7 @@ class StepLoop:
         return self._execution._replace(failures=None, recoveries=0)
 
     def make_it(self, node: Node) -> IterableStep | AsyncIterableStep:
-        """Return a new `it`, for the first call of the body or the one behind a skipped item."""
+        """Return a new `it`, for the first call of the body or the one after a skipped item."""
         self.run.begin_body()
         return AsyncIterableStep(self.run) if node.is_async else IterableStep(self.run)
 
@@ -132,7 +132,7 @@ class StepLoop:
         update = self.update_for(state)
         busy_count = 0
         try:
-            # Nearly all checkpoints end here, so this comes before whatever takes more.
+            # The fast path: it saves nearly all checkpoints.
             is_saved = self.saver.is_plain and self._checkpointer.save(update)
         except StorageError as error:
             is_saved = False

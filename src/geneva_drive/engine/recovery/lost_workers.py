@@ -68,7 +68,7 @@ def recover(
     applied = commit_endings(environment, endings) if endings else []
     has_more = len(found) == limit
     if not has_more:
-        # They hold nothing any more, so their names are not needed any more.
+        # These workers hold no claims now, so their rows are no longer needed.
         _forget(environment, [worker for worker in workers if not worker.heard_within_lease])
     still_there = {_claim(record) for record in lost} & skipped
     unrecovered = {
@@ -101,7 +101,7 @@ def _unlocked(
 def release(
     environment: Environment, held: Sequence[ExecutionRecord], why: str, *, counted: bool
 ) -> int:
-    """Give up claims of this process's own that no thread of it runs; return how many."""
+    """Release claims of this process that none of its threads runs; return how many."""
     limit = environment.settings.max_recoveries if counted else None
     endings = [_lost(record, why, limit) for record in held]
     return _count(commit_endings(environment, endings)) if endings else 0

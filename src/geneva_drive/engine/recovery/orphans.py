@@ -38,7 +38,7 @@ NOTHING_SCHEDULED = "Nothing was scheduled for it."
 def adopt(environment: Environment, workflow_ids: Sequence[Key]) -> int:
     """Continue the workflows that still are orphans, in one transaction; return how many.
 
-    The workflows are locked, so that of two workers that found the same orphan one adopts it.
+    The workflows are locked, so that only one of two workers that found the same orphan adopts it.
     """
     store, now = environment.store, environment.clock.now()
     applied = store.write(

@@ -43,7 +43,7 @@ class ExecutionMove:
     claimable: bool = False
     limit_key: str | None = None  # the limit whose slot it waits for
     stop: Request | None = None
-    resets_counts: bool = False  # start to count failures and recoveries anew
+    resets_counts: bool = False  # clear the counts of failures and recoveries
     interrupted_by: Interruption | None = None
     position: LoopPosition | None = None  # None leaves it where it was
     chosen: tuple[str, ...] | None = None  # the branches that a decision chose

@@ -20,7 +20,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
 class EndedExecution:
-    """An execution whose run is over; each method returns one way for its workflow to go on."""
+    """An execution whose run is over; each method returns one way for its workflow to continue."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class EndedExecution:
         )
 
     def advance(self, end: ExecutionMove) -> Change:
-        """Go on with the step after this one, or finish the workflow."""
+        """Schedule the step after this one, or finish the workflow."""
         if self._in_graph:
             return self._change(end, WorkflowState.READY, None, self.execution.step_name)
         assert self._definition is not None, "this outcome comes from running the class"
@@ -107,7 +107,7 @@ class EndedExecution:
         recoveries: int | None = None,
         rewind: bool = False,
     ) -> Change:
-        """Schedule another attempt at this step; counts that are not given are carried over."""
+        """Schedule another attempt at this step; counts passed as None are carried over."""
         execution = self.execution
         following = replace(
             plan_next_attempt(execution, self._now + wait, rewind=rewind),
@@ -118,7 +118,7 @@ class EndedExecution:
         return replace(self.stay(end), schedule=(following,))
 
     def failures_after(self, policy: str | None) -> str | None:
-        """Return the failure counts with one more under `policy`; without one none is counted."""
+        """Return the failure counts, with one more for `policy`; unchanged if it is None."""
         if policy is None:
             return self.execution.failures
         counts = self.execution.failure_counts

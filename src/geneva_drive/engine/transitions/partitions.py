@@ -37,7 +37,7 @@ class Partition:
     of: int
     after: str
     until: str
-    division: str  # id of the execution that divided the step; a rewind divides it anew
+    division: str  # id of the execution that divided the step; a rewind divides it again
 
     def dump(self) -> str:
         return (

@@ -30,7 +30,7 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
 _ACTOR = "parent"
-_REASON = "The node that started it waits for it no longer."
+_REASON = "The node that started it no longer waits for it."
 
 
 def plan(

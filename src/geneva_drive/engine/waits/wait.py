@@ -1,4 +1,4 @@
-"""The life of a wait, whatever its kind: `open_wait`, `release`, `cancel`.
+"""The life of a wait of any kind: `open_wait`, `release`, `cancel`.
 
 A body that has to wait raises `WaitPlanned`. The executor then opens the wait in the transaction
 that makes its node `waiting`. `release` makes the node claimable again: its body is called once
@@ -72,10 +72,10 @@ def _announce_child(environment: Environment, created: Created) -> None:
 
 
 def release(environment: Environment, execution_ids: Sequence[Key]) -> int:
-    """Let the nodes among these that wait run again; return how many workflows this changed.
+    """Make the waiting nodes among these claimable again; return how many workflows changed.
 
-    Call it in no transaction: a node and what it waits for share no lock, so that neither blocks
-    the other. Housekeeping repeats what a crash leaves undone in between.
+    Do not call it in a transaction: a node and what it waits for are never locked together, so that
+    neither blocks the other. If the process dies before this call, housekeeping does it later.
     """
     if not execution_ids:
         return 0
@@ -118,7 +118,7 @@ def _released(record: ExecutionRecord) -> ExecutionMove:
 
 
 def cancel(environment: Environment, waits: Iterable[Wait]) -> int:
-    """End what no node waits for any more; return how many there were."""
+    """End what no node waits for any more; return how many were ended."""
     return sum(_cancel(environment, wait) for wait in waits)
 
 

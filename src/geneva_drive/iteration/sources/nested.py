@@ -55,7 +55,7 @@ class NestedCursor:
         """True if inner items of the outer item at `cursor` may be left."""
         _require_ascent("outer", self._outer, cursor)
         self._outer = cursor
-        # Inner cursors begin anew with each outer item.
+        # Inner cursors start again with each outer item.
         self._inner = self._inner_saved = _NOTHING
         if self._saved is None:
             return True

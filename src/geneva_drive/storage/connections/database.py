@@ -40,7 +40,7 @@ T = TypeVar("T")
 _MAX_TRIES = 5
 _RETRY_DELAY = RetryDelay(timedelta(milliseconds=20))
 _KEPT = 2  # one for claims, one for commits; a further thread opens one of its own
-_PATIENCE = timedelta(seconds=30)  # each try may have waited long for a lock
+_PATIENCE = timedelta(seconds=30)  # no further try after this: each may wait long for a lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Database:
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
 
     def hints(self, channel: str) -> Hints:
-        """Return how this process and others hint that something may be due."""
+        """Return the hints by which processes tell one another that something may be due."""
         saving = self.driver if self.owns_engine else None
         return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
 
@@ -91,7 +91,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a connection for reading; inside a joined transaction, that one's."""
+        """Yield a connection for reading; inside a joined transaction, its connection."""
         joined = self._joined.get()
         if joined is not None:
             yield joined.connection
@@ -100,7 +100,7 @@ class Database:
             yield connection
 
     def read(self, look: Callable[[Connection], T]) -> T:
-        """Read, and read again if the connection was lost meanwhile."""
+        """Call `look` with a connection, and again if the connection is lost."""
         for remaining in reversed(range(_MAX_TRIES)):
             try:
                 with self.reading() as connection:
@@ -112,9 +112,9 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def read_at_once(self, look: Callable[[Connection], T]) -> T:
-        """Read by one statement, on a kept connection where that saves round trips.
+        """Read with one statement, on a kept connection if that saves round trips.
 
-        For callers that read again by themselves if the connection was lost.
+        It does not retry: for callers that read again anyway.
         """
         if self._joined.get() is not None or not self.dialect.is_at_once:
             with self.reading() as connection:
@@ -172,7 +172,7 @@ class Database:
     def write_at_once(self, work: Callable[[Connection], T]) -> T:
         """Do hot work (claim, complete, start) on a kept connection.
 
-        Where `work` is a single statement, it commits by itself and saves two round trips.
+        On databases where `work` is one statement, it commits by itself and saves two round trips.
         """
         if self._joined.get() is not None:
             return self.write(work)
@@ -277,7 +277,7 @@ class Database:
 
 
 class _Translating:
-    """A class, as every step enters it: a generator-based one takes several times as long."""
+    """A class, because each step enters it: a generator-based one is several times slower."""
 
     __slots__ = ("_database",)
 

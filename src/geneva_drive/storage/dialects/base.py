@@ -55,7 +55,7 @@ class Dialect:
     # Whether claim, completion and start are one statement each, which commits by itself.
     is_at_once = False
     url_options: Sequence[str] = ()  # parameters of a URL that are ours, and not the driver's
-    may_lose_connections = True  # so that a rested one is tested before it is used
+    may_lose_connections = True  # so an idle one is tested before it is used
     has_partial_indexes = True
     transactional_ddl: bool | None = None  # for printed migrations; None leaves it to Alembic
     own_driver: str  # the driver that a URL without one gets
@@ -93,7 +93,7 @@ class Dialect:
         engine: Engine,  # noqa: ARG002 - the servers' dialects use it
         patience: timedelta,  # noqa: ARG002
     ) -> AbstractContextManager[None]:
-        """Keep other processes from migrating; raise MigrationHeld if one has been for too long.
+        """Keep other processes from migrating; raise MigrationHeld if one takes too long.
 
         A connection of its own holds the lock until the migration is committed. Released earlier,
         the next process would find tables and no revision.
@@ -118,7 +118,7 @@ class Dialect:
         """
         raise NotImplementedError
 
-    def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:  # noqa: ARG002 - MySQL is told
+    def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:  # noqa: ARG002 - used on MySQL
         """Return the query, read by this index even where the optimizer would choose another."""
         return query
 
@@ -213,7 +213,7 @@ class Dialect:
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Insert rows, all of which have the same columns."""
+        """Insert rows that all have the same columns."""
         connection.execute(insert(table), list(rows))
 
     def analyze(self, connection: Connection, table: Table) -> None:

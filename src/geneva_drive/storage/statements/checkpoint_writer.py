@@ -31,7 +31,7 @@ _ExecuteMany = Callable[[Any, str, Sequence[Row]], None]
 
 
 class CheckpointWriter:
-    """Saves checkpoints; those of several loops in one transaction."""
+    """Saves checkpoints, several of them in one transaction."""
 
     def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class CheckpointWriter:
         )
 
     def save(self, positions: Sequence[CheckpointUpdate]) -> list[bool]:
-        """Save checkpoints; False for each loop that has to look why it was not saved.
+        """Save checkpoints; False for each that matched no row, so its loop must find out why.
 
         Only for loops that saved before: the failure counts that a first checkpoint resets are
         left alone here.
@@ -67,8 +67,8 @@ class CheckpointWriter:
                 if self._save_past_sqlalchemy(self._execute_many, positions):
                     return [True] * len(positions)
             except self._refusals:
-                # SQLAlchemy's path raises an error that callers know. Saving again what was
-                # saved already has the same effect.
+                # SQLAlchemy's path raises an error that callers know. Saving the same
+                # checkpoint twice does no harm.
                 pass
         return [self._save_by_sqlalchemy(one) for one in positions]
 

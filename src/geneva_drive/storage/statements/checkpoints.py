@@ -1,4 +1,4 @@
-"""Where resumable steps stand: saved with every checkpoint, and kept where something happened."""
+"""Statements on the cursors of resumable steps, and on the history of their checkpoints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 class CheckpointUpdate(NamedTuple):
-    """A position to be saved, under the claim that its loop runs by.
+    """The values of one checkpoint, with the claim that its loop runs under.
 
-    A tuple, as millions of them may be made. Its first four stand as a statement takes them.
+    A tuple, because a loop may make millions of them. The first four are in the order in which the
+    statement of `checkpoint_writer.py` takes them.
     """
 
     cursor: str | None
@@ -26,11 +27,11 @@ class CheckpointUpdate(NamedTuple):
 
 
 class Checkpoints:
-    """The cursors of `step_executions`, and the rows of `checkpoints`, which are only ever added.
+    """The cursors in `step_executions`, and the rows of `checkpoints`, which are never changed.
 
-    A position is saved by one statement, whose guard is the claim and that nobody wants the loop
-    to stop: only where it matches nothing, somebody has to look why. Whoever saves a position has
-    come further, so that earlier failures no longer count against the step.
+    One guarded statement saves a cursor: the claim must hold, and no stop may be requested. If it
+    matches no row, the caller finds out why. A loop that saves has advanced, so the statement also
+    clears the step's earlier failures.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -58,10 +59,10 @@ class Checkpoints:
     def save(
         self, connection: Connection, position: CheckpointUpdate, *, after: int | None = None
     ) -> bool:
-        """Save a position in the caller's transaction; False if its loop may not go on.
+        """Save a cursor in the caller's transaction; False if its loop must not continue.
 
-        `after` is how many iterations have to be saved already: a commit whose answer was lost may
-        have saved more.
+        `after` is how many iterations must have been saved before: a commit whose answer was lost
+        may have saved more.
         """
         values = {
             "of_execution": position.execution_id,

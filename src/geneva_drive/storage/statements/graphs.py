@@ -144,7 +144,7 @@ class Graphs:
     def dependants(self, connection: Connection, wanted: Collection[NodeKey]) -> list[Dependant]:
         """Return nodes in their order, and how many dependencies of each are not done.
 
-        Of few nodes whole rows are read: one of them is likely to run next.
+        If they are few, whole rows are read: one of these nodes is likely to run next.
         """
         if len(wanted) > _FEW:
             return self._outlined_dependants(connection, wanted)

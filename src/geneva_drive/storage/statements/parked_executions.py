@@ -47,7 +47,7 @@ class ParkedExecutions:
     def park_alike(
         self, connection: Connection, limit_key: str, alike: Mapping[str, str], reach: int
     ) -> int:
-        """Park the next claimable executions that would ask for the same key in vain."""
+        """Park the next claimable executions, which would find the same limit full."""
         c = self._table.c
         head = (
             select(c.id, c.step_name, c.queue)
@@ -71,10 +71,10 @@ class ParkedExecutions:
         served: ColumnElement[bool],
         among: Among = ALL,
     ) -> LetGo:
-        """Put the most urgent and oldest waiting executions back into the queue.
+        """Make the most urgent and oldest waiting executions claimable again.
 
-        Those that were released before and have no slot yet count towards `most`. `served`
-        executions come first: what no worker runs must not block what runs.
+        Executions that were released before and have no slot yet count towards `most`. `served`
+        executions come first: one that no worker runs must not block the others.
         """
         most -= self._count_let_go(connection, limit_key, most, served)
         if most < 1:
@@ -90,7 +90,7 @@ class ParkedExecutions:
     def _count_let_go(
         self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
     ) -> int:
-        """Count the released among the first ones: only these come before the waiting."""
+        """Count released executions at the head of the line: only these precede waiting ones."""
         c = self._table.c
         has_gone = or_(c.claimable, c.state == StepState.IN_PROGRESS)
         first = self._in_turn(select(has_gone).where(c.limit_key == limit_key, served))

@@ -51,10 +51,10 @@ def claim_due(
 
 
 def find_behind(environment: Environment, identity: Identity, crowding: Claimed) -> Key | None:
-    """Return an execution that waits behind the many of another workflow, in the same lane.
+    """Return an execution that waits in the same lane behind a workflow with many executions.
 
-    It is among the newest that are due, as it came after the many. If several workflows are found,
-    one is chosen at random: a second workflow with many executions must not win each time.
+    It came after them, so it is among the newest that are due. If several workflows are found, one
+    is chosen at random: a second workflow with many executions must not win each time.
     """
     store, execution = environment.store, crowding.execution
     newest = store.read_at_once(

@@ -35,7 +35,7 @@ class Turns:
             self._in_a_row[_lane(one)] = (one, count + 1 if is_same else 1)
 
     def crowding(self) -> Claimed | None:
-        """Return an execution of a workflow that has to let others pass; None at other turns."""
+        """Return an execution of a workflow that fills its lane; None if it is not others' turn."""
         crowds = [last for last, count in self._in_a_row.values() if count >= _MANY]
         if not crowds:
             return None

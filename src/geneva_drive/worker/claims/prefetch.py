@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
-# Hold ready what will be done within this time: enough that no thread waits for a claim and that
-# commits come in groups, and too little for another worker to have begun it much earlier.
+# Claim ahead what will be done within this time. It is long enough that no thread waits for a claim
+# and that commits come in groups, and so short that another worker would hardly begin it earlier.
 _AHEAD = 0.05
 _MOST_AHEAD = 500
 _MEASURED_OVER = 0.02
 _FORGOTTEN_AFTER = 0.2  # seconds in which no step ended: those due now may take much longer
-# While commits take long (a database far away), more steps have to end until the next one begins,
-# or each would carry as little as the one before.
+# If commits are slow (a remote database), claim more ahead: with few steps running during a commit,
+# the next group would stay as small.
 _COMMITS_AHEAD = 2
 _LONGEST_COMMIT = 0.5  # a longer one is an outage, during which other workers should have the work
 

@@ -24,7 +24,7 @@ class LimitWaiters:
         return self._look(waiters.due(self._environment))
 
     def wake_for(self, freed: Collection[str]) -> int:
-        """Look at limits of which a slot became free; return how many executions may ask again."""
+        """Look at limits with a freed slot; return how many executions may ask again."""
         return self._look(waiters.awaited(self._environment, freed)) if freed else 0
 
     def _look(self, keys: Sequence[str]) -> int:
@@ -40,7 +40,7 @@ class LimitWaiters:
         )
 
     def _look_at_each(self, key: str) -> int:
-        """Let the executions of one limit go one by one, to find the one that is refused."""
+        """Wake the executions of one limit one by one, to find the one that is refused."""
         refused, count = self._refusals.keys, 0
         for one in waiters.waiting(self._environment, key, refused):
             gone = self._refusals.each(

@@ -28,5 +28,5 @@ class LostWorkers:
 
 
 def duty(every: timedelta, may_judge: Callable[[], bool]) -> Duty:
-    # A lost machine may leave thousands of executions, which no one runs meanwhile.
+    # A lost machine may leave thousands of executions, which wait until they are recovered.
     return Duty(name="recovery", every=every, do_round=LostWorkers(may_judge), max_rounds=10)

@@ -19,7 +19,7 @@ from geneva_drive.storage.schema.tables import Tables
 # Each workflow is locked before its execution, in the order of ids. The indexes are named: on a
 # small table the optimizer prefers a scan, which would wait for rows that others have locked.
 # The subqueries lock nothing and see what was committed when the statement began. If a workflow
-# changed while we waited for its lock, they are wrong; such a workflow is not written.
+# changed while the statement waited for its lock, their results are stale, and it is not written.
 _LOCKED = """
 SELECT e.id, e.claim_token, CAST(w.updated_at AS CHAR),
     (SELECT MAX(p.attempt_number) FROM {executions} p
@@ -85,7 +85,7 @@ class _Writer:
         self._is_outranked = False
 
     def lock(self, completions: Sequence[Completion]) -> dict[Key, int]:
-        """Lock what is still as it was read; return each follow-up's last attempt number."""
+        """Lock rows unchanged since they were read; return each follow-up's last attempt number."""
         rows = self._execute(
             _LOCKED,
             following=self._following(completions),
@@ -265,7 +265,7 @@ def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
 
 
 class _Values:
-    """The values of a statement, each sent once: the driver takes time to escape each."""
+    """The values of a statement. Equal ones are sent once, because escaping them takes time."""
 
     def __init__(self) -> None:
         self._places: dict[str | None, str] = {}

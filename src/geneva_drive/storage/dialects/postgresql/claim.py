@@ -66,7 +66,7 @@ def _statement_for(
     """Return the statement for this number of types and queues.
 
     The numbers and the reach are part of its text. As a list or a parameter they would be unknown
-    to the planner, which would then plan every execution anew.
+    to the planner, which would then plan the statement each time.
     """
     lanes = f"(VALUES {_each(types, '%(type_{0})b::text')}) AS t(type)"
     if queues is not None:

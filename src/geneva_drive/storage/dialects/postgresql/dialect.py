@@ -107,7 +107,7 @@ class PostgreSQL(Dialect):
         return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
 
     def was_refused(self, error: DBAPIError) -> bool:
-        # A server that is told to end a connection does so before a commit, or after its answer.
+        # On shutdown, a server ends a connection before a commit or after its answer, not between.
         return _sqlstate(error) == _ADMIN_SHUTDOWN
 
     def blames_value(self, error: DBAPIError) -> bool:

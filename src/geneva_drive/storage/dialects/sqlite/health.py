@@ -17,6 +17,6 @@ def journal(connection: Connection) -> Iterator[Check]:
     yield problem(
         "journal",
         f"Its mode is {mode!r}, not 'wal': readers and the writer wait for one another.",
-        "Start the processes anew; each asks for it as it connects. A network file system cannot "
-        "have it: keep the file on a local disk.",
+        "Restart the processes: each turns it on when it connects. A network file system does not "
+        "support it: keep the file on a local disk.",
     )

@@ -8,7 +8,7 @@ plan = context.config.attributes["plan"]
 
 if plan.connection is None:
     context.configure(
-        # The driver words the types, and SQLAlchemy's usual one may be another than the Drive's.
+        # Types depend on the driver, and SQLAlchemy's default driver may not be the Drive's.
         dialect_name=f"{plan.dialect_name}+{plan.driver}",
         dialect_opts={"paramstyle": "named"},
         version_table=plan.version_table,

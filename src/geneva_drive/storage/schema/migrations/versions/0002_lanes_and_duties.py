@@ -1,4 +1,4 @@
-"""Indexes by which claims look at their own lanes only, and duties at what concerns them."""
+"""Indexes for claims by lane, and for the duties of housekeeping."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-# Those that the first revision made under the same name.
+# Indexes that the first revision created under the same names.
 _REPLACED = ("step_executions_claim", "step_executions_held", "workflows_state")
 
 
@@ -25,7 +25,7 @@ def upgrade() -> None:
 
 
 def _index_executions(table: str, *, is_mysql: bool) -> None:
-    # Spelled out: SQLAlchemy asks SQLite for "claimable = 1", and that has to stand here.
+    # Spelled out: SQLAlchemy queries SQLite with "claimable = 1", as the index must say.
     claimable = sa.column("claimable", sa.Boolean) == sa.true()
     for name, lane in (("claim", ["type"]), ("claim_queue", ["type", "queue"])):
         columns = [*lane, sa.column("priority").desc(), sa.column("id")]
@@ -43,13 +43,13 @@ def _index_workflows(table: str) -> None:
 
 
 def _reorder_unique_indexes(prefix: str) -> None:
-    """Order what is unique on MySQL so that inserting locks no neighbour's row."""
+    """Reorder unique indexes on MySQL, so that an insert locks no row of a neighbour."""
     for table, name, columns in (
         ("workflows", "one_ongoing", "type, hero_type, hero_id, ongoing DESC"),
         ("step_executions", "one_active", "workflow_id, slot, active DESC"),
         ("dead_letters", "one_pending", "workflow_id, pending DESC"),
     ):
-        # In one statement: nothing gets in between that the index would refuse.
+        # In one statement: meanwhile, no row can be inserted that the index would refuse.
         op.execute(
             f"ALTER TABLE {prefix}{table} DROP INDEX {prefix}{table}_{name}, "
             f"ADD UNIQUE INDEX {prefix}{table}_{name} ({columns})"
@@ -64,7 +64,7 @@ def _index(table: str, name: str, columns: list[Any], where: Any = None) -> None
 
 
 def _present(table: str) -> set[str]:
-    """Name the indexes there are: on MySQL, an upgrade that died leaves some of its own."""
+    """Return the existing indexes; on MySQL, an upgrade that died may have created some."""
     if op.get_context().as_sql:
         prefix = op.get_context().config.attributes["plan"].prefix  # type: ignore[union-attr]  # as above
         return {f"{prefix}{name}" for name in _REPLACED}

@@ -27,7 +27,7 @@ def upgrade() -> None:
 
 
 class _Schema:
-    """Adds what is not there yet: MySQL commits each statement, and a try before may have died."""
+    """Adds what is missing: MySQL commits each statement, and an earlier try may have died."""
 
     def __init__(self, prefix: str, *, uuid: bool, connection: sa.Connection | None) -> None:
         self._prefix = prefix
@@ -66,7 +66,7 @@ class _Schema:
         table = f"{self._prefix}step_executions"
         check = f"{table}_limit_is_ahead"
         if dialect == "sqlite":
-            # It adds a constraint to a table only together with a column.
+            # SQLite adds a constraint to a table only together with a column.
             if not self._has_column(table):
                 op.execute(
                     f'ALTER TABLE "{table}" ADD COLUMN limit_key VARCHAR(400) '
@@ -128,7 +128,7 @@ class _Schema:
         inspector = self._inspector
         if inspector is None:
             return False
-        # Made a moment ago, of which the inspector need not have heard.
+        # The table may have changed since the inspector read it.
         inspector.clear_cache()
         return inspector.has_table(table) and any(
             index["name"] == name for index in inspector.get_indexes(table)

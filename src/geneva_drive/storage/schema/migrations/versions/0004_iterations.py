@@ -1,4 +1,4 @@
-"""Where resumable steps stand, and the checkpoints that they have passed."""
+"""The cursors of resumable steps, and the history of their checkpoints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def upgrade() -> None:
 
 
 class _Schema:
-    """Adds what is not there yet: MySQL commits each statement, and a try before may have died."""
+    """Adds what is missing: MySQL commits each statement, and an earlier try may have died."""
 
     def __init__(self, prefix: str, *, uuid: bool, connection: sa.Connection | None) -> None:
         self._prefix = prefix
@@ -85,7 +85,7 @@ class _Schema:
     def _indexes_of(self, table: str) -> set[str | None]:
         if self._inspector is None:
             return set()
-        # Made a moment ago, of which the inspector need not have heard.
+        # The table may have changed since the inspector read it.
         self._inspector.clear_cache()
         return {index["name"] for index in self._inspector.get_indexes(table)}
 

@@ -1,4 +1,4 @@
-"""What the jobs of stored nodes say of when and where these run."""
+"""The scheduling options of stored nodes, from their jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ down_revision = "0005"
 def upgrade() -> None:
     plan = op.get_context().config.attributes["plan"]  # type: ignore[union-attr]  # always run with a config
     table = f"{plan.prefix}graph_nodes"
-    # MySQL commits each statement, and a try before may have died behind this one.
+    # MySQL commits each statement, and an earlier try may have died after this one.
     if plan.connection is None or "scheduling" not in _columns(plan.connection, table):
         op.add_column(table, sa.Column("scheduling", long_text()))
 
