@@ -10,6 +10,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic import jobs, templates
 from geneva_drive.drive import default_drive
 
 SOURCE = Path(*gd.__path__)
@@ -27,7 +28,7 @@ def test_the_examples_in_docstrings_give_what_they_print(
     monkeypatch.chdir(tmp_path)
 
     try:
-        with registry.isolated():
+        with registry.isolated(), jobs.isolated(), templates.isolated():
             results = doctest.testmod(importlib.import_module(name))
     finally:
         default_drive.use(None)
