@@ -33,7 +33,7 @@ class Kind:
     create: str
     drop: str
     list: str
-    hasten: str | None = None  # the server may forget what a test committed; no test crashes it
+    hasten: str | None = None  # the server may lose commits in a crash
 
     @property
     def variable(self) -> str:
@@ -87,11 +87,12 @@ class Server:
     url: URL
     origin: str
 
-    def create(self, database: str) -> str:
+    def create(self, database: str, *, durable: bool = False) -> str:
+        """Create a database; unless it is `durable`, a crash of its server may lose commits."""
         with self._administering() as connection:
             connection.execute(text(self.kind.drop.format(name=database)))
             connection.execute(text(self.kind.create.format(name=database)))
-            if self.kind.hasten is not None:
+            if self.kind.hasten is not None and not durable:
                 connection.execute(text(self.kind.hasten.format(name=database)))
         return self._plain_url.set(database=database).render_as_string(hide_password=False)
 

@@ -95,7 +95,7 @@ def test_a_killed_process_is_replaced(
     complaint = _complaint(process, "another starts")
     third = _worker_id(process)
     os.kill(second, signal.SIGKILL)
-    _complaint(process, f"Worker process {second} was ended")
+    _complaint(process, f"Worker process {second} was killed")
     workflow = served_app.Greeting.create()
     assert process.stdout is not None
     hello = next(line for line in process.stdout if line.startswith("hello"))
@@ -148,8 +148,8 @@ def test_a_wrong_app_is_told_once_and_nothing_is_tried_again(geneva: gd.Drive) -
     assert lines == [
         "geneva: --app 'nothing_at_all': there is no module 'nothing_at_all' in the current "
         "directory or on the Python path.",
-        f"ERROR   [{process.pid}] Worker process X ended with exit code 2, and would do so again; "
-        f"none is started",
+        f"ERROR   [{process.pid}] Worker process X ended with exit code 2 and would fail again; "
+        f"no worker process is started",
         f"INFO    [{process.pid}] Supervisor {process.pid} stopped",
     ]
 
@@ -170,7 +170,7 @@ def test_a_second_signal_ends_all_processes_at_once(
     assert "begun" in said
     assert notice == (
         f"INFO    [{process.pid}] Stopping 2 worker processes: running steps may end. "
-        f"A second signal ends at once"
+        f"A second signal kills them"
     )
     assert process.returncode == -signal.SIGTERM
 

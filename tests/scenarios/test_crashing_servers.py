@@ -41,7 +41,8 @@ def server(database: str) -> Iterator[CrashingServer]:
 
 @pytest.fixture
 def geneva_database_url(server: CrashingServer, database: str) -> str:
-    return Server(KINDS[database], server.url, "started for this test").create("geneva")
+    own = Server(KINDS[database], server.url, "started for this test")
+    return own.create("geneva", durable=True)
 
 
 def test_the_server_is_killed_at_random_moments_and_every_step_is_done_once(
