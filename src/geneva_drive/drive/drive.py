@@ -29,11 +29,7 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.connections.database import Database
 from geneva_drive.storage.dialects.hints import Hints
-from geneva_drive.storage.schema.records import (
-    ExecutionRecord,
-    WorkerRecord,
-    WorkflowRecord,
-)
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkerRecord, WorkflowRecord
 from geneva_drive.storage.store import Store, open_store
 from geneva_drive.telemetry import Events
 from geneva_drive.worker.housekeeping.duties import housekeep

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import (
-    Any,
-    Concatenate,
-    Generic,
-    ParamSpec,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.dynamic.jobs import Job

@@ -9,24 +9,13 @@ from functools import cached_property
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs.nodes import GraphNodes
-from geneva_drive.engine.transitions.change import (
-    CHAIN_SLOT,
-    Change,
-    NewExecution,
-    unchanged,
-)
+from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.errors import InvalidStateError
-from geneva_drive.states import (
-    ACTIVE_STEP_STATES,
-    Request,
-    StepState,
-    WorkflowState,
-    is_done,
-)
+from geneva_drive.states import ACTIVE_STEP_STATES, Request, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 

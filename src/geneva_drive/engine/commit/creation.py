@@ -20,12 +20,7 @@ from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.dialects.hints import Hints
-from geneva_drive.storage.schema.records import (
-    ExecutionRecord,
-    Key,
-    NodeOutline,
-    WorkflowRecord,
-)
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 _MAX_TRIES = 3

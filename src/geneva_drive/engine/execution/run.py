@@ -13,10 +13,7 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.workflow import (
-    start_executing,
-    stop_executing,
-)
+from geneva_drive.definition.workflow import start_executing, stop_executing
 from geneva_drive.engine import crash_points, heroes
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment

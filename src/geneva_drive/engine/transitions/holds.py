@@ -6,12 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from geneva_drive.engine.transitions.change import (
-    Change,
-    ExecutionMove,
-    NewExecution,
-    WorkflowMove,
-)
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, WorkflowMove
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, Request, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord
 

@@ -16,13 +16,7 @@ from geneva_drive.engine.transitions.holds import (
 )
 from geneva_drive.engine.transitions.outcome import Finished, StepOutcome
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import (
-    ENDED_WORKFLOW_STATES,
-    Outcome,
-    Request,
-    WorkflowState,
-    is_done,
-)
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 

@@ -14,11 +14,7 @@ from sqlalchemy import (
     false,
 )
 
-from geneva_drive.states import (
-    ENDED_WORKFLOW_STATES,
-    STORED_WORKFLOW_STATES,
-    Request,
-)
+from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES, Request
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
 from geneva_drive.storage.schema.execution_table import step_executions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs

@@ -7,17 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Select,
-    Update,
-    bindparam,
-    func,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import Column, Connection, Select, Update, bindparam, func, literal, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import Outcome, Request, StepState

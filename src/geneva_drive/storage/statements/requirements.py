@@ -6,16 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    CompoundSelect,
-    Connection,
-    Select,
-    and_,
-    exists,
-    func,
-    select,
-    union,
-)
+from sqlalchemy import CompoundSelect, Connection, Select, and_, exists, func, select, union
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, ENDED_WORKFLOW_STATES, StepState
