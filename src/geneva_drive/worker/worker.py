@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy.exc import DBAPIError
@@ -172,12 +171,7 @@ class Worker:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _do(self, duty: Duty) -> None:

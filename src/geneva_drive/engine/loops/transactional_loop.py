@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection
@@ -49,12 +48,7 @@ class LoopTransaction:
         self._loop.run.backend = self
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.run.backend = self._loop
         self._exit_stack.close()
 

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
-from types import TracebackType
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -281,12 +280,7 @@ class _Translating:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         if error is not None and (translated := self._database.translated(error)) is not None:
             raise translated from error
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
@@ -119,12 +118,7 @@ class _Lent:
         self._kept = self._among.take()
         return self._kept.connection
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         if error_type is None:
             self._among.release(self._kept)
         else:
@@ -161,13 +155,8 @@ class KeptDriver:
             raise
         return self._cursor
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is None and self._keeps:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        if error_type is None and self._keeps:
             self._lock.release()
             return
         try:
