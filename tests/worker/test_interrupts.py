@@ -95,4 +95,5 @@ def test_a_body_that_always_exits_ends_in_a_dead_letter(
         "The execution was released: SystemExit (no config) in its worker. (for the 2nd time)"
     )
     with drive.store.reading() as connection:
-        assert drive.store.dead_letters.count_pending(connection) == 1
+        reasons = drive.store.dead_letters.pending_reasons(connection, [task.id])
+    assert reasons == {task.id: "worker_unavailable"}

@@ -24,10 +24,6 @@ class Flight:
     _settled: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def is_settled(self) -> bool:
-        return self._settled
-
     def settle(self) -> bool:
         """Take the right to report the outcome; False if another thread has it."""
         with self._lock:

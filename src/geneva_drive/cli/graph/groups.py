@@ -21,19 +21,19 @@ def single_nodes(view: GraphView) -> Groups:
     return [[key] for level in view.graph.levels for key in level]
 
 
-def fold_alike(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
+def fold_alike(view: GraphView) -> Groups:
     """Group the nodes of a level that call the same job or have like names, and like neighbours.
 
     Neighbours are alike if they are the same or form one group: each stage of a fan-out becomes one
-    group. Groups with fewer than `fewest` nodes are split into single nodes.
+    group. Groups with fewer than `FEWEST_FOLDED` nodes are split into single nodes.
     """
-    groups = _alike(view, fewest)
+    groups = _alike(view)
     group_of = {key: number for number, group in enumerate(groups) for key in group}
     changed = True
     while changed:
         changed = False
         for number in range(len(groups)):
-            parts = _parts(view.graph, groups[number], group_of, fewest)
+            parts = _parts(view.graph, groups[number], group_of)
             if len(parts) == 1:
                 continue
             changed = True
@@ -46,7 +46,7 @@ def fold_alike(view: GraphView, fewest: int = FEWEST_FOLDED) -> Groups:
     return sorted(groups, key=lambda group: places[group[0]])
 
 
-def _alike(view: GraphView, fewest: int) -> Groups:
+def _alike(view: GraphView) -> Groups:
     groups: Groups = []
     for level in view.graph.levels:
         alike: defaultdict[object, list[str]] = defaultdict(list)
@@ -54,11 +54,11 @@ def _alike(view: GraphView, fewest: int) -> Groups:
             node = view.nodes[key]
             called = node.job if node.job is not None else _NUMBER_AT_END.sub("", node.name)
             alike[node.kind, called].append(key)
-        groups += _apart(alike.values(), fewest)
+        groups += _apart(alike.values())
     return groups
 
 
-def _parts(graph: Graph, group: list[str], group_of: Mapping[str, int], fewest: int) -> Groups:
+def _parts(graph: Graph, group: list[str], group_of: Mapping[str, int]) -> Groups:
     if len(group) == 1:
         return [group]
     known: dict[tuple[str, ...], frozenset[int]] = {}
@@ -72,13 +72,13 @@ def _parts(graph: Graph, group: list[str], group_of: Mapping[str, int], fewest: 
     parts: defaultdict[object, list[str]] = defaultdict(list)
     for key in group:
         parts[around(graph.parents[key]), around(graph.dependants[key])].append(key)
-    return _apart(parts.values(), fewest)
+    return _apart(parts.values())
 
 
-def _apart(groups: Iterable[list[str]], fewest: int) -> Groups:
+def _apart(groups: Iterable[list[str]]) -> Groups:
     apart: Groups = []
     for group in groups:
-        if len(group) < fewest:
+        if len(group) < FEWEST_FOLDED:
             apart += [[key] for key in group]
         else:
             apart.append(group)

@@ -54,8 +54,3 @@ class DeadLetters:
             .order_by(c.workflow_id)
         )
         return list(connection.scalars(query))
-
-    def count_pending(self, connection: Connection) -> int:
-        c = self._table.c
-        query = select(func.count()).select_from(self._table).where(c.state == "pending")
-        return connection.scalar(query) or 0

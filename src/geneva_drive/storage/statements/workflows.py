@@ -190,11 +190,6 @@ class Workflows:
         query = select(func.count()).select_from(self._table).where(*conditions)
         return connection.scalar(query) or 0
 
-    def count_by_state(self, connection: Connection) -> dict[tuple[str, WorkflowState], int]:
-        c = self._table.c
-        query = select(c.type, c.state, func.count()).group_by(c.type, c.state)
-        return {(row[0], WorkflowState(row[1])): row[2] for row in connection.execute(query)}
-
     def ended_and_awaited(
         self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
     ) -> list[WorkflowRecord]:
