@@ -15,7 +15,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
 from geneva_drive.settings import mistyped
-from geneva_drive.storage.dialects.finding import Check, Finding, ok
+from geneva_drive.storage.dialects.finding import Check, ok, problem, reminder
 from geneva_drive.storage.health import examination as health
 from geneva_drive.storage.schema import revisions
 from geneva_drive.storage.schema.records import WorkerRecord
@@ -32,14 +32,14 @@ def examine(drive: Drive) -> Iterator[Check]:
         with explain_file_errors(drive):
             store = drive.store
     except NotCreated as error:
-        yield Check(name="database", finding=Finding.PROBLEM, found=str(error))
+        yield problem("database", str(error))
         return
     except (NotMigrated, TooNew) as error:
         yield ok("database", f"{drive.database_url} answers.")
-        yield Check(name="tables", finding=Finding.PROBLEM, found=str(error))
+        yield problem("tables", str(error))
         return
     except (StorageError, DBAPIError) as error:
-        yield Check(name="database", finding=Finding.PROBLEM, found=one_line(error))
+        yield problem("database", one_line(error))
         return
     yield ok("database", f"{drive.database_url} answers.")
     yield ok("tables", f"They are at revision {revisions.HEAD}, which this version needs.")
@@ -56,12 +56,8 @@ def examine(drive: Drive) -> Iterator[Check]:
 
 def _variables(environment: Mapping[str, str]) -> Iterator[Check]:
     for name, meant in mistyped(environment):
-        yield Check(
-            name="environment",
-            finding=Finding.REMINDER,
-            found=f"{name} is set, but no setting has this name.",
-            way_out=f"Did you mean {meant}?",
-        )
+        found = f"{name} is set, but no setting has this name."
+        yield reminder("environment", found, f"Did you mean {meant}?")
 
 
 def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
@@ -72,21 +68,18 @@ def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
         # Without work, no worker is needed: a fresh installation has no problem.
         workflows = drive.workflows(Workflow)
         waiting = workflows.ongoing().count() - workflows.paused().count()
-        yield Check(
-            name="workers",
-            finding=Finding.PROBLEM if waiting else Finding.REMINDER,
-            found=f"None is alive, and {_number(waiting, 'workflow')} ongoing.",
-            way_out="Start one: `geneva worker --app package.module`.",
+        yield (problem if waiting else reminder)(
+            "workers",
+            f"None is alive, and {_number(waiting, 'workflow')} ongoing.",
+            "Start one: `geneva worker --app package.module`.",
         )
     for worker in workers:
         if worker.stopped_at is None and not worker.is_alive:
-            yield Check(
-                name="silent worker",
-                finding=Finding.PROBLEM,
-                found=f"{worker.name} has sent no heartbeat since "
-                f"{worker.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC.",
-                way_out="Check whether its process died or hangs. Another worker takes over its "
-                "steps.",
+            since = f"{worker.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC"
+            yield problem(
+                "silent worker",
+                f"{worker.name} has sent no heartbeat since {since}.",
+                "Check whether its process died or hangs. Another worker takes over its steps.",
             )
 
 
@@ -110,11 +103,10 @@ def _unserved_classes(unserved: Overdue) -> Check:
     for (name, _), count in unserved.items():
         counts[name] += count
     found = [f"{_class(name)} ({count} due)" for name, count in counts.items()]
-    return Check(
-        name="classes",
-        finding=Finding.PROBLEM,
-        found=f"No worker serves {', '.join(found)}.",
-        way_out="Start a worker whose --app imports them.",
+    return problem(
+        "classes",
+        f"No worker serves {', '.join(found)}.",
+        "Start a worker whose --app imports them.",
     )
 
 
@@ -124,11 +116,10 @@ def _unserved_queues(unserved: Overdue) -> Check:
         for (name, queue), count in unserved.items()
     ]
     queues = ",".join(sorted({queue for _, queue in unserved}))
-    return Check(
-        name="queues",
-        finding=Finding.PROBLEM,
-        found=f"No worker serves {', '.join(found)}.",
-        way_out=f"Start a worker for them: `geneva worker --queues {queues}`.",
+    return problem(
+        "queues",
+        f"No worker serves {', '.join(found)}.",
+        f"Start a worker for them: `geneva worker --queues {queues}`.",
     )
 
 
@@ -142,12 +133,11 @@ def _dead_letters(store: Store) -> Check:
     if not held:
         return ok("dead letters", "No workflow is paused by one.")
     more = ", ..." if len(held) > _NAMED else ""
-    return Check(
-        name="dead letters",
-        finding=Finding.PROBLEM,
-        found=f"{_number(len(held), 'workflow')} out of reattempts or recoveries: "
-        f"{', '.join(str(workflow_id) for workflow_id in held[:_NAMED])}{more}.",
-        way_out="`geneva why ID` shows the cause. Fix it, then resume, skip or cancel.",
+    ids = ", ".join(str(workflow_id) for workflow_id in held[:_NAMED])
+    return problem(
+        "dead letters",
+        f"{_number(len(held), 'workflow')} out of reattempts or recoveries: {ids}{more}.",
+        "`geneva why ID` shows the cause. Fix it, then resume, skip or cancel.",
     )
 
 
@@ -155,11 +145,10 @@ def _paused(drive: Drive) -> Check:
     count = drive.workflows(Workflow).paused().count()
     if not count:
         return ok("paused", "No workflow is paused.")
-    return Check(
-        name="paused",
-        finding=Finding.REMINDER,
-        found=f"{_number(count, 'workflow')} paused.",
-        way_out="`geneva list --state paused` lists them, `geneva why ID` shows the reason.",
+    return reminder(
+        "paused",
+        f"{_number(count, 'workflow')} paused.",
+        "`geneva list --state paused` lists them, `geneva why ID` shows the reason.",
     )
 
 
@@ -167,11 +156,10 @@ def _retention(drive: Drive) -> Check:
     span = drive.settings.retention
     if span is not None:
         return ok("retention", f"Workflows are deleted {describe(span)} after they end.")
-    return Check(
-        name="retention",
-        finding=Finding.REMINDER,
-        found="It is off: ended workflows are kept forever.",
-        way_out="Set GENEVA_RETENTION=90d, and workers delete ended workflows after 90 days.",
+    return reminder(
+        "retention",
+        "It is off: ended workflows are kept forever.",
+        "Set GENEVA_RETENTION=90d, and workers delete ended workflows after 90 days.",
     )
 
 

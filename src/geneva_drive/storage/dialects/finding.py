@@ -49,5 +49,5 @@ def reminder(name: str, found: str, way_out: str) -> Check:
     return Check(name=name, finding=Finding.REMINDER, found=found, way_out=way_out)
 
 
-def problem(name: str, found: str, way_out: str) -> Check:
+def problem(name: str, found: str, way_out: str | None = None) -> Check:
     return Check(name=name, finding=Finding.PROBLEM, found=found, way_out=way_out)
