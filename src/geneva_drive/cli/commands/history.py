@@ -20,6 +20,7 @@ from geneva_drive.cli.output.console import (
     plain,
     print_json,
     state_text,
+    took,
 )
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import cursor_words, item_words, name_of
@@ -28,7 +29,6 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
-from geneva_drive.durations import describe
 
 _MOST_ITEMS = 20
 
@@ -76,16 +76,10 @@ def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> No
             state_text(execution.state, execution.outcome),
             *([items] if has_items else []),
             moment(execution.started_at or execution.scheduled_for),
-            _took(execution),
+            took(execution),
         )
     console.print()
     console.print(table)
-
-
-def _took(execution: StepExecution) -> str:
-    if execution.started_at is None or execution.finished_at is None:
-        return ""
-    return describe(execution.finished_at - execution.started_at)
 
 
 def _print_errors(

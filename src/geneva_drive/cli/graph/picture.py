@@ -8,10 +8,10 @@ from datetime import datetime
 
 from geneva_drive.cli.graph.colours import done_first, most_important, word_for
 from geneva_drive.cli.graph.groups import Groups, folded_name
+from geneva_drive.cli.output.console import took
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph_view import GraphView, NodeView
-from geneva_drive.durations import describe
 from geneva_drive.states import StepState
 
 
@@ -95,7 +95,6 @@ def _notes(node: NodeView, now: datetime) -> list[str]:
         notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
     if node.attempt_number > 1:
         notes.append(f"attempt {node.attempt_number}")
-    until = now if node.state is StepState.IN_PROGRESS else node.finished_at
-    if node.started_at is not None and until is not None:
-        notes.append(describe(until - node.started_at))
+    if span := took(node, now):
+        notes.append(span)
     return [", ".join(notes)] if notes else []

@@ -10,9 +10,8 @@ from rich.text import Text
 
 from geneva_drive.cli.graph.colours import done_first, most_important, word_for
 from geneva_drive.cli.graph.groups import fold_alike, folded_name, single_nodes
-from geneva_drive.cli.output.console import make_table, moment, plain, state_text
+from geneva_drive.cli.output.console import make_table, moment, plain, state_text, took
 from geneva_drive.drive.graph_view import GraphView, NodeView
-from geneva_drive.durations import describe
 from geneva_drive.states import StepState
 
 _MOST_ROWS = 30
@@ -39,13 +38,12 @@ def nodes_by_level(view: GraphView, now: datetime) -> RenderableType:
 
 def _single(node: NodeView, now: datetime) -> tuple[Text, Text, str, str, str]:
     state = node.state or StepState.PENDING
-    until = now if state is StepState.IN_PROGRESS else node.finished_at
     return (
         plain(node.name),
         state_text(state, node.outcome),
         str(node.attempt_number or ""),
         moment(node.started_at or node.scheduled_for),
-        describe(until - node.started_at) if node.started_at and until else "",
+        took(node, now),
     )
 
 

@@ -14,6 +14,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from geneva_drive.drive.graph_view import NodeView
+from geneva_drive.drive.step_execution import StepExecution
+from geneva_drive.durations import describe
 from geneva_drive.states import StepState, WorkflowState
 
 _STYLES: dict[str, str] = {
@@ -72,3 +75,9 @@ def state_text(state: WorkflowState | StepState, words: str | None = None) -> Te
 def moment(at: datetime | None) -> str:
     """Format a moment in UTC; the table's header or the text around it names the zone."""
     return at.strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def took(attempt: StepExecution | NodeView, now: datetime | None = None) -> str:
+    """Return how long an attempt took; for a running one the time until `now`, if it is given."""
+    until = now if attempt.state is StepState.IN_PROGRESS else attempt.finished_at
+    return describe(until - attempt.started_at) if attempt.started_at and until else ""

@@ -11,12 +11,10 @@ from rich.text import Text
 
 from geneva_drive.cli.live import parts
 from geneva_drive.cli.output import loops
-from geneva_drive.cli.output.console import make_table, plain, state_text
+from geneva_drive.cli.output.console import make_table, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
 from geneva_drive.cli.watch.observer import Sight, StepSight
-from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.durations import describe
 from geneva_drive.states import StepState
 
 _HINT = "Ctrl-C leaves; the workflow goes on."
@@ -79,14 +77,6 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
             took(execution, now),
         )
     return table
-
-
-def took(execution: StepExecution, now: datetime) -> str:
-    """Return how long an attempt took, or how long it has been running."""
-    until = now if execution.state is StepState.IN_PROGRESS else execution.finished_at
-    if execution.started_at is None or until is None:
-        return ""
-    return describe(until - execution.started_at)
 
 
 def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:

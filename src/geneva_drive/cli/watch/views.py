@@ -14,7 +14,7 @@ from rich.text import Text
 from geneva_drive.cli.live.screen import Screen, is_redrawable
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.bodies import execution_body, progress_body
-from geneva_drive.cli.output.console import moment, plain, state_text
+from geneva_drive.cli.output.console import moment, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.watch import frame
 from geneva_drive.cli.watch.observer import Sight, StepSight
@@ -81,7 +81,7 @@ class PlainView:
         line = plain(f"{execution.node_id}, attempt {execution.attempt_number}: ")
         line.append(state_text(execution.state, execution.outcome))
         if execution.finished_at is not None and execution.started_at is not None:
-            line.append(f", took {frame.took(execution, sight.at)}")
+            line.append(f", took {took(execution, sight.at)}")
         if step.progress is not None and execution.state is not StepState.IN_PROGRESS:
             line.append(f", {loops.words_alone(execution, step.progress)}")
         self._print(sight, line)
