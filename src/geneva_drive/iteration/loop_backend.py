@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
+from geneva_drive.errors import InvalidStateError
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.sources.records import Batches, Records
 from geneva_drive.states import Interruption
@@ -42,3 +43,19 @@ class LoopBackend(Protocol):
 
     def open_query(self, query: Any, cursor: Any) -> Query:
         """Prepare a select or a QuerySet for a loop."""
+
+
+class EndedBackend:
+    """The backend of a loop whose step is over: a thread or task of the body has kept `it`.
+
+    It raises at every access.
+    """
+
+    def __init__(self, step_name: str) -> None:
+        self._step_name = step_name
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise InvalidStateError(
+            f"Step {self._step_name!r} is over, and nothing more of its loop can be saved. Use "
+            f"`it` only within the body, and wait there for the threads and tasks it starts."
+        )

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from geneva_drive.clock import ShiftedClock
+from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic import jobs, templates
+from geneva_drive.drive import default_drive
 from geneva_drive.drive.drive import Drive
-from geneva_drive.testing.fresh_drive import fresh_drive
+from geneva_drive.errors import NotMigrated
 from geneva_drive.testing.time_travel import time_travel
 
 
@@ -32,3 +37,20 @@ def geneva_clock(geneva: Drive) -> Iterator[ShiftedClock]:
     """The Drive's clock, to be moved: `geneva_clock.advance(timedelta(days=2))`."""
     with time_travel(timedelta(0), geneva) as clock:
         yield clock
+
+
+@contextmanager
+def fresh_drive(url: str, **settings: Any) -> Iterator[Drive]:
+    """Yield a migrated, empty default Drive; forget the classes defined within the block."""
+    drive = Drive(url, **settings)
+    try:
+        store = drive.store
+    except NotMigrated:
+        drive.migrate()
+        store = drive.store
+    store.write(store.empty)
+    default_drive.use(drive)
+    with registry.isolated(), jobs.isolated(), templates.isolated():
+        yield drive
+    default_drive.use(None)
+    drive.close()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from geneva_drive.cli.graph.colours import COLOURS
-from geneva_drive.cli.graph.picture import Box, Picture
-from geneva_drive.cli.graph.text import one_line
+from geneva_drive.cli.graph.picture import Box, Picture, one_line
 from geneva_drive.definition.nodes.declaration import NodeKind
 
 _SHAPES = {

@@ -98,3 +98,9 @@ def _notes(node: NodeView, now: datetime) -> list[str]:
     if span := took(node, now):
         notes.append(span)
     return [", ".join(notes)] if notes else []
+
+
+def one_line(name: str) -> str:
+    """Replace line breaks by arrows, and control codes and lone surrogates by a placeholder."""
+    shown = name.replace("\r\n", "\n").replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)

@@ -8,8 +8,7 @@ from html import escape
 
 from geneva_drive.cli.graph.colours import COLOURS, PLAIN, Colours, done_first, word_for
 from geneva_drive.cli.graph.layout import Layout, Size, lay_out
-from geneva_drive.cli.graph.picture import Box, Picture
-from geneva_drive.cli.graph.text import one_line
+from geneva_drive.cli.graph.picture import Box, Picture, one_line
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.states import StepState
 

@@ -18,9 +18,8 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedI
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
-from geneva_drive.iteration.ended_loop import EndedBackend
 from geneva_drive.iteration.iterable_step import IterableStep
-from geneva_drive.iteration.loop_backend import Query
+from geneva_drive.iteration.loop_backend import EndedBackend, Query
 from geneva_drive.iteration.loop_run import LoopRun
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.progress import Stopwatch

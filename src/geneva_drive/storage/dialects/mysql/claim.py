@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, func, select, update
 
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.claim_order import in_turn, lanes_of, later, look
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.mysql.index_hint import force_index
 from geneva_drive.storage.schema.records import (
     EXECUTION_COLUMNS,
     WORKFLOW_COLUMNS,
@@ -124,3 +123,9 @@ def _read(
         for row in connection.execute(statements.read, {"ids": taken})
     }
     return [found[key] for key in taken]
+
+
+def force_index(query: Select[Any], table: Table, index: str) -> Select[Any]:
+    for dialect_name in ("mysql", "mariadb"):
+        query = query.with_hint(table, f"FORCE INDEX ({index})", dialect_name)
+    return query

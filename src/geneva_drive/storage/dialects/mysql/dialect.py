@@ -31,9 +31,8 @@ from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.dialects.mysql import health, migration_lock
-from geneva_drive.storage.dialects.mysql.claim import claim
+from geneva_drive.storage.dialects.mysql.claim import claim, force_index
 from geneva_drive.storage.dialects.mysql.complete import complete
-from geneva_drive.storage.dialects.mysql.index_hint import force_index
 from geneva_drive.storage.dialects.mysql.insert import start
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
