@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import click
 from rich.text import Text
+from sqlalchemy import Engine
 
 from geneva_drive.cli.bench.figures import Figures, Workload
 from geneva_drive.cli.bench.measurement import measure
 from geneva_drive.cli.bench.report import advice, figures_table, progress
-from geneva_drive.cli.bench.server import server_name
 from geneva_drive.cli.bench.tables import PREFIX, own_tables
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import make_console, plain, print_json
@@ -20,9 +20,11 @@ from geneva_drive.cli.parameters import json_option
 from geneva_drive.cli.signals import interrupted_by_signals
 from geneva_drive.definition import registry
 from geneva_drive.drive.drive import Drive
+from geneva_drive.storage import dialects
 
 _COUNT = click.IntRange(min=1)
 _KEPT = {True: "kept", False: "dropped"}
+_SERVERS = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
 
 
 @click.command("bench")
@@ -58,7 +60,7 @@ def command(
         click.echo(f"Interrupted. The tables {PREFIX}* are {_KEPT[keep]}.", err=True)
         raise click.Abort from None
     if as_json:
-        server = {"database": drive.database_url, "server": server_name(drive.engine)}
+        server = {"database": drive.database_url, "server": _server_name(drive.engine)}
         print_json({**server, **figures.body()})
         return
     _print(drive, figures)
@@ -87,11 +89,21 @@ def _measure(
 def _print(drive: Drive, figures: Figures) -> None:
     console = make_console()
     where = plain(drive.database_url)
-    console.print(Text.assemble((server_name(drive.engine), "bold"), " at ", where), soft_wrap=True)
+    console.print(
+        Text.assemble((_server_name(drive.engine), "bold"), " at ", where), soft_wrap=True
+    )
     console.print()
     console.print(figures_table(figures))
     console.print()
     console.print(plain(advice(figures)))
+
+
+def _server_name(engine: Engine) -> str:
+    """Return the name and version of the server; the engine must have connected before."""
+    dialect = engine.dialect
+    name = dialects.for_name(dialect.name).server_name(dialect)
+    version = getattr(dialect, "server_version_info", None) or ()
+    return f"{_SERVERS[name]} {'.'.join(str(part) for part in version)}"
 
 
 @contextmanager
