@@ -19,10 +19,16 @@ from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive.durations import Duration
 from geneva_drive.iteration import maybe_async
-from geneva_drive.iteration.iterable_step import IterableStep, Page, Pairs, Token, parse_span
+from geneva_drive.iteration.iterable_step import (
+    IterableStep,
+    LoopFields,
+    Page,
+    Pairs,
+    Token,
+    parse_span,
+)
 from geneva_drive.iteration.loop import AsyncLoop
 from geneva_drive.iteration.loop_run import LoopRun
-from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.iteration.sources import async_sources
 from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttle import Throttle, line_of_caller, suspend_if
@@ -32,36 +38,16 @@ U = TypeVar("U")
 AnyPairs = Pairs[T] | AsyncIterable[tuple[T, Any]]
 
 
-class AsyncIterableStep:
+class AsyncIterableStep(LoopFields):
     """`gd.IterableStep` for `async def`: its loops are for `async for`, its methods are awaited.
 
     Whatever waits for the database or a file runs on a thread.
     """
 
     def __init__(self, run: LoopRun) -> None:
-        self._run = run
+        super().__init__(run)
         run.is_awaited = True
         self._step = IterableStep(run)
-
-    @property
-    def name(self) -> str:
-        return self._step.name
-
-    @property
-    def description(self) -> str:
-        return self._step.description
-
-    @property
-    def cursor(self) -> Any:
-        return self._step.cursor
-
-    @property
-    def resumed(self) -> bool:
-        return self._step.resumed
-
-    @property
-    def advanced(self) -> bool:
-        return self._step.advanced
 
     async def set(self, value: Any) -> None:
         await asyncio.to_thread(self._step.set, value)
@@ -135,9 +121,6 @@ class AsyncIterableStep:
         self._run.refuse_partitions("a nested loop")
         return self._loop_over(async_sources.nested(outer, inner, self.cursor))
 
-    def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
-        return self._step.progress(total)
-
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> Awaitable[None]:
         """Suspend for `backoff` while the condition is true; asked now and before each item.
 
@@ -173,9 +156,6 @@ class AsyncIterableStep:
             yield pair[0]
             await asyncio.to_thread(self._run.finish_item, pair[1])
         await asyncio.to_thread(self._run.backend.body_goes_on)
-
-    def __repr__(self) -> str:
-        return f"<AsyncIterableStep {self.description}>"
 
 
 class _Asked:

@@ -26,19 +26,8 @@ Page = tuple[Iterable[T], Token]
 Pairs = Iterable[tuple[T, Any]]
 
 
-class IterableStep:
-    """The loops and the cursor of a resumable step.
-
-    A loop of `it` moves the cursor when it is asked for the next item, that is, after the body
-    has done the last one. In a loop of your own, call `set` or `advance`. After a crash, the step
-    continues from the last saved cursor.
-
-    >>> import geneva_drive as gd
-    >>> class Import(gd.Workflow):
-    ...     @gd.resumable_step(checkpoint_every=100)
-    ...     def rows(self, it):
-    ...         for row in it.iterate_over_csv(self.context["path"]): ...
-    """
+class LoopFields:
+    """What a body can read of its loop, async or not."""
 
     def __init__(self, run: LoopRun) -> None:
         self._run = run
@@ -66,6 +55,28 @@ class IterableStep:
     def advanced(self) -> bool:
         """True if the cursor was moved in this run."""
         return self._run.advanced
+
+    def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
+        """Return the progress of the step; `total` sets how many items there are in all."""
+        return self._run.progress(total)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.description}>"
+
+
+class IterableStep(LoopFields):
+    """The loops and the cursor of a resumable step.
+
+    A loop of `it` moves the cursor when it is asked for the next item, that is, after the body
+    has done the last one. In a loop of your own, call `set` or `advance`. After a crash, the step
+    continues from the last saved cursor.
+
+    >>> import geneva_drive as gd
+    >>> class Import(gd.Workflow):
+    ...     @gd.resumable_step(checkpoint_every=100)
+    ...     def rows(self, it):
+    ...         for row in it.iterate_over_csv(self.context["path"]): ...
+    """
 
     def set(self, value: Any) -> None:
         """Count an item as done, move the cursor, and checkpoint."""
@@ -159,10 +170,6 @@ class IterableStep:
         self._run.refuse_partitions("a nested loop")
         return self._run.loop_over(nested_loops.pairs(outer, inner, self.cursor))
 
-    def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
-        """Return the progress of the step; `total` sets how many items there are in all."""
-        return self._run.progress(total)
-
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> None:
         """Suspend for `backoff` while the condition is true; asked now and before each item."""
         self._require_running()
@@ -172,9 +179,6 @@ class IterableStep:
     def _require_running(self) -> None:
         """Raise if the step is over: the backend of an ended loop refuses every access."""
         _ = self._run.backend.commits_items
-
-    def __repr__(self) -> str:
-        return f"<IterableStep {self.description}>"
 
 
 def parse_span(what: str, value: Duration | None) -> timedelta:
