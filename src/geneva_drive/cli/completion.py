@@ -18,7 +18,11 @@ from geneva_drive.settings import database_url_from_environment
 _MOST = 200
 
 
-def ongoing_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:
+def ongoing_ids(
+    context: click.Context,
+    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
     """List the ongoing workflows without importing the app: Tab must not run user code."""
     url = context.ensure_object(DriveOptions).database or database_url_from_environment()
     try:

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from geneva_drive.cli.completion import ongoing_ids
 from geneva_drive.cli.output.error_line import with_class
@@ -26,7 +25,7 @@ _JSON_BEGINS = ("[", "{", '"')
 
 def workflow_id_argument(function: F) -> F:
     # Taken as text: only the database knows the type of its ids.
-    return click.argument("workflow_id", metavar="ID", shell_complete=_complete_id)(function)
+    return click.argument("workflow_id", metavar="ID", shell_complete=ongoing_ids)(function)
 
 
 def step_argument(function: F) -> F:
@@ -137,14 +136,6 @@ def queues(text: str) -> dict[str, int | None]:
                 f"{listed!r} must be a queue, or a queue with a number from 1 up, such as mail:2"
             )
     return parsed
-
-
-def _complete_id(
-    context: click.Context,
-    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
-    incomplete: str,
-) -> list[CompletionItem]:
-    return ongoing_ids(context, incomplete)
 
 
 def _login_name() -> str | None:
