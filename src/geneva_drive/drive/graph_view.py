@@ -163,19 +163,7 @@ def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) ->
         if tried is None:
             nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
         else:
-            nodes[key] = NodeView(
-                key,
-                name,
-                kind,
-                job,
-                1,
-                tried.state,
-                tried.outcome,
-                tried.attempt_number,
-                tried.scheduled_for,
-                tried.started_at,
-                tried.finished_at,
-            )
+            nodes[key] = NodeView(key, name, kind, job, 1, *tried)
     return GraphView(nodes, Graph.of(dict(_edges(shapes))))
 
 

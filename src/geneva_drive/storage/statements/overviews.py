@@ -25,10 +25,9 @@ class NodeShape(NamedTuple):  # a tuple: a large graph has 100,000
 class NodeAttempt(NamedTuple):
     """The latest attempt at a node, without results and errors."""
 
-    node_id: str
-    attempt_number: int
     state: StepState
     outcome: Outcome | None
+    attempt_number: int
     scheduled_for: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -80,7 +79,7 @@ class Overviews:
             .order_by(c.attempt_number)
         )
         return {
-            key: NodeAttempt(key, number, _STATES[state], _OUTCOMES[outcome], *moments)
+            key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, *moments)
             for key, number, state, outcome, *moments in connection.execute(query).all()
         }
 
