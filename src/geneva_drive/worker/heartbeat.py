@@ -9,7 +9,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery import lost_workers
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flights
-from geneva_drive.worker.identity import Identity, signatures
+from geneva_drive.worker.identity import Identity
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +45,7 @@ class Heartbeat:
         return time.monotonic() - self._last_beat < lease
 
     def register(self) -> None:
-        store = self._environment.store
-        store.write(
-            lambda connection: store.workers.register(
-                connection,
-                self._identity.id,
-                name=self._identity.name,
-                queues=None if self._identity.queues is None else sorted(self._identity.queues),
-                signatures=signatures(),
-            )
-        )
+        self._identity.register(self._environment.store)
         # A new worker waits one heartbeat before it judges, so that live workers can send theirs.
         interval = self._environment.settings.heartbeat_interval.total_seconds()
         self._last_beat = time.monotonic()

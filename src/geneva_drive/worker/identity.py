@@ -14,6 +14,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.run import signature_of
 from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.storage.store import Store
 
 
 class Tokens:
@@ -59,7 +60,7 @@ def _new_id() -> str:
     return uuid4().hex
 
 
-def _name() -> str:
+def process_name() -> str:
     return f"{platform.node()}:{os.getpid()}"
 
 
@@ -68,10 +69,22 @@ class Identity:
     """A new id for each worker, so that none inherits an old claim."""
 
     id: str = field(default_factory=_new_id)
-    name: str = field(default_factory=_name)
+    name: str = field(default_factory=process_name)
     queues: frozenset[str] | None = None  # None: all queues
     caps: Mapping[str, int] = field(default_factory=dict)  # queue -> most to run at once here
     tokens: Tokens = field(default_factory=Tokens)
+
+    def register(self, store: Store) -> None:
+        """Insert the worker's row, which keeps other workers from recovering what it runs."""
+        store.write(
+            lambda connection: store.workers.register(
+                connection,
+                self.id,
+                name=self.name,
+                queues=self.served_queues(),
+                signatures=signatures(),
+            )
+        )
 
     def served_queues(self) -> Sequence[str] | None:
         return None if self.queues is None else sorted(self.queues)

@@ -18,7 +18,7 @@ from geneva_drive.worker.claims.claimer import claim_due, claim_one
 from geneva_drive.worker.housekeeping.duties import housekeep
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.timers import Timers
-from geneva_drive.worker.identity import Identity, signatures
+from geneva_drive.worker.identity import Identity, process_name
 from geneva_drive.worker.service import Periodic
 
 _NO_BREAKS = Breaks()
@@ -88,17 +88,9 @@ def _commit(environment: Environment, claimed: Claimed, performed: Concluded) ->
 @contextmanager
 def _presence(environment: Environment) -> Iterator[Identity]:
     """Register as a worker, so that no other worker recovers what runs here."""
-    identity = Identity()
+    identity = Identity(name=f"{process_name()} (inline)")
     store = environment.store
-    store.write(
-        lambda connection: store.workers.register(
-            connection,
-            identity.id,
-            name=f"{identity.name} (inline)",
-            queues=None,
-            signatures=signatures(),
-        )
-    )
+    identity.register(store)
     heartbeat = Periodic(
         "heartbeat",
         environment.settings.heartbeat_interval,
