@@ -6,8 +6,9 @@ Each returns the value, or raises an error whose sentence begins with `name`. Th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any, TypeGuard
 
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
@@ -104,6 +105,11 @@ def _is_storable(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\x00" not in value
+
+
+def is_json_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """True for a dictionary with text as keys."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def duration(name: str, value: object, *, error: MakeError = InvalidInput) -> timedelta:

@@ -164,17 +164,12 @@ class ClassWorkflows(Generic[W]):
     def _context(self, context: object) -> str | None:
         if context is None:
             return None
-        if not isinstance(context, Mapping) or not all(isinstance(key, str) for key in context):
+        if not checks.is_json_object(context):
             raise InvalidInput(
                 f"The context of a workflow must be a dictionary with text as keys, "
                 f"got {context!r}."
             )
-        return typed_json.dump_within(
-            dict(context),
-            self._drive.settings.max_payload_size,
-            what="The context",
-            setting="max_payload_size",
-        )
+        return typed_json.dump_context(context, self._drive.settings.max_payload_size)
 
     def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> Answer:
         store = self._drive.store

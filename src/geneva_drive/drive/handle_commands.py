@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from geneva_drive import checks
 from geneva_drive.definition import registry
 from geneva_drive.drive.handle_fields import W
 from geneva_drive.drive.handle_graph import HandleGraph
@@ -46,7 +47,7 @@ class HandleCommands(HandleGraph[W]):
 
         `data` is merged into the workflow's context; its keys win.
         """
-        if data is not None and not _is_json_object(data):
+        if data is not None and not checks.is_json_object(data):
             raise InvalidInput(
                 f"resume(data=...) must be a dictionary with text as keys, got {data!r}."
             )
@@ -151,10 +152,6 @@ class HandleCommands(HandleGraph[W]):
         announce(self._drive.environment, [applied])
         if not applied.leaves_something_due:  # `announce` has not woken the workers
             self._drive.wake_workers()
-
-
-def _is_json_object(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def _audit_text(command: str, argument: str, value: Any, longest: int | None = None) -> str | None:

@@ -39,6 +39,10 @@ def dump_within(value: object, limit: int, *, what: str, setting: str) -> str:
     return text
 
 
+def dump_context(value: Mapping[str, Any], limit: int) -> str:
+    return dump_within(dict(value), limit, what="The context", setting="max_payload_size")
+
+
 def dump_cursor(value: object, limit: int) -> str:
     text = dump(value, "The cursor")
     if len(text) > limit:

@@ -67,7 +67,7 @@ def written_args(name: str, args: object) -> StoredArgs:
     """Return the arguments of a node in their stored form."""
     if args is None:
         return NO_ARGS
-    if not isinstance(args, Mapping) or not all(isinstance(key, str) for key in args):
+    if not checks.is_json_object(args):
         raise InvalidInput(f"Node {name!r}: args is a dictionary with text as keys, not {args!r}.")
     return StoredArgs(typed_json.dump(args, f"Node {name!r}: args"))
 
@@ -91,8 +91,7 @@ def child_args(
 ) -> StoredArgs:
     """Return the arguments of a node that creates a child workflow."""
     checks.flag(f"Node {name!r}: detached", detached)
-    is_object = isinstance(context, Mapping) and all(isinstance(key, str) for key in context)
-    if context is not None and not is_object:
+    if context is not None and not checks.is_json_object(context):
         raise InvalidInput(
             f"Node {name!r}: the context of a workflow is a JSON object: a dictionary with text "
             f"as keys, not {context!r}."

@@ -91,6 +91,4 @@ def _merged(
     if data is None:
         return None
     context = {**(typed_json.load(workflow.context) or {}), **data}
-    return typed_json.dump_within(
-        context, settings.max_payload_size, what="The context", setting="max_payload_size"
-    )
+    return typed_json.dump_context(context, settings.max_payload_size)

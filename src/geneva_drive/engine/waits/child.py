@@ -51,11 +51,7 @@ def plan(
         definition=definition,
         hero=heroes.reference_to(hero),
         allow_multiple=False,
-        context=None
-        if context is None
-        else typed_json.dump_within(
-            dict(context), limit, what="The context", setting="max_payload_size"
-        ),
+        context=None if context is None else typed_json.dump_context(context, limit),
         queue=None,
         priority=None,
         wait=None,
