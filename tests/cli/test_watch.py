@@ -19,7 +19,8 @@ from rich.console import Console
 from sqlalchemy import Engine, event
 
 import geneva_drive as gd
-from geneva_drive.cli.watch import frame, views, watcher
+from geneva_drive.cli.commands import watch as watch_command
+from geneva_drive.cli.watch import frame, views
 from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import drain, perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
@@ -62,7 +63,7 @@ def meanwhile(clock: TickingClock, monkeypatch: pytest.MonkeyPatch) -> Meanwhile
             clock.tick()
             next(coming)()
 
-        monkeypatch.setattr(watcher, "rest", rest)
+        monkeypatch.setattr(watch_command, "rest", rest)
 
     return happens
 
@@ -214,7 +215,7 @@ def test_a_terminal_is_redrawn_until_the_workflow_has_ended(
         lambda: speedrun(importing),
     )
 
-    watcher.watch(WorkflowObserver(geneva, "1"), views.for_console(console), lambda: None)
+    watch_command.watch(WorkflowObserver(geneva, "1"), views.for_console(console), lambda: None)
 
     assert isinstance(console.file, io.StringIO)
     told = console.file.getvalue()
@@ -400,7 +401,7 @@ def test_ctrl_c_leaves_with_130(
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(watcher, "rest", interrupt)
+    monkeypatch.setattr(watch_command, "rest", interrupt)
 
     assert run("watch", "1").exit_code == 130
 

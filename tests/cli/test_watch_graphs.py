@@ -13,7 +13,8 @@ from rich.console import Console
 from sqlalchemy import Engine, event, update
 
 import geneva_drive as gd
-from geneva_drive.cli.watch import frame, watcher
+from geneva_drive.cli.commands import watch as watch_command
+from geneva_drive.cli.watch import frame
 from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
@@ -137,7 +138,7 @@ def test_without_a_terminal_levels_are_told_as_they_end(
     acts: Iterator[Callable[[], object]] = iter(
         [lambda: perform_next_step(nightly), lambda: None, lambda: speedrun(nightly)]
     )
-    monkeypatch.setattr(watcher, "rest", lambda: next(acts)())
+    monkeypatch.setattr(watch_command, "rest", lambda: next(acts)())
 
     result = run("watch", "1")
 
