@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.execution.run import Run
+from geneva_drive.engine.execution.step_run import Run
 from geneva_drive.engine.limits import admission
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights

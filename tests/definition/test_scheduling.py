@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.dynamic import job_scheduling, jobs
-from geneva_drive.definition.dynamic.job_scheduling import Scheduling
+from geneva_drive.definition.dynamic import job_options, jobs
+from geneva_drive.definition.dynamic.job_options import Scheduling
 
 
 def test_nothing_is_stored_of_a_job_without_such_options() -> None:
@@ -42,4 +42,4 @@ def test_what_is_stored_is_read_back_as_it_was(given: Scheduling) -> None:
     text = given.dump()
 
     assert text is not None
-    assert job_scheduling.load(text) == given
+    assert job_options.load(text) == given

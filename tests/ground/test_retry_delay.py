@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 
 
 def test_each_delay_is_twice_the_one_before() -> None:

@@ -14,14 +14,14 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit, plain_completions
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 
 WORKER = Identity(id="worker")
-Write = Callable[[gd.Drive, Sequence[Ending], Chaining | None], list[Applied | None]]
+Write = Callable[[gd.Drive, Sequence[Ending], NextClaim | None], list[Applied | None]]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def parcels(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
 
 
 def fast(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
+    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> list[Applied | None]:
     assert all(plain_completions.is_plain(one) for one in endings)
     written = plain_completions.complete(drive.store, endings, drive.clock.now(), chaining)
@@ -48,7 +48,7 @@ def fast(
 
 
 def general(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
+    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> list[Applied | None]:
     store = drive.store
     return store.write(
@@ -61,8 +61,8 @@ def claim(drive: gd.Drive) -> Claimed:
     return claimed
 
 
-def chaining(types: Sequence[str] = ("Parcel",), queues: frozenset[str] | None = None) -> Chaining:
-    return Chaining(worker_id="worker", claim_token="next", types=types, queues=queues)
+def chaining(types: Sequence[str] = ("Parcel",), queues: frozenset[str] | None = None) -> NextClaim:
+    return NextClaim(worker_id="worker", claim_token="next", types=types, queues=queues)
 
 
 def rows(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> list[dict[str, Any]]:
@@ -89,7 +89,7 @@ def rows(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> list[dict[str, An
 
 
 def run(
-    workflow: gd.WorkflowHandle[Any], write: Write, steps: int, chain: Chaining | None
+    workflow: gd.WorkflowHandle[Any], write: Write, steps: int, chain: NextClaim | None
 ) -> list[dict[str, Any]]:
     drive = workflow.drive
     for _ in range(steps):
@@ -106,7 +106,7 @@ def run(
 @pytest.mark.parametrize("steps", [0, 1], ids=["the next step is due", "the next step waits"])
 @pytest.mark.parametrize("chain", [None, chaining()], ids=["alone", "chained"])
 def test_both_ways_leave_the_same_rows(
-    parcels: type[gd.Workflow[Any]], steps: int, chain: Chaining | None
+    parcels: type[gd.Workflow[Any]], steps: int, chain: NextClaim | None
 ) -> None:
     by_the_fast_way = run(parcels.create(), fast, steps, chain)
     by_the_general_way = run(parcels.create(), general, steps, chain)

@@ -12,8 +12,8 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit, node_completions
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
@@ -21,10 +21,10 @@ from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 
 WORKER = Identity(id="worker")
-CHAINING = Chaining(worker_id="worker", claim_token="next", types=("",), queues=None)
+CHAINING = NextClaim(worker_id="worker", claim_token="next", types=("",), queues=None)
 # Ids of nodes are drawn, and hashes made of them.
 NAMED_BY_CHANCE = ("id", "workflow_id", "node_id", "slot", "ancestry_hash", "signature")
-Write = Callable[[gd.Drive, Sequence[Ending], Chaining | None], list[Applied | None]]
+Write = Callable[[gd.Drive, Sequence[Ending], NextClaim | None], list[Applied | None]]
 
 
 @gd.job(name="completing_nodes.work")
@@ -49,7 +49,7 @@ def start(drive: gd.Drive) -> gd.WorkflowHandle[Any]:
 
 
 def together(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
+    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> list[Applied | None]:
     assert all(node_completions.is_plain(one) for one in endings)
     store = drive.store
@@ -60,7 +60,7 @@ def together(
 
 
 def one_by_one(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: Chaining | None
+    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> list[Applied | None]:
     store = drive.store
     return store.write(lambda c: commit.apply(c, store, endings, drive.clock, chaining=chaining))
@@ -110,7 +110,9 @@ def rows(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> list[dict[str, An
     return sorted(bare, key=repr)
 
 
-def run(drive: gd.Drive, write: Write, rounds: int, chain: Chaining | None) -> list[dict[str, Any]]:
+def run(
+    drive: gd.Drive, write: Write, rounds: int, chain: NextClaim | None
+) -> list[dict[str, Any]]:
     """Run so many levels of the graph, the last of them perhaps with what follows it claimed."""
     workflow = begin(drive)
     for number in range(rounds):
@@ -129,7 +131,7 @@ def run(drive: gd.Drive, write: Write, rounds: int, chain: Chaining | None) -> l
 @pytest.mark.parametrize("rounds", [1, 2, 3], ids=["leaves", "joins", "last"])
 @pytest.mark.parametrize("chain", [None, CHAINING], ids=["alone", "chained"])
 def test_both_ways_leave_the_same_rows(
-    geneva: gd.Drive, rounds: int, chain: Chaining | None
+    geneva: gd.Drive, rounds: int, chain: NextClaim | None
 ) -> None:
     assert run(geneva, together, rounds, chain) == run(geneva, one_by_one, rounds, chain)
 

@@ -19,7 +19,7 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.lifeline import Lifeline
 from geneva_drive.cli.signals import stop_signals
 from geneva_drive.durations import describe
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL
 from geneva_drive import checks
 from geneva_drive.clock import Clock
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
-from geneva_drive.definition.dynamic.run import DynamicRun
+from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows

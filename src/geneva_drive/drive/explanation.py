@@ -14,7 +14,7 @@ from typing import assert_never
 from geneva_drive.drive.circumstances import Circumstances
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition
-from geneva_drive.engine.transitions.wait import ChildWait, Wait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait, wait_of
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings

@@ -11,7 +11,7 @@ from geneva_drive import checks
 from geneva_drive.definition import registry
 from geneva_drive.drive.handle_fields import W
 from geneva_drive.drive.handle_graph import HandleGraph
-from geneva_drive.engine.commands import graph_editing
+from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commands.pause import pause
@@ -111,7 +111,7 @@ class HandleCommands(HandleGraph[W]):
         store, limit = self._drive.store, self._drive.settings.max_payload_size
         return self._command(
             "import_dag",
-            lambda connection, s: graph_editing.replace_graph(
+            lambda connection, s: graph_changes.replace_graph(
                 connection, store, s, document, limit
             ),
             reason,
@@ -123,7 +123,7 @@ class HandleCommands(HandleGraph[W]):
         store, definition = self._drive.store, registry.require_definition(self._record.type)
         return self._command(
             "freeze_dag",
-            lambda connection, s: graph_editing.freeze(connection, store, s, definition),
+            lambda connection, s: graph_changes.freeze(connection, store, s, definition),
             reason,
             actor,
         )

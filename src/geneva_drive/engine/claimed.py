@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic.run import DYNAMIC, stored_node
+from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.loop_position import LoopPosition

@@ -12,14 +12,14 @@ from datetime import timedelta
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.claimed import Claimed, chained, continued
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.errors import ClaimLost, StorageError
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
@@ -124,7 +124,7 @@ class Committer:
         self,
         group: Sequence[Pending],
         applied: Sequence[Applied | None],
-        chaining: Chaining,
+        chaining: NextClaim,
         *,
         repeated: bool,
     ) -> list[Claimed | None]:
@@ -135,7 +135,7 @@ class Committer:
         ]
 
     def _adopt(
-        self, group: Sequence[Pending], applied: Sequence[Applied | None], chaining: Chaining
+        self, group: Sequence[Pending], applied: Sequence[Applied | None], chaining: NextClaim
     ) -> dict[Key, list[Claimed]]:
         """Find what was claimed by an earlier try whose COMMIT succeeded without an answer."""
         missing = [p.flight.claimed for p, one in zip(group, applied, strict=True) if one is None]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from geneva_drive.engine.claimed import Claimed
-from geneva_drive.engine.execution.run import Run
+from geneva_drive.engine.execution.step_run import Run
 from geneva_drive.storage.schema.records import Key
 
 

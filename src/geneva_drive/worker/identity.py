@@ -12,8 +12,8 @@ from uuid import uuid4
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.run import signature_of
-from geneva_drive.engine.commit.chaining import Chaining
+from geneva_drive.definition.dynamic.dynamic_run import signature_of
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.storage.store import Store
 
 
@@ -94,12 +94,12 @@ class Identity:
         # A process without classes and jobs could run nothing of a dynamic workflow.
         return types if list(types) != [DYNAMIC_TYPE] or jobs.names() else []
 
-    def chaining(self, token: str, limited_queues: Collection[str]) -> Chaining:
+    def chaining(self, token: str, limited_queues: Collection[str]) -> NextClaim:
         """Return the terms on which this worker claims the next step with a commit.
 
         Capped queues are left out: their room is known only when the poller claims.
         """
-        return Chaining(
+        return NextClaim(
             worker_id=self.id,
             claim_token=token,
             types=self.served_types(),

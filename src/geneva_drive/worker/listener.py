@@ -7,7 +7,7 @@ import threading
 import time
 from datetime import timedelta
 
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.storage.dialects.hints import Watch
 from geneva_drive.worker.service import in_a_line
 

@@ -13,8 +13,8 @@ from datetime import timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.engine.claimed import Claimed, chained, with_stored_nodes
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
 from geneva_drive.engine.execution.group_commit import announce
@@ -207,7 +207,7 @@ class Performer:
             and time.monotonic() - claimed.chained_since < MAX_CHAIN_SECONDS
         )
 
-    def _chaining(self, flight: Flight, token: str) -> Chaining | None:
+    def _chaining(self, flight: Flight, token: str) -> NextClaim | None:
         if not self._may_chain(flight.claimed):
             return None
         return self._identity.chaining(token, self._environment.settings.queue_limits)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # The stored type of dynamic workflows; handles show it as None.
 DYNAMIC_TYPE = ""
-_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.run"
+_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.dynamic_run"
 
 
 class Body(dict[str, Any]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition.compiler import call_signatures, code_location
-from geneva_drive.definition.dynamic.job_scheduling import Scheduling
+from geneva_drive.definition.dynamic.job_options import Scheduling
 from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import JobOptions

@@ -3,5 +3,5 @@
 Start with `command`, which executes every command in one transaction: lock the workflow, decide,
 write the change with its audit entry. The decisions are pure functions of a `Subject`: `pause`,
 `cancel`, `resume`, and `repair` (skip, reattempt, rewind). `graph_commands` decides where several
-nodes may be active, `graph_editing` stores and replaces graphs.
+nodes may be active, `graph_changes` stores and replaces graphs.
 """

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import group_by_workflow, write_ended
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.summary import NodeEnd
@@ -25,7 +25,7 @@ def apply(
     endings: Sequence[Ending],
     clock: Clock,
     *,
-    chaining: Chaining | None = None,
+    chaining: NextClaim | None = None,
     read_back: bool = False,
 ) -> list[Applied | None]:
     """Write what follows from each ending; the result is None where the claim was lost.
@@ -81,7 +81,7 @@ class _Round:
             found[key] = seen[key]._replace(claim_token=token, stop=stop)
         return found
 
-    def write(self, chaining: Chaining | None, *, read_back: bool) -> list[Applied | None]:
+    def write(self, chaining: NextClaim | None, *, read_back: bool) -> list[Applied | None]:
         """Write the round; the result is None where the claim was lost or the ending postponed."""
         groups = self._groups()
         divided = {key for key, indexes in groups.items() if self._is_partition(indexes[0])}

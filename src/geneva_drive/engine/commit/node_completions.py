@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock, group_by_workflow, write_ended
 from geneva_drive.engine.graphs.conclusion import conclude
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
@@ -39,7 +39,7 @@ def complete(
     store: Store,
     endings: Sequence[Ending],
     clock: Clock,
-    chaining: Chaining | None,
+    chaining: NextClaim | None,
 ) -> dict[Key, Applied]:
     """Write plain endings; return what was written, by execution id.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.rows import (
     claim_values,
     execution_record,
@@ -42,7 +42,7 @@ def is_plain(ending: Ending) -> bool:
 
 
 def complete(
-    store: Store, endings: Sequence[Ending], now: datetime, chaining: Chaining | None
+    store: Store, endings: Sequence[Ending], now: datetime, chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     """Write plain endings; return what was written, by execution id.
 
@@ -71,7 +71,7 @@ def _decide(ending: Ending, now: datetime) -> Change:
 
 
 def _completion(
-    ending: Ending, change: Change, now: datetime, chaining: Chaining | None
+    ending: Ending, change: Change, now: datetime, chaining: NextClaim | None
 ) -> Completion:
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
@@ -93,7 +93,7 @@ def _completion(
     )
 
 
-def _claimant(chaining: Chaining | None) -> Claimant | None:
+def _claimant(chaining: NextClaim | None) -> Claimant | None:
     if chaining is None:
         return None
     return Claimant(

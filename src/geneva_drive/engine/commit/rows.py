@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedItem
-from geneva_drive.engine.transitions.wait import ChildWait, Wait
+from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import audit_trail
-from geneva_drive.engine.commit.chaining import Chaining, Gate, open_gate
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import Gate, NextClaim, open_gate
 from geneva_drive.engine.commit.rows import (
     claim_values,
     execution_values,
@@ -40,7 +40,7 @@ def write_ended(
     store: Store,
     decided: Sequence[tuple[Change, Sequence[Ending]]],
     now: datetime,
-    chaining: Chaining | None,
+    chaining: NextClaim | None,
     *,
     read_back: bool = False,
 ) -> list[list[Applied]]:
@@ -102,7 +102,7 @@ def _read_scheduled(
     connection: Connection,
     store: Store,
     changes: Sequence[Change],
-    claimed_by: Chaining | None,
+    claimed_by: NextClaim | None,
     *,
     read_back: bool,
 ) -> list[ExecutionRecord]:

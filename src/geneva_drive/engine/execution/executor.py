@@ -14,7 +14,7 @@ from geneva_drive.engine.execution.retried_transaction import (
     claim_lost,
     run_retried,
 )
-from geneva_drive.engine.execution.run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.execution.transactional_loop import run_loop
 from geneva_drive.engine.execution.transactional_step import run_step
 from geneva_drive.engine.limits import admission

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ErrorDetails, Raised, Reaction
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def commit_endings(
-    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None = None
+    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None = None
 ) -> list[Applied | None]:
     """Commit endings and announce them; None for each whose claim was lost.
 
@@ -41,7 +41,7 @@ def commit_endings(
 
 
 def _commit(
-    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> list[Applied | None]:
     """Commit endings by the general path.
 
@@ -81,7 +81,7 @@ def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied
 
 
 def _complete(
-    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     # One per workflow, as the answers are matched by workflow id. There may be two if a claim was
     # lost and won again.
@@ -103,7 +103,7 @@ def _complete(
 
 
 def _complete_nodes(
-    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     plain = [ending for ending in endings if node_completions.is_plain(ending)]
     # Subscribers need the record of each execution, which the general path has at hand.
@@ -125,7 +125,7 @@ def _complete_nodes(
 
 
 def _apply(
-    environment: Environment, endings: Sequence[Ending], chaining: Chaining | None
+    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
 ) -> list[Applied | None]:
     store = environment.store
     applied = store.write_group(

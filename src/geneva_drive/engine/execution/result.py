@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import StepOutcome
 
 # Called only when the outcome is written: by then the worker may have begun to stop.
-MayChain = Callable[[], Chaining | None]
+MayChain = Callable[[], NextClaim | None]
 
 
 @dataclass(frozen=True, slots=True)

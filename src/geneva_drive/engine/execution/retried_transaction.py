@@ -13,11 +13,11 @@ from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit
-from geneva_drive.engine.commit.chaining import Chaining
 from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded
-from geneva_drive.engine.execution.run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.loops.cursor_saver import LoopMoved
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.engine.transitions.outcome import (
@@ -28,7 +28,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
 )
 from geneva_drive.errors import ClaimLost
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 MAX_RUNS = 5
@@ -78,7 +78,7 @@ def outcome_of(run: Run, ended: StepOutcome | Failed, *, is_concluded: bool) -> 
 
 
 def apply_ending(
-    connection: Connection, environment: Environment, ended: Ending, chaining: Chaining | None
+    connection: Connection, environment: Environment, ended: Ending, chaining: NextClaim | None
 ) -> Applied | None:
     crash_points.reached("body")
     [applied] = commit.apply(

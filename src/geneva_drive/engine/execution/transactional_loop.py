@@ -19,7 +19,7 @@ from geneva_drive.engine.execution.retried_transaction import (
     may_help_to_repeat,
     outcome_of,
 )
-from geneva_drive.engine.execution.run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.execution.transactional_step import conclude_inside
 from geneva_drive.engine.loops.cursor_saver import LoopMoved
 from geneva_drive.engine.loops.step_loop import StepLoop
@@ -73,7 +73,7 @@ def _run_once(
     run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
-    from geneva_drive.engine.loops.transactional_loop import LoopTransaction
+    from geneva_drive.engine.loops.loop_transaction import LoopTransaction
 
     with LoopTransaction(environment, loop) as transaction:
         ended = run.run_body(transaction.session, flush=transaction.flush)

@@ -17,7 +17,7 @@ from geneva_drive.engine.execution.retried_transaction import (
     claim_lost,
     run_retried,
 )
-from geneva_drive.engine.execution.run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.engine.transitions.outcome import StepOutcome, keeps_writes
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.run import signature_of
+from geneva_drive.definition.dynamic.dynamic_run import signature_of
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition.dynamic import job_scheduling, jobs
-from geneva_drive.definition.dynamic.run import DYNAMIC
+from geneva_drive.definition.dynamic import job_options, jobs
+from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import NewExecution
@@ -160,7 +160,7 @@ def plan_stored_node(
     It is scheduled by the options of its job. In a process without the job, stored ones are used.
     """
     job = jobs.get(node.job or "")
-    kept = job_scheduling.load(node.scheduling) if node.scheduling else job_scheduling.UNKNOWN
+    kept = job_options.load(node.scheduling) if node.scheduling else job_options.UNKNOWN
     rules = job.scheduling if job else kept
     return NewExecution(
         step_name=node.name,

@@ -15,7 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.loop_position import SkippedItem
 from geneva_drive.errors import DatabaseBusy, StorageError
 from geneva_drive.iteration.interruption import Interrupted
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.schema.records import ExecutionRecord
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate

@@ -8,7 +8,7 @@ from typing import Any
 
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import ErrorDetails
-from geneva_drive.engine.transitions.wait import Wait
+from geneva_drive.engine.transitions.wait_kinds import Wait
 from geneva_drive.states import (
     DeadLetterReason,
     Interruption,

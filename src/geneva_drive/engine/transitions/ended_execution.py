@@ -13,7 +13,7 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition, before_p
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.engine.transitions.partitions import plan_partitions
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
-from geneva_drive.engine.transitions.wait import Wait
+from geneva_drive.engine.transitions.wait_kinds import Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord

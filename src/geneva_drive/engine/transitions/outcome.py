@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.transitions.wait import Wait
+from geneva_drive.engine.transitions.wait_kinds import Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, Interruption, Outcome
 

@@ -24,7 +24,7 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
-from geneva_drive.engine.transitions.wait import ChildWait, Wait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait, wait_of
 from geneva_drive.engine.waits import child
 from geneva_drive.errors import StorageError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from geneva_drive.errors import DatabaseBusy, DatabaseReadOnly, DatabaseUnavailable, StorageError
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.settings import Settings
 from geneva_drive.storage import dialects
 from geneva_drive.storage.connections import engine

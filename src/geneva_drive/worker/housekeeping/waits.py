@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.wait import ChildWait
+from geneva_drive.engine.transitions.wait_kinds import ChildWait
 from geneva_drive.engine.waits import wait
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.worker.housekeeping.duty import Duty, Round

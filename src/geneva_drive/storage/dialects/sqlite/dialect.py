@@ -19,7 +19,7 @@ from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.retry_delay import RetryDelay
+from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect, WriterHeld
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken

@@ -1,4 +1,4 @@
-"""Chaining: insert the next execution already claimed by the worker that ended the last one."""
+"""NextClaim: insert the next execution already claimed by the worker that ended the last one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geneva_drive.values import value
 class Gate:
     """Admits new executions of one transaction to chaining."""
 
-    chaining: Chaining
+    chaining: NextClaim
     remaining: Counter[Key]  # per workflow: one for each of its executions that ended
     top_priority: int | None  # of what other workers could claim now
 
@@ -36,7 +36,7 @@ class Gate:
 
 
 def open_gate(
-    connection: Connection, store: Store, chaining: Chaining | None, remaining: Counter[Key]
+    connection: Connection, store: Store, chaining: NextClaim | None, remaining: Counter[Key]
 ) -> Gate | None:
     if chaining is None or not remaining:
         return None
@@ -45,7 +45,7 @@ def open_gate(
 
 
 @value
-class Chaining:
+class NextClaim:
     """The worker that may claim the next execution as it is inserted, and its claim token."""
 
     worker_id: str
