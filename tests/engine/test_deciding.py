@@ -20,8 +20,8 @@ from geneva_drive.engine.transitions.outcome import (
     Returned,
     Skipped,
     StepOutcome,
+    recorded_outcome,
 )
-from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.engine.transitions.wait_kinds import ChildWait
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 from tests.engine.cases import (

@@ -25,8 +25,8 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
     Suspended,
+    recorded_outcome,
 )
-from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.states import Interruption, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.engine.cases import (

@@ -4,8 +4,13 @@ import pytest
 
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.outcome import Lost, Raised, Reattempted, Returned
-from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
+from geneva_drive.engine.transitions.outcome import (
+    Lost,
+    Raised,
+    Reattempted,
+    Returned,
+    recorded_outcome,
+)
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from tests.engine.cases import DEFINITION, ERROR, NOW, execution, reattempting, workflow
 

@@ -22,8 +22,8 @@ from geneva_drive.engine.transitions.outcome import (
     Returned,
     Skipped,
     StepOutcome,
+    recorded_outcome,
 )
-from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.serialization.typed_json import dump
 from geneva_drive.states import (
     ACTIVE_STEP_STATES,

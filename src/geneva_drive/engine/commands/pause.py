@@ -11,7 +11,7 @@ from geneva_drive.states import Request, WorkflowState
 def pause(subject: Subject, reason: str | None) -> Change:
     """Pause the workflow now, or once what runs has ended.
 
-    While a step runs, the pause is stored as a request, and `transitions/requests.py` carries it
+    While a step runs, the pause is stored as a request, and `transitions/decide.py` carries it
     out when the step ends. A loop sees the request at its next checkpoint.
     """
     if subject.workflow.state is not WorkflowState.READY:

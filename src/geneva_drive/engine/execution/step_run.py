@@ -35,8 +35,8 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
     Suspended,
+    recorded_outcome,
 )
-from geneva_drive.engine.transitions.recorded_outcome import recorded_outcome
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong

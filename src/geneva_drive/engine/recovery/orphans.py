@@ -24,9 +24,9 @@ from geneva_drive.engine.transitions.change import (
     WorkflowMove,
     unchanged,
 )
+from geneva_drive.engine.transitions.decide import honour_request
 from geneva_drive.engine.transitions.loop_position import carried_over
 from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
-from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store

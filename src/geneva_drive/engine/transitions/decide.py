@@ -9,9 +9,14 @@ from typing import assert_never
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.transitions.change import Change, ExecutionMove
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, WorkflowMove
 from geneva_drive.engine.transitions.ended_execution import EndedExecution
-from geneva_drive.engine.transitions.holds import stop_executions
+from geneva_drive.engine.transitions.holds import (
+    cancel_moves,
+    cancel_planned,
+    hold_change,
+    stop_executions,
+)
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Awaiting,
@@ -29,11 +34,11 @@ from geneva_drive.engine.transitions.outcome import (
     Skipped,
     StepOutcome,
     Suspended,
+    apply_retry_limit,
     ordinal,
+    recorded_outcome,
 )
 from geneva_drive.engine.transitions.partitions import settle_partition
-from geneva_drive.engine.transitions.recorded_outcome import apply_retry_limit, recorded_outcome
-from geneva_drive.engine.transitions.requests import honour_request
 from geneva_drive.states import DeadLetterReason, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
@@ -171,3 +176,44 @@ def _recover(ended: EndedExecution, lost: Lost) -> Change:
     # The child of this attempt has ended: the next attempt reports it, and starts no other.
     [following] = change.schedule
     return replace(change, schedule=(replace(following, child_id=execution.child_id),))
+
+
+def honour_request(change: Change) -> Change:
+    """Return the change with the pause or cancel that was requested while the step ran.
+
+    The commands `pause` and `cancel` store the request; see `engine/commands`.
+    """
+    requested = change.record.requested
+    moved = change.workflow
+    if requested is None or moved.state in (WorkflowState.FINISHED, WorkflowState.CANCELED):
+        return change
+    if requested is Request.CANCEL:
+        return _cancel_on_request(change)
+    if moved.state is WorkflowState.PAUSED:
+        return change
+    return _pause_on_request(change)
+
+
+def _pause_on_request(change: Change) -> Change:
+    paused = replace(
+        change.workflow,
+        state=WorkflowState.PAUSED,
+        requested=None,
+        requested_reason=None,
+        paused_reason=change.record.requested_reason,
+        paused_step_name=change.workflow.next_step_name,
+    )
+    return hold_change(change, paused)
+
+
+def _cancel_on_request(change: Change) -> Change:
+    return replace(
+        change,
+        workflow=WorkflowMove(
+            state=WorkflowState.CANCELED,
+            next_step_name=None,
+            previous_step_name=change.workflow.previous_step_name,
+        ),
+        executions=cancel_moves(change.executions, Outcome.CANCELED_BY_OPERATOR),
+        schedule=cancel_planned(change.schedule),
+    )
