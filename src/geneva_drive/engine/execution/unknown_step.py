@@ -68,7 +68,8 @@ def _missing_job(
 
 
 def _may_others_know(environment: Environment, claimed: Claimed, definition: Definition) -> bool:
-    if claimed.stored is not None:
+    # A process without any job has not imported the module of this node's job.
+    if claimed.stored is not None and claimed.stored.job is not None:
         return not jobs.names() or _is_deploying(environment, definition)
     is_other = claimed.execution.signature != definition.signature
     return is_other and _is_deploying(environment, definition)
