@@ -40,7 +40,7 @@ from geneva_drive.telemetry import StepChanged, StepProgressed, WorkflowChanged
 if typing.TYPE_CHECKING:
     from geneva_drive.drive.default_drive import configure, current_drive
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.step_execution import Checkpoint, StepExecution
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
     from geneva_drive.iteration.iterable_step import IterableStep
@@ -102,7 +102,7 @@ _ON_DEMAND = {
     "IterationProgress": "geneva_drive.iteration.progress",
     "RecordBatch": "geneva_drive.iteration.sources.records",
     "StepExecution": "geneva_drive.drive.step_execution",
-    "WorkflowHandle": "geneva_drive.drive.handle",
+    "WorkflowHandle": "geneva_drive.drive.handle.handle",
     "configure": "geneva_drive.drive.default_drive",
     "current_drive": "geneva_drive.drive.default_drive",
 }

@@ -13,7 +13,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.cli.app import load_app
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.testing import speedrun
 from tests.cli.conftest import Run, WriteApp
 from tests.cli.screens import drawn, screen

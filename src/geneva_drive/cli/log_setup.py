@@ -14,11 +14,11 @@ _STYLES = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "r
 def log_to_stderr(level: str = "info", *, names_process: bool = False) -> None:
     """Log to stderr from a level up; does nothing if the app has set up logging on import."""
     lines = logging.StreamHandler(sys.stderr)
-    lines.setFormatter(_Lines(in_colour=sys.stderr.isatty(), names_process=names_process))
+    lines.setFormatter(_LineFormatter(in_colour=sys.stderr.isatty(), names_process=names_process))
     logging.basicConfig(level=level.upper(), handlers=[lines])
 
 
-class _Lines(logging.Formatter):
+class _LineFormatter(logging.Formatter):
     """One unwrapped line per record, in UTC, so that grep finds whole lines."""
 
     def __init__(self, *, in_colour: bool, names_process: bool) -> None:

@@ -13,7 +13,7 @@ from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.parameters import audit_options, json_option
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 
 
 def workflow_command(function: Callable[..., str | None]) -> Callable[..., None]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.class_workflows import ClassWorkflows
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.joined_transaction import JoinedTransaction
     from geneva_drive.drive.queries import WorkflowQuery
     from geneva_drive.telemetry import StepLogger

@@ -13,7 +13,7 @@ from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive import joined_transaction
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration

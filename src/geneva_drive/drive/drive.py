@@ -18,7 +18,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.explanation import explain
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_execution import StepExecution

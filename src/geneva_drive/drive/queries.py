@@ -16,7 +16,7 @@ from geneva_drive.states import WorkflowState
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.handle.handle import WorkflowHandle
 
 W = TypeVar("W", bound=Workflow[Any], covariant=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.errors.base import GenevaDriveError
 
 if TYPE_CHECKING:
-    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.handle.handle import WorkflowHandle
 
 
 class AlreadyRunning(GenevaDriveError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.states import StepState, WorkflowState
 

@@ -11,7 +11,7 @@ from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow, definition_of, start_executing
 from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine import heroes
 from geneva_drive.engine.execution.run_context import RunContext

@@ -27,7 +27,7 @@ from geneva_drive.cli.output.names import cursor_words, item_words, name_of
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
 
 _MOST_ITEMS = 20

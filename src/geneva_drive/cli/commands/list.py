@@ -27,7 +27,7 @@ from geneva_drive.cli.parameters import json_option, parsed_by
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.states import WorkflowState
 

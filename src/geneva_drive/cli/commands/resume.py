@@ -8,7 +8,7 @@ import click
 
 from geneva_drive.cli.parameters import json_object, parsed_by, workflow_id_argument
 from geneva_drive.cli.workflow_command import workflow_command
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 
 
 @click.command("resume")

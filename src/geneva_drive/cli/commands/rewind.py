@@ -10,7 +10,7 @@ from geneva_drive.cli import parameters
 from geneva_drive.cli.output.names import cursor_words
 from geneva_drive.cli.parameters import step_argument, workflow_id_argument
 from geneva_drive.cli.workflow_command import workflow_command
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.serialization import typed_json
 
 

@@ -19,7 +19,7 @@ from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import view_of_workflow
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 
 
 @click.command("show")

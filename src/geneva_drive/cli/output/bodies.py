@@ -11,7 +11,7 @@ from typing import Any
 
 from geneva_drive.cli.output.loops import interruptions, skipped_items
 from geneva_drive.drive.graph_view import NodeView
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json

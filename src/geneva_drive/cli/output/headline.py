@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from geneva_drive.cli.output.console import plain, state_text
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 
 
 def headline(workflow: WorkflowHandle[Any]) -> Text:

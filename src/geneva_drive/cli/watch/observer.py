@@ -14,7 +14,7 @@ from geneva_drive.drive.circumstances import Circumstances, read_circumstances
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.graph_view import view_of_workflow
-from geneva_drive.drive.handle import WorkflowHandle
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress

@@ -24,7 +24,7 @@ from geneva_drive.errors import InvalidInput, InvalidStateError
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.joined_transaction import JoinedTransaction
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from geneva_drive.errors import InvalidInput, StepConfigurationError
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
-    from geneva_drive.drive.handle import WorkflowHandle
+    from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.joined_transaction import JoinedTransaction
     from geneva_drive.drive.queries import WorkflowQuery
 

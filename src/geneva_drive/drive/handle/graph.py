@@ -11,7 +11,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.drive.graph_view import view_of_workflow
-from geneva_drive.drive.handle_fields import HandleFields, W
+from geneva_drive.drive.handle.fields import HandleFields, W
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import id_in_graph

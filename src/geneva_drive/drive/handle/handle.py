@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from copy import copy
 
-from geneva_drive.drive.handle_commands import HandleCommands
-from geneva_drive.drive.handle_fields import W
+from geneva_drive.drive.handle.commands import HandleCommands
+from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.storage.schema.records import AuditRecord

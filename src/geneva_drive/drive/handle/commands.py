@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from geneva_drive import checks
 from geneva_drive.definition import registry
-from geneva_drive.drive.handle_fields import W
-from geneva_drive.drive.handle_graph import HandleGraph
+from geneva_drive.drive.handle.fields import W
+from geneva_drive.drive.handle.graph import HandleGraph
 from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute

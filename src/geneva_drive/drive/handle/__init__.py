@@ -1,0 +1,4 @@
+"""A workflow as code outside its steps holds it: fields, graph and commands.
+
+Start with `handle`. `commands` is where every command of an operator enters the engine.
+"""
