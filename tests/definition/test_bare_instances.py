@@ -25,7 +25,7 @@ def test_a_body_is_called_with_hero_and_context(geneva: gd.Drive) -> None:
         def describe(self) -> str:
             return f"{self.hero.id}: {self.context['net']}"
 
-    assert instance(Invoice, gd.HeroRef("Order", "7"), context={"net": 5}).describe() == "7: 5"
+    assert instance(Invoice, gd.HeroRef("Purchase", "7"), context={"net": 5}).describe() == "7: 5"
 
 
 def test_a_bare_instance_is_at_its_first_attempt_and_has_no_id(geneva: gd.Drive) -> None:

@@ -112,17 +112,17 @@ def test_the_child_is_given_a_hero_and_a_context_of_the_parents(geneva: gd.Drive
             Look, hero=lambda self: self.hero, context=lambda self: {"of": self.context["name"]}
         )
 
-    parent = Order.create(hero=gd.HeroRef("Order", "7"), context={"name": "Ann"})
+    parent = Order.create(hero=gd.HeroRef("Purchase", "7"), context={"name": "Ann"})
 
     drain()
 
-    assert seen == [(gd.HeroRef("Order", "7"), {"of": "Ann"})]
+    assert seen == [(gd.HeroRef("Purchase", "7"), {"of": "Ann"})]
     assert parent.reload().state == "finished"
 
 
 def test_the_child_of_a_dynamic_workflow_has_its_own_hero_and_context(geneva: gd.Drive) -> None:
     w = gd.DynamicWorkflow()
-    w.workflow("ship", Ship, hero=gd.HeroRef("Order", "7"), context={"of": "Ann"})
+    w.workflow("ship", Ship, hero=gd.HeroRef("Purchase", "7"), context={"of": "Ann"})
     parent = w.start()
     drain()
 
@@ -356,7 +356,7 @@ def test_a_sibling_that_ends_the_parent_cancels_the_child(geneva: gd.Drive, verb
 def test_a_child_that_is_refused_fails_its_node_through_the_policy(
     geneva: gd.Drive, action: Any, state: str
 ) -> None:
-    hero = gd.HeroRef("Order", "7")
+    hero = gd.HeroRef("Purchase", "7")
     existing = SlowShip.create(hero=hero)
     parent = _order(hero=hero, on_exception=action).create()
 
@@ -372,7 +372,7 @@ def test_a_child_that_is_refused_fails_its_node_through_the_policy(
 
 
 def test_a_refused_child_is_started_by_a_later_attempt(geneva: gd.Drive) -> None:
-    hero = gd.HeroRef("Order", "7")
+    hero = gd.HeroRef("Purchase", "7")
     existing = SlowShip.create(hero=hero)
     parent = _order(hero=hero).create()
     drain()

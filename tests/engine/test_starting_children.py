@@ -169,7 +169,7 @@ def test_user_code_of_a_node_that_starts_a_child_holds_no_lock(geneva: gd.Drive,
 
 
 def test_a_child_that_is_refused_takes_back_nothing_of_what_led_to_it(geneva: gd.Drive) -> None:
-    hero = gd.HeroRef("Order", "7")
+    hero = gd.HeroRef("Purchase", "7")
 
     def written(self: Any) -> dict[str, Any]:
         return {"note": Note.create().id}
@@ -189,7 +189,7 @@ def test_a_child_that_is_refused_takes_back_nothing_of_what_led_to_it(geneva: gd
 
 def test_the_hooks_around_a_child_hear_of_its_refusal_at_the_end(geneva: gd.Drive) -> None:
     told: list[Any] = []
-    hero = gd.HeroRef("Order", "7")
+    hero = gd.HeroRef("Purchase", "7")
 
     class Order(gd.Workflow):
         def before_step_starts(self, step_name: str) -> None:
