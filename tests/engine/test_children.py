@@ -128,7 +128,7 @@ def test_the_child_of_a_dynamic_workflow_has_its_own_hero_and_context(geneva: gd
 
     child = _child_of(parent)
 
-    assert (child.hero_type, child.hero_id, child.context) == ("Order", "7", {"of": "Ann"})
+    assert (child.hero_type, child.hero_id, child.context) == ("Purchase", "7", {"of": "Ann"})
     assert parent.reload().state == "finished"
 
 
