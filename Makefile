@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 MANY := -n 8
 # Scenarios start processes of their own and count on short leases: few at once, and by themselves.
-FEW := -n 6
+FEW := -n 3
 
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
