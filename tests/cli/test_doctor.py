@@ -26,12 +26,19 @@ RETENTION = {
 
 
 HEALTHY = {
-    "sqlite": [("indexes", "ok"), ("journal", "ok"), ("connections", "ok"), ("clock", "ok")],
+    "sqlite": [
+        ("indexes", "ok"),
+        ("journal", "ok"),
+        ("rights", "ok"),
+        ("connections", "ok"),
+        ("clock", "ok"),
+    ],
     "postgresql": [
         ("indexes", "ok"),
         ("isolation", "ok"),
         ("durability", "ok"),
         ("old snapshots", "ok"),
+        ("rights", "ok"),
         ("connections", "ok"),
         ("clock", "ok"),
     ],
@@ -40,6 +47,7 @@ HEALTHY = {
         ("isolation", "ok"),
         ("durability", "ok"),
         ("old snapshots", "ok"),
+        ("rights", "ok"),
         ("connections", "ok"),
         ("clock", "ok"),
     ],
@@ -109,6 +117,8 @@ def test_the_way_out_stands_below_what_was_found(
                                 this version needs.
         indexes       ok        All are there.
         journal       ok        Its mode is 'wal'.
+        rights        ok        The role may read and write every
+                                table.
         connections   ok        The engine opens as many as are
                                 needed.
         clock         ok        This process and the database agree

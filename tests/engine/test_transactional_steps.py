@@ -326,7 +326,9 @@ def test_a_database_error_that_may_pass_runs_the_body_again(geneva: gd.Drive, us
     assert names(geneva) == ["Ada"]
 
 
-def test_a_database_error_that_does_not_pass_fails_the_step(geneva: gd.Drive, users: None) -> None:
+def test_a_body_that_always_loses_its_connection_is_recovered_and_then_pauses(
+    geneva: gd.Drive, users: None
+) -> None:
     runs: list[int] = []
 
     def fail(self: gd.Workflow[Any], session: Session) -> None:
@@ -336,8 +338,13 @@ def test_a_database_error_that_does_not_pass_fails_the_step(geneva: gd.Drive, us
     workflow = signing_up(fail)
 
     assert runs == [1, 1, 1, 1, 1]
-    assert history(workflow) == [("add", "failed", "paused_by_exception")]
-    assert last(workflow).error_class == "sqlalchemy.exc.OperationalError"
+    assert history(workflow) == [("add", "failed", "recovered"), ("add", "scheduled", None)]
+
+    drain(geneva)
+
+    assert runs == [attempt for attempt in (1, 2, 3, 4) for _ in range(5)]
+    assert workflow.reload().state == "paused"
+    assert last(workflow).outcome == "recovered"
 
 
 def test_a_database_that_is_away_around_the_body_blames_nobody(

@@ -176,6 +176,17 @@ WORDS: list[tuple[Exception, str]] = [
         "database is locked. Look for a long transaction, and try again. If it is a session of "
         "your own, commit it first, or pass it as session=.",
     ),
+    (
+        errors.DatabaseFull("sqlite:///geneva.db", "database or disk is full."),
+        "The database at sqlite:///geneva.db has no space left, and nothing was written: database "
+        "or disk is full. Free space on its disk, or move it to a larger one.",
+    ),
+    (
+        errors.MissingRights("postgresql://db/shop", "permission denied for table orders."),
+        "The role that connects to postgresql://db/shop lacks a right: permission denied for "
+        "table orders. GRANT it SELECT, INSERT, UPDATE and DELETE on the tables. `geneva doctor` "
+        "shows which right is missing.",
+    ),
 ]
 
 

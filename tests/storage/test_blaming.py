@@ -7,6 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 import geneva_drive as gd
+from geneva_drive.storage.dialects.trouble import Trouble
 
 
 def test_a_constraint_blames_the_value(geneva: gd.Drive) -> None:
@@ -15,7 +16,7 @@ def test_a_constraint_blames_the_value(geneva: gd.Drive) -> None:
     with pytest.raises(IntegrityError) as caught, geneva.engine.begin() as connection:
         connection.execute(nobodys)
 
-    assert geneva.store.database.dialect.blames_value(caught.value)
+    assert geneva.store.database.trouble_of(caught.value) is Trouble.VALUE
 
 
 def test_a_query_that_was_canceled_blames_nobody(geneva: gd.Drive, database: str) -> None:
@@ -27,4 +28,4 @@ def test_a_query_that_was_canceled_blames_nobody(geneva: gd.Drive, database: str
             connection.execute(text("SELECT pg_sleep(5)"))
         connection.rollback()
 
-    assert not geneva.store.database.dialect.blames_value(caught.value)
+    assert geneva.store.database.trouble_of(caught.value) is Trouble.BUSY

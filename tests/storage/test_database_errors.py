@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import URL, Connection, Engine, event, text
 from sqlalchemy.exc import IntegrityError
 
 import geneva_drive as gd
@@ -280,3 +280,46 @@ def test_an_error_that_a_caller_may_expect_is_left_as_it_is(geneva: gd.Drive, ro
         store.write(register_twice)
 
     assert rows.count(rows.tables.workers) == 0
+
+
+def test_a_full_disk_is_named_and_nothing_is_written(geneva: gd.Drive, rows: Rows) -> None:
+    if geneva.engine.dialect.name != "sqlite":
+        pytest.skip("Only SQLite can be told how much space there is.")
+
+    class Greeting(gd.Workflow):
+        @gd.step
+        def greet(self) -> None: ...
+
+    @event.listens_for(geneva.engine, "checkout")
+    def fill(connection: Any, *_: Any) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # as many as there are, and none more
+
+    def fill_up() -> None:
+        for _ in range(1000):
+            Greeting.create(context={"padding": "x" * 10_000})
+
+    with pytest.raises(gd.errors.DatabaseFull) as refusal:
+        fill_up()
+
+    assert str(refusal.value) == (
+        f"The database at {geneva.database_url} has no space left, and nothing was written: "
+        f"database or disk is full. Free space on its disk, or move it to a larger one."
+    )
+    assert rows.count(rows.tables.workflows) == rows.count(rows.tables.step_executions)
+
+
+def test_a_missing_table_means_that_the_database_is_not_migrated(geneva: gd.Drive) -> None:
+    class Greeting(gd.Workflow):
+        @gd.step
+        def greet(self) -> None: ...
+
+    workflow = Greeting.create()
+    with geneva.engine.begin() as connection:
+        geneva.store.tables.audit_entries.drop(connection)
+
+    with pytest.raises(gd.errors.NotMigrated):
+        workflow.pause()
+
+    with geneva.engine.begin() as connection:
+        geneva.store.tables.audit_entries.create(connection)
+    assert workflow.reload().state == "ready"

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Column, MetaData, String, Table, select
 
 import geneva_drive as gd
+from tests.heroes import hero_tables
 from tests.users_tables import make_empty
 from tests.worker.watching import Watch
 
@@ -54,3 +55,10 @@ def effects(geneva: gd.Drive) -> Table:
 def effects_of(drive: gd.Drive, effects: Table) -> list[str]:
     with drive.engine.connect() as connection:
         return list(connection.scalars(select(effects.c.name)))
+
+
+@pytest.fixture
+def users(geneva: gd.Drive) -> Iterator[None]:
+    """The users' own tables, empty."""
+    with hero_tables(geneva):
+        yield

@@ -186,7 +186,7 @@ def test_outcomes_are_kept_until_the_database_is_back(
         with outage(drive):
             release.set()
             wait_until(
-                lambda: any("will be tried again" in message for message in caplog.messages),
+                lambda: any("Waiting for the database" in message for message in caplog.messages),
                 "a commit is tried in vain",
             )
         watch.wait_for_workflows(1)
@@ -214,36 +214,6 @@ def test_outcomes_are_not_blamed_for_a_conflict_between_transactions(
     assert fault.is_over
     assert bodies == ["work"]
     assert rows_of(task) == [("work", "completed", "success")]
-
-
-def test_a_step_with_a_transaction_is_given_back_if_the_database_goes_away(
-    geneva: gd.Drive, make_drive: MakeDrive, caplog: pytest.LogCaptureFixture
-) -> None:
-    drive = make_drive(max_recoveries=0)
-    watch = Watch(drive)
-    begun, release = threading.Event(), threading.Event()
-
-    class Task(gd.Workflow):
-        def is_needless(self) -> bool:
-            begun.set()
-            wait(release)
-            return False
-
-        @gd.step(transaction=True, skip_if="is_needless")
-        def work(self, session: object) -> None: ...
-
-    task = Task.create()
-    with drive.worker():
-        wait(begun)
-        with outage(drive):
-            release.set()
-            wait_until(
-                lambda: any("could not be run" in message for message in caplog.messages),
-                "the step cannot be run",
-            )
-        watch.wait_for_workflows(1)
-
-    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "completed", "success")]
 
 
 def test_a_fault_of_the_worker_itself_costs_neither_slot_nor_execution(

@@ -13,6 +13,7 @@ import geneva_drive as gd
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.settings import Settings
+from geneva_drive.storage.connections.trouble_log import TroubleLog
 from geneva_drive.worker.housekeeping.duties import duties
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.service import Periodic, report_failure
@@ -68,7 +69,7 @@ def test_what_is_done_again_and_again_begins_when_it_is_told_to() -> None:
         done.append("once")
         begun.set()
 
-    once_a_day = Periodic("test", timedelta(days=1), act, first_after=timedelta())
+    once_a_day = Periodic("test", timedelta(days=1), act, TroubleLog(), first_after=timedelta())
     once_a_day.start()
     wait(begun)
     once_a_day.stop(timeout=10)
@@ -92,9 +93,11 @@ def test_a_database_that_is_away_is_told_of_in_a_line(caplog: pytest.LogCaptureF
         "SELECT 1", None, Exception("server closed the connection\n\tunexpectedly")
     )
 
-    report_failure("Heartbeat", gone, 1.0)
-    report_failure("Recovery", DatabaseUnavailable("sqlite://", "no such host"), 1.0)
-    report_failure("Orphans", ZeroDivisionError("ours"), 10.0)
+    log = TroubleLog()
+    report_failure("Heartbeat", gone, 1.0, log)
+    for _ in range(3):
+        report_failure("Recovery", DatabaseUnavailable("sqlite://", "no such host"), 1.0, log)
+    report_failure("Orphans", ZeroDivisionError("ours"), 10.0, log)
 
     of_database, of_another, of_ours = caplog.records
     assert of_database.getMessage() == (

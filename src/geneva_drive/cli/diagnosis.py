@@ -74,6 +74,8 @@ def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
             "Start one: `geneva worker --app package.module`.",
         )
     for worker in workers:
+        if worker.is_alive and worker.trouble:
+            yield problem("trouble", f"{worker.name} waits for the database. {worker.trouble}")
         if worker.stopped_at is None and not worker.is_alive:
             since = f"{worker.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC"
             yield problem(

@@ -127,9 +127,10 @@ def _running(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circum
             f"Step {step!r} was running on worker {worker.name}, which has sent no heartbeat since "
             f"{_moment(worker.heartbeat_at)}; another worker will take it over{then}."
         )
+    trouble = f" Its worker waits: {worker.trouble}" if worker and worker.trouble else ""
     return (
         f"Step {step!r} has been running since {_moment(execution.started_at)}"
-        f"{_items_done(execution)}{_late_heartbeat(worker, known.settings)}{then}."
+        f"{_items_done(execution)}{_late_heartbeat(worker, known.settings)}{then}.{trouble}"
     )
 
 
@@ -189,7 +190,19 @@ def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circ
         return f"Step {step!r} {verb} at {_moment(execution.scheduled_for)}, in {span}{items}."
     if not _is_served(execution, known.workers):
         return f"Step {step!r} is due, but {_unserved(execution, known.workers)}."
-    return f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{items}."
+    return (
+        f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{items}."
+        f"{_trouble_of_workers(execution, known.workers)}"
+    )
+
+
+def _trouble_of_workers(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:
+    """Return the trouble of the workers that serve an execution, if none of them is without."""
+    serving = [one for one in workers if one.serves(execution.type, execution.queue)]
+    troubled = [one for one in serving if one.trouble]
+    if not troubled or len(troubled) < len(serving):
+        return ""
+    return f" Worker {troubled[0].name} waits: {troubled[0].trouble}"
 
 
 def _limited(execution: ExecutionRecord, use: LimitUse) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
@@ -77,16 +77,17 @@ def load(
     if hero_type is None or hero_id is None:
         return None
     loader = loader_of(hero_type)
+    database = environment.store.database
     if loader is not None:
-        return _existing(loader(hero_id), hero_type, hero_id)
+        hero = database.patiently(lambda: loader(hero_id))
+        return _existing(hero, hero_type, hero_id)
     mapped = _class_for(workflow_class, hero_type)
     if mapped is None:
         return HeroRef(hero_type, hero_id)
     key = _parse_key(mapped, hero_id)
     factory = environment.settings.session_factory
     if factory is not None:
-        with factory() as session:
-            hero = _detached(session, mapped, key)
+        hero = database.patiently(lambda: _get_by(factory, mapped, key))
     else:
         hero = environment.store.read(lambda connection: _get(connection, mapped, key))
     return _existing(hero, hero_type, hero_id)
@@ -99,6 +100,11 @@ def _get(connection: Connection, mapped: type, key: Any) -> Any:
     with Session(
         connection, join_transaction_mode="create_savepoint", expire_on_commit=False
     ) as session:
+        return _detached(session, mapped, key)
+
+
+def _get_by(factory: Callable[[], Any], mapped: type, key: Any) -> Any:
+    with factory() as session:
         return _detached(session, mapped, key)
 
 

@@ -7,6 +7,7 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.dialects.trouble import Trouble
 
 _MARK = "geneva_body"
 
@@ -35,6 +36,6 @@ def find(connection: Connection, database: Database) -> None:
     try:
         connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")
     except DBAPIError as error:
-        if database.is_unreachable(error):
+        if database.trouble_of(error) is Trouble.UNAVAILABLE:
             raise
         raise BodyTransactionLost(error) from error

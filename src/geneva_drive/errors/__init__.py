@@ -65,8 +65,10 @@ from geneva_drive.errors.steps import (
 )
 from geneva_drive.errors.storage import (
     DatabaseBusy,
+    DatabaseFull,
     DatabaseReadOnly,
     DatabaseUnavailable,
+    MissingRights,
     NotCreated,
     NotMigrated,
     StorageError,
@@ -80,6 +82,7 @@ __all__ = [
     "CsvChanged",
     "CursorTooLarge",
     "DatabaseBusy",
+    "DatabaseFull",
     "DatabaseReadOnly",
     "DatabaseUnavailable",
     "Fault",
@@ -90,6 +93,7 @@ __all__ = [
     "InvalidStateError",
     "IterationLimitExceeded",
     "MissingJob",
+    "MissingRights",
     "NoSuchBranch",
     "NodeNotFound",
     "NotCreated",

@@ -62,3 +62,19 @@ class DatabaseBusy(StorageError):
             f"{cause} Look for a long transaction, and try again. If it is a session of your own, "
             f"commit it first, or pass it as session=."
         )
+
+
+class DatabaseFull(StorageError):
+    def __init__(self, url: str, cause: str) -> None:
+        super().__init__(
+            f"The database at {url} has no space left, and nothing was written: {cause} "
+            f"Free space on its disk, or move it to a larger one."
+        )
+
+
+class MissingRights(StorageError):
+    def __init__(self, url: str, cause: str) -> None:
+        super().__init__(
+            f"The role that connects to {url} lacks a right: {cause} GRANT it SELECT, INSERT, "
+            f"UPDATE and DELETE on the tables. `geneva doctor` shows which right is missing."
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,16 +17,18 @@ from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.loop_position import LoopPosition
-from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
+from geneva_drive.engine.transitions.outcome import Lost, StepOutcome, recorded_outcome
 from geneva_drive.errors import ClaimLost, StorageError
 from geneva_drive.own_retry_delay import RetryDelay
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.connections import typed_errors
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.worker.flights import Flight
 from geneva_drive.worker.identity import Identity
 
 logger = logging.getLogger(__name__)
 
 _MAX_GROUP = 500
+_NONE: Set[Key] = frozenset()
 _RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
 
 
@@ -86,7 +88,7 @@ class Committer:
         """Commit a group, however long the database is away; return what follows each outcome."""
         # One token for all tries: it finds what an earlier try committed without an answer.
         chaining = self._identity.chaining(token, self._environment.settings.queue_limits)
-        retries = 0
+        log, retries = self._environment.store.database.trouble_log, 0
         while True:
             try:
                 endings = [
@@ -94,18 +96,27 @@ class Committer:
                     for p in group
                 ]
                 applied = commit_endings(self._environment, endings, chaining)
-                return self._following(group, applied, chaining, repeated=retries > 0)
+                following = self._following(group, applied, chaining, repeated=retries > 0)
             except (StorageError, DBAPIError) as error:
                 retries += 1
                 if self._closed.wait(_RETRY_DELAY.before(retries)):
                     logger.warning("%s outcomes were not committed: %s", len(group), error)
                     return [None] * len(group)
-                logger.warning("Commit of %s outcomes will be tried again: %s", len(group), error)
+                if isinstance(error, typed_errors.PASSING):
+                    log.met(error)
+                else:
+                    logger.warning(
+                        "Commit of %s outcomes will be tried again: %s", len(group), error
+                    )
             except Exception as error:
                 # A fault of ours must not end the committer, on which every thread relies.
                 logger.exception("%s outcomes were dropped", len(group))
                 self._release(group, error)
                 return [None] * len(group)
+            else:
+                if retries:
+                    log.passed()
+                return following
 
     def _release(self, group: Sequence[Pending], error: Exception) -> None:
         """Release the claims of a group whose outcomes cannot be recorded, as counted recoveries.
@@ -128,21 +139,30 @@ class Committer:
         *,
         repeated: bool,
     ) -> list[Claimed | None]:
-        adopted = self._adopt(group, applied, chaining) if repeated else {}
+        missing = [p for p, one in zip(group, applied, strict=True) if one is None]
+        if not (repeated and missing):
+            recorded, adopted = _NONE, {}
+        else:
+            recorded, adopted = self._recorded(missing), self._adopt(missing, chaining)
         return [
-            _next(pending.flight.claimed, one, adopted)
+            _next(pending.flight.claimed, one, recorded, adopted)
             for pending, one in zip(group, applied, strict=True)
         ]
 
-    def _adopt(
-        self, group: Sequence[Pending], applied: Sequence[Applied | None], chaining: NextClaim
-    ) -> dict[Key, list[Claimed]]:
-        """Find what was claimed by an earlier try whose COMMIT succeeded without an answer."""
-        missing = [p.flight.claimed for p, one in zip(group, applied, strict=True) if one is None]
-        if not missing:
-            return {}
+    def _recorded(self, missing: Sequence[Pending]) -> Set[Key]:
+        """Return the executions whose outcome an earlier try committed without an answer."""
         store = self._environment.store
-        by_workflow = {claimed.workflow.id: claimed for claimed in missing}
+        ids = [pending.flight.claimed.execution.id for pending in missing]
+        with store.reading() as connection:
+            rows = {row.id: row for row in store.executions.get_many(connection, ids)}
+        return {
+            key for key, pending in zip(ids, missing, strict=True) if _is_in(rows.get(key), pending)
+        }
+
+    def _adopt(self, missing: Sequence[Pending], chaining: NextClaim) -> dict[Key, list[Claimed]]:
+        """Find what was claimed by an earlier try whose COMMIT succeeded without an answer."""
+        store = self._environment.store
+        by_workflow = {p.flight.claimed.workflow.id: p.flight.claimed for p in missing}
         with store.reading() as connection:
             found = store.executions.with_token(
                 connection, chaining.worker_id, chaining.claim_token
@@ -155,12 +175,24 @@ class Committer:
         return adopted
 
 
+def _is_in(row: ExecutionRecord | None, pending: Pending) -> bool:
+    """True if a row has the pending outcome, and not that of another worker or a command."""
+    if row is None or row.claim_token is not None:
+        return False
+    return row.outcome == recorded_outcome(pending.outcome, pending.flight.claimed.execution)
+
+
 def _next(
-    claimed: Claimed, applied: Applied | None, adopted: Mapping[Key, list[Claimed]]
+    claimed: Claimed,
+    applied: Applied | None,
+    recorded: Set[Key],
+    adopted: Mapping[Key, list[Claimed]],
 ) -> Claimed | None:
     if applied is None:
         if following := adopted.get(claimed.workflow.id):
             return following.pop()
+        if claimed.execution.id in recorded:
+            return None
         logger.warning("%s", ClaimLost(claimed.execution.id, claimed.execution.step_name))
         return None
     return chained(claimed, applied)

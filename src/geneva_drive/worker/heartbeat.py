@@ -54,7 +54,10 @@ class Heartbeat:
     def beat(self) -> None:
         store = self._environment.store
         asked_at = time.monotonic()  # the process may be frozen before it reads the answer
-        is_known = store.write(lambda connection: store.workers.beat(connection, self._identity.id))
+        trouble = store.database.trouble_log.current()
+        is_known = store.write(
+            lambda connection: store.workers.beat(connection, self._identity.id, trouble)
+        )
         self._note_silence(asked_at)
         if not is_known:
             logger.warning(

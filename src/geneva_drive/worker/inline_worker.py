@@ -95,6 +95,7 @@ def _presence(environment: Environment) -> Iterator[Identity]:
         "heartbeat",
         environment.settings.heartbeat_interval,
         lambda: store.write(lambda connection: store.workers.beat(connection, identity.id)),
+        store.database.trouble_log,
     )
     heartbeat.start()
     try:

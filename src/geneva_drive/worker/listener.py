@@ -49,10 +49,10 @@ class Listener:
                 self._watch.run()
             except Exception as error:  # noqa: BLE001 - whatever it was, the watch restarts
                 # Only hints are missed: the poller finds what is due.
-                if not self._stopping.is_set():
+                has_lasted = time.monotonic() - started > _RETRY_DELAY.longest.total_seconds()
+                failures = 1 if has_lasted else failures + 1
+                if failures == 1 and not self._stopping.is_set():
                     logger.warning("Listening for hints was interrupted: %s", in_a_line(error))
             else:
                 return
-            has_lasted = time.monotonic() - started > _RETRY_DELAY.longest.total_seconds()
-            failures = 1 if has_lasted else failures + 1
             self._stopping.wait(_RETRY_DELAY.before(failures))

@@ -22,7 +22,8 @@ from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
-from geneva_drive.storage.dialects.base import WriterHeld
+from geneva_drive.storage.connections.patience import Patience, TroubleLasts
+from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.worker.claims.prefetch import Prefetch
 from geneva_drive.worker.committer import Committer, Pending
 from geneva_drive.worker.flights import Flight, Flights
@@ -64,6 +65,8 @@ class Performer:
         self._on_free = on_free
         self._may_begin = may_begin
         self._breaks = Breaks(should_stop=stopping.begun.is_set)
+        self._database = environment.store.database
+        self._patience = Patience(environment.settings.lease, stopping.begun.is_set)
         self.flights = Flights()
         self._prefetch = Prefetch()
         self._leaving = 0  # flights being committed whose threads will then be free
@@ -148,42 +151,50 @@ class Performer:
             # A chained execution may come without its stored node, which the commit needs too.
             # Most workflows have no stored graph: checked here, to save the call.
             if flight.claimed.workflow.has_graph:
-                [flight.claimed] = with_stored_nodes(self._environment, [flight.claimed])
+                self._read_stored_node(flight)
             flight.run = executor.start(self._environment, flight.claimed, self._breaks)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
             performed = self._execute(flight, lambda: None)
-        except Exception as error:
-            # Without an outcome, the flight would hold its slot and its execution forever.
-            logger.exception("Execution %s could not be run", flight.claimed.execution.id)
-            performed = Concluded(self._not_run(error))
+        except (Exception, TroubleLasts) as error:  # noqa: BLE001 - the flight needs an outcome
+            performed = self._not_run(flight, error)
         return self._conclude(flight, performed)
+
+    def _read_stored_node(self, flight: Flight) -> None:
+        with self._database.being_patient(self._patience):
+            [flight.claimed] = self._database.patiently(
+                lambda: with_stored_nodes(self._environment, [flight.claimed])
+            )
 
     def _perform_in_transaction(self, flight: Flight) -> Flight | None:
         # Hold the token until the flight has landed: the next execution may be claimed under it.
         with self._identity.tokens.expecting() as token:
             try:
                 performed = self._execute(flight, lambda: self._chaining(flight, token))
-            except Exception as error:
-                # As in `_perform`: the flight needs an outcome.
-                logger.exception("Execution %s could not be run", flight.claimed.execution.id)
-                performed = Concluded(self._not_run(error))
+            except (Exception, TroubleLasts) as error:  # noqa: BLE001 - as in `_perform`
+                performed = self._not_run(flight, error)
             return self._conclude(flight, performed)
 
     def _execute(self, flight: Flight, may_chain: MayChain) -> Concluded | Committed:
         timer = self._start_timer(flight)
         try:
-            return executor.execute(flight.run, self._environment, flight.claimed, may_chain)
+            with self._database.being_patient(self._patience):
+                return executor.execute(flight.run, self._environment, flight.claimed, may_chain)
         finally:
             if timer is not None:
                 timer.cancel()
 
-    def _not_run(self, error: Exception) -> Lost:
-        # An unreachable database does not count against the step. A fault of ours does, or the
+    def _not_run(self, flight: Flight, error: Exception | TroubleLasts) -> Concluded:
+        """Return an outcome: without one, the flight would hold its execution forever."""
+        if isinstance(error, TroubleLasts):
+            return Concluded(Lost(f"Its worker waited in vain for the database. {error}", None))
+        logger.error("Execution %s could not be run", flight.claimed.execution.id, exc_info=error)
+        # A database's error does not count against the step. A fault of ours does, or the
         # execution could be repeated forever.
         is_passing = isinstance(error, StorageError | SQLAlchemyError | WriterHeld)
         limit = None if is_passing else self._environment.settings.max_recoveries
-        return Lost(f"Its worker could not run it: {type(error).__name__}: {error}", limit)
+        why = f"Its worker could not run it: {type(error).__name__}: {error}"
+        return Concluded(Lost(why, limit))
 
     def _conclude(self, flight: Flight, performed: Concluded | Committed) -> Flight | None:
         match performed:

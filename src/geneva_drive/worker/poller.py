@@ -51,6 +51,7 @@ class Poller:
         self._identity = identity
         self._performer = performer
         self._bell = bell
+        self._trouble_log = environment.store.database.trouble_log
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="geneva-poller", daemon=True)
         self._timers = Timers(environment, identity.served_queues())
@@ -76,7 +77,7 @@ class Poller:
         self._thread.join(timeout)
 
     def _poll(self) -> None:
-        rest = _FIRST_REST
+        rest, has_failed = _FIRST_REST, False
         longest = self._environment.settings.poll_interval.total_seconds()
         while not self._stopping.is_set():
             self._bell.clear()
@@ -85,9 +86,13 @@ class Poller:
                 rest = self._next_rest(found, rest, longest)
                 pause = self._pause(found, rest, longest)
             except Exception as error:  # noqa: BLE001 - the poller waits for a database that is away
-                report_failure("Claiming", error, longest)
+                report_failure("Claiming", error, longest, self._trouble_log)
+                has_failed = True
                 self._stopping.wait(longest)
                 continue
+            if has_failed:
+                self._trouble_log.passed()
+                has_failed = False
             if pause and self._bell.wait(pause):
                 # More hints may follow shortly.
                 rest = _FIRST_REST

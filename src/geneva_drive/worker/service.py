@@ -11,13 +11,21 @@ from typing import Protocol
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from geneva_drive.errors import StorageError
+from geneva_drive.storage.connections import typed_errors
+from geneva_drive.storage.connections.trouble_log import TroubleLog
 
 logger = logging.getLogger(__name__)
 
 
-def report_failure(what: str, error: Exception, pause: float) -> None:
-    """Log a failed round: a line if the database was the cause, a traceback otherwise."""
-    if isinstance(error, StorageError | OperationalError | InterfaceError):
+def report_failure(what: str, error: Exception, pause: float, log: TroubleLog) -> None:
+    """Log a failed round.
+
+    A trouble of the database is one line while it lasts, another of its errors a line each time,
+    and anything else a traceback.
+    """
+    if isinstance(error, typed_errors.PASSING):
+        log.met(error)
+    elif isinstance(error, StorageError | OperationalError | InterfaceError):
         logger.warning("%s failed; next try in %gs: %s", what, pause, in_a_line(error))
     else:
         logger.error("%s failed; next try in %gs", what, pause, exc_info=error)
@@ -45,6 +53,7 @@ class Periodic:
         name: str,
         every: timedelta,
         action: Callable[[], object],
+        log: TroubleLog,
         *,
         first_after: timedelta | None = None,
         after_failure: timedelta | None = None,
@@ -54,6 +63,7 @@ class Periodic:
         self._every = every.total_seconds()
         self._after_failure = min(every, after_failure or every).total_seconds()
         self._action = action
+        self._log = log
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"geneva-{name}", daemon=True)
 
@@ -65,11 +75,15 @@ class Periodic:
         self._thread.join(timeout)
 
     def _run(self) -> None:
-        pause = self.first_after.total_seconds()
+        pause, has_failed = self.first_after.total_seconds(), False
         while not self._stopping.wait(pause):
             pause = self._every
             try:
                 self._action()
             except Exception as error:  # noqa: BLE001 - one bad round must not end the heartbeat
-                pause = self._after_failure
-                report_failure(self.name.capitalize(), error, pause)
+                pause, has_failed = self._after_failure, True
+                report_failure(self.name.capitalize(), error, pause, self._log)
+            else:
+                if has_failed:
+                    self._log.passed()
+                has_failed = False

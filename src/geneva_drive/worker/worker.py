@@ -70,12 +70,13 @@ class Worker:
         self._heartbeat = Heartbeat(environment, self.identity, self._performer.flights)
         self._stopped = threading.Event()
         self._stop_requests: queue.SimpleQueue[None] = queue.SimpleQueue()
-        settings = environment.settings
+        settings, log = environment.settings, environment.store.database.trouble_log
         self._services: list[Service] = [
             Periodic(
                 "heartbeat",
                 settings.heartbeat_interval,
                 self._heartbeat.beat,
+                log,
                 after_failure=_RETRY_BEAT_AFTER,  # no step begins until it is heard
             ),
             *(
@@ -83,6 +84,7 @@ class Worker:
                     duty.name,
                     duty.every,
                     partial(self._do, duty),
+                    log,
                     # At a random time. Otherwise all duties of all workers would reach the database
                     # together each time, and steps would wait for them.
                     first_after=duty.every * (1 + random.random()),

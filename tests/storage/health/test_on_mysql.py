@@ -160,3 +160,22 @@ def test_a_user_without_rights_gets_reminders(stranger: str, open_drive: OpenDri
 
     assert findings(drive, "old snapshots") == [reminder("old snapshots", _NOT_ALLOWED, _ASK)]
     assert findings(drive, "history") == [reminder("history", _NOT_ALLOWED, _ASK)]
+
+
+def test_a_role_without_rights_is_told_which_it_lacks(
+    geneva: gd.Drive, stranger: str, open_drive: OpenDrive
+) -> None:
+    class Greeting(gd.Workflow):
+        @gd.step
+        def greet(self) -> None: ...
+
+    drive = open_drive(stranger)
+    [found] = findings(drive, "rights")
+    with pytest.raises(gd.errors.MissingRights, match="INSERT command denied") as refusal:
+        Greeting.using(drive).create()
+
+    assert found.found.startswith("The role lacks INSERT on geneva_drive_")
+    assert "SELECT" not in found.found
+    assert found.found.count(" on ") == 3 * len(geneva.store.tables.metadata.tables)
+    assert str(refusal.value).endswith("`geneva doctor` shows which right is missing.")
+    assert Greeting.using(drive).query().count() == 0

@@ -246,3 +246,22 @@ def test_sessions_that_a_user_may_not_look_at_are_a_reminder(
             "GRANT pg_read_all_stats TO the user of this connection.",
         )
     ]
+
+
+def test_a_role_without_rights_is_told_which_it_lacks(
+    geneva: gd.Drive, stranger: str, open_drive: OpenDrive
+) -> None:
+    class Greeting(gd.Workflow):
+        @gd.step
+        def greet(self) -> None: ...
+
+    drive = open_drive(stranger)
+    [found] = findings(drive, "rights")
+    with pytest.raises(gd.errors.MissingRights, match="permission denied for table") as refusal:
+        Greeting.using(drive).create()
+
+    assert found.found.startswith("The role lacks INSERT on geneva_drive_")
+    assert "SELECT" not in found.found
+    assert found.found.count(" on ") == 3 * len(geneva.store.tables.metadata.tables)
+    assert str(refusal.value).endswith("`geneva doctor` shows which right is missing.")
+    assert Greeting.using(drive).query().count() == 0

@@ -20,11 +20,14 @@ from geneva_drive.engine.execution.transactional_step import run_step
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import SlotRefused
 from geneva_drive.engine.loops.breaks import Breaks
-from geneva_drive.engine.transitions.outcome import Awaiting
+from geneva_drive.engine.transitions.outcome import Awaiting, Lost, StepOutcome
 from geneva_drive.engine.waits.wait import WaitPlan, WaitPlanned, open_wait
-from geneva_drive.errors import AlreadyRunning
+from geneva_drive.errors import AlreadyRunning, DatabaseBusy
+from geneva_drive.storage.connections.patience import TroubleLasts
 
 _NOTHING: Set[str] = frozenset()
+_BUSY = "busy"
+_MAX_BUSY_LEASES = 10
 
 
 def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | None:
@@ -60,8 +63,28 @@ def execute(
         if run.needs_transaction:
             return run_step(run, environment, claimed, may_chain)
         return _run_plainly(run, environment, claimed)
+    except TroubleLasts as lasts:
+        # A transactional loop stands where its last commit left it.
+        position = None if run.needs_transaction else run.position
+        return Concluded(_released(run, lasts), position)
     finally:
         run.close()
+
+
+def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
+    """Release an execution whose step could not go on: another try, which counts as none.
+
+    A database that is busy for very long may be so because of the step itself: by a query that
+    always takes too long, or by a lock that its body holds. So this is counted apart.
+    """
+    error = lasts.error
+    if lasts.is_stopping:
+        return Lost(f"Its worker was stopped while it waited for the database. {error}", None)
+    if not isinstance(error, DatabaseBusy):
+        return Lost(f"Its worker waited in vain for the database. {error}", None)
+    if run.count_of(_BUSY) + 1 >= _MAX_BUSY_LEASES:
+        return run.conclude(Failed(error))
+    return Lost(f"Its worker waited in vain for the database. {error}", None, counts_as=_BUSY)
 
 
 def _run_plainly(run: Run, environment: Environment, claimed: Claimed) -> Concluded | Committed:

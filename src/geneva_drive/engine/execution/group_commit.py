@@ -6,8 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
@@ -18,6 +16,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ErrorDetails, Raised, Reaction
 from geneva_drive.engine.waits import wait
 from geneva_drive.errors import StorageError
+from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.records import Key
 
 logger = logging.getLogger(__name__)
@@ -144,8 +143,9 @@ def _apply(
 
 def _may_pass(environment: Environment, error: Exception) -> bool:
     """True if the same group may commit later: then none of its endings is to blame."""
-    if isinstance(error, DBAPIError):
-        return not environment.store.database.dialect.blames_value(error)
+    trouble = environment.store.database.trouble_of(error)
+    if trouble is not None:
+        return trouble is not Trouble.VALUE
     return isinstance(error, StorageError) and not isinstance(error, ChangedUnderLock)
 
 

@@ -31,6 +31,7 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.states import Interruption, Outcome
+from geneva_drive.storage.connections.patience import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 _PAUSE = Reaction(action=ExceptionAction.PAUSE)
@@ -53,7 +54,7 @@ def react(
                 return _by_policy(policy, key, error, details, instance, execution, timed_out)
     except FlowControl as signal:
         return of_signal(signal, details)
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, TroubleLasts):
         raise
     except BaseException as failure:  # noqa: BLE001 - matchers, waits and handlers are user code too
         # Applying a policy to its own failure could repeat forever: pause instead.

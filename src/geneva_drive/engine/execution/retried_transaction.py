@@ -1,4 +1,4 @@
-"""A transaction that ends an execution, retried after transient errors."""
+"""A transaction that ends an execution, repeated while the database is in trouble."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import crash_points
@@ -27,12 +28,31 @@ from geneva_drive.engine.transitions.outcome import (
     Reaction,
     StepOutcome,
 )
-from geneva_drive.errors import ClaimLost
+from geneva_drive.errors import (
+    ClaimLost,
+    DatabaseUnavailable,
+    MissingRights,
+    NotMigrated,
+    StorageError,
+)
 from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.storage.connections import typed_errors
+from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.storage.schema.records import ExecutionRecord
 
-MAX_RUNS = 5
-RETRY_DELAY = RetryDelay(timedelta(milliseconds=50))
+_MAX_ROLLBACKS = 5
+_MAX_LOST_CONNECTIONS = 5
+_DELAY = RetryDelay(timedelta(milliseconds=50))
+
+# What opening, completing or committing a transaction can raise.
+OUTSIDE_BODY = (
+    DBAPIError,
+    NoFreeConnection,
+    WriterHeld,
+    BodyTransactionLost,
+    LoopMoved,
+    *typed_errors.PASSING,
+)
 
 
 class RollBack(Exception):
@@ -43,32 +63,80 @@ class RollBack(Exception):
         self.is_concluded = is_concluded  # its after-hook has run
 
 
+class Repeats:
+    """Decides whether a transaction that was rolled back is run again, and rests before it."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._database = environment.store.database
+        self._max_recoveries = environment.settings.max_recoveries
+        self._wait = self._database.wait(also_if_busy=True)
+        self._rollbacks = 0
+        self._lost_connections = 0
+
+    def after(self, error: Exception, *, has_begun: bool) -> StepOutcome | Failed | None:
+        """Return how the execution ends after a rolled back transaction; None to run it again."""
+        failure = error.ended if isinstance(error, RollBack) else Failed(error)
+        if not isinstance(failure, Failed):
+            return failure
+        if isinstance(failure.error, BodyTransactionLost | LoopMoved):
+            return self._after_rollback(failure)
+        trouble = self._database.passing(failure.error)
+        if trouble is None:
+            return failure
+        if has_begun and isinstance(trouble, DatabaseUnavailable):
+            self._lost_connections += 1
+            if self._lost_connections == _MAX_LOST_CONNECTIONS:
+                # Counted, as the body may be what breaks the connection.
+                why = f"The database was in trouble. {trouble}"
+                return Lost(why, self._max_recoveries)
+        return self._after_trouble(failure, trouble, is_ours=not isinstance(error, RollBack))
+
+    def _after_rollback(self, failure: Failed) -> Failed | None:
+        self._rollbacks += 1
+        if self._rollbacks == _MAX_ROLLBACKS:
+            return failure
+        time.sleep(_DELAY.before(self._rollbacks))
+        return None
+
+    def _after_trouble(
+        self, failure: Failed, trouble: StorageError, *, is_ours: bool
+    ) -> StepOutcome | Failed | None:
+        is_ours = is_ours or isinstance(failure.error, StorageError)
+        # Of the user's own statements, these do not pass without the user.
+        if isinstance(trouble, MissingRights | NotMigrated) and not is_ours:
+            return failure
+        if self._wait.may_try_again(trouble):
+            return None
+        if is_ours or isinstance(trouble, DatabaseUnavailable):
+            self._wait.give_up(trouble)
+            return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
+        return failure
+
+    def are_over(self) -> None:
+        self._wait.is_over()
+
+
 def run_retried(
     transaction: Callable[[], Committed], run: Run, environment: Environment, claimed: Claimed
 ) -> Concluded | Committed:
-    """Run a transaction; retry it after an error that may pass."""
-    for remaining in reversed(range(MAX_RUNS)):
+    """Run a transaction, and again while the database is in trouble: at most for a lease."""
+    repeats = Repeats(environment)
+    while True:
+        is_concluded = run.has_begun = False
         try:
-            return transaction()
+            committed = transaction()
         except RollBack as rolled_back:
-            ended = rolled_back.ended
-            if not (remaining and may_help_to_repeat(ended, environment)):
-                return Concluded(outcome_of(run, ended, is_concluded=rolled_back.is_concluded))
-        except DBAPIError as error:
-            # Raised outside the body: by opening, completing or committing the transaction.
+            is_concluded = rolled_back.is_concluded
+            ended = repeats.after(rolled_back, has_begun=True)
+        except OUTSIDE_BODY as error:
             if _was_committed(environment, claimed):
                 return Committed(None)
-            database = environment.store.database
-            if database.is_unreachable(error):
-                if not remaining:
-                    # Counted once the body has run: it may be what breaks the connection.
-                    limit = environment.settings.max_recoveries if run.has_begun else None
-                    return Concluded(Lost(f"The database was away: {error.orig}", limit))
-            elif not (remaining and database.is_transient(error)):
-                return Concluded(run.conclude(Failed(error)))
-        # The cause (a server that restarts, a lock) may last a moment.
-        time.sleep(RETRY_DELAY.before(MAX_RUNS - remaining))
-    raise AssertionError("the last run returns")
+            ended = repeats.after(error, has_begun=run.has_begun)
+        else:
+            repeats.are_over()
+            return committed
+        if ended is not None:
+            return Concluded(outcome_of(run, ended, is_concluded=is_concluded))
 
 
 def outcome_of(run: Run, ended: StepOutcome | Failed, *, is_concluded: bool) -> StepOutcome:
@@ -97,19 +165,10 @@ def claim_lost(execution: ExecutionRecord) -> Raised:
     return Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
 
 
-def may_help_to_repeat(ended: StepOutcome | Failed, environment: Environment) -> bool:
-    if not isinstance(ended, Failed):
-        return False
-    if isinstance(ended.error, BodyTransactionLost | LoopMoved):
-        return True
-    return isinstance(ended.error, DBAPIError) and environment.store.database.is_transient(
-        ended.error
-    )
-
-
 def _was_committed(environment: Environment, claimed: Claimed) -> bool:
     """True if the execution was committed although the answer was lost."""
     store = environment.store
-    with store.reading() as connection:
-        execution = store.executions.get(connection, claimed.execution.id)
+    execution = store.read(
+        lambda connection: store.executions.get(connection, claimed.execution.id)
+    )
     return execution is None or execution.claim_token != claimed.claim_token

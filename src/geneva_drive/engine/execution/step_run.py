@@ -43,6 +43,7 @@ from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, Ra
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome
 from geneva_drive.storage.connections import open_writes
+from geneva_drive.storage.connections.patience import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
@@ -122,6 +123,8 @@ class Run:
                 self.loop = self._make_loop(self._node)
                 self.wanted = self._want_slots(self._node)
             return ended  # noqa: TRY300 - user code above may raise
+        except TroubleLasts:
+            raise
         except FlowControl as signal:
             return of_signal(signal)
         except (KeyboardInterrupt, SystemExit) as interrupt:
@@ -162,7 +165,7 @@ class Run:
             if self._is_late(node):
                 return self._timed_out(node)
             return Returned(self._kept(node, result), self._chosen(node, result))
-        except (crash_points.Crash, WaitPlanned):
+        except (crash_points.Crash, WaitPlanned, TroubleLasts):
             raise
         except (Interrupted, PartitionsFound) as leave:
             return self._left(leave)
@@ -183,6 +186,8 @@ class Run:
             return outcome
         try:
             self._instance.after_step_ends(self._require_node().name, ending)
+        except TroubleLasts:
+            raise
         except FlowControl as signal:
             return of_signal(signal, outcome.error if isinstance(outcome, Raised) else None)
         except (KeyboardInterrupt, SystemExit) as interrupt:
@@ -190,6 +195,10 @@ class Run:
         except BaseException as error:  # noqa: BLE001 - a hook that raises is like the step raising
             return self._react(Failed(error))
         return outcome
+
+    def count_of(self, name: str) -> int:
+        """Return how often in a row this step has failed under a policy of this name."""
+        return self._execution_now().failure_counts.get(name, 0)
 
     def time_out(self) -> StepOutcome:
         """Return the outcome of a body that still runs past its timeout."""

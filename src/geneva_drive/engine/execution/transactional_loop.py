@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import replace
-
-from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.retried_transaction import (
-    MAX_RUNS,
-    RETRY_DELAY,
+    OUTSIDE_BODY,
+    Repeats,
     RollBack,
     apply_ending,
-    may_help_to_repeat,
     outcome_of,
 )
 from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.execution.transactional_step import conclude_inside
 from geneva_drive.engine.loops.cursor_saver import LoopMoved
 from geneva_drive.engine.loops.step_loop import StepLoop
-from geneva_drive.engine.transaction_mark import BodyTransactionLost
-from geneva_drive.engine.transitions.outcome import Lost, Reattempted, StepOutcome, Suspended
+from geneva_drive.engine.transitions.outcome import Reattempted, Suspended
 from geneva_drive.errors import InvalidInput
 
 logger = logging.getLogger(__name__)
@@ -34,16 +29,19 @@ def run_loop(
     run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     """Run a loop whose items commit with its cursor; repeat from there what was rolled back."""
-    tries, completed = 0, loop.run.state.completed
+    repeats, completed = Repeats(environment), loop.run.state.completed
     while True:
-        ended: StepOutcome | Failed
-        is_concluded = False
+        run.has_begun = False
+        failed: Exception
         try:
-            return _run_once(run, loop, environment, claimed, may_chain)
+            committed = _run_once(run, loop, environment, claimed, may_chain)
         except RollBack as rolled_back:
-            ended, is_concluded = rolled_back.ended, rolled_back.is_concluded
-        except (DBAPIError, BodyTransactionLost, LoopMoved) as error:
-            ended = Failed(error)
+            failed = rolled_back
+        except OUTSIDE_BODY as error:
+            failed = error
+        else:
+            repeats.are_over()
+            return committed
         # A checkpoint may have been committed although its answer was lost: read the row.
         execution = environment.store.read(
             lambda c: environment.store.executions.get(c, claimed.execution.id)
@@ -60,13 +58,12 @@ def run_loop(
         except InvalidInput as unreadable:
             return Concluded(run.conclude(Failed(unreadable)))
         if loop.run.state.completed > completed:
-            tries, completed = 0, loop.run.state.completed
-        tries += 1
-        if tries == MAX_RUNS or not may_help_to_repeat(ended, environment):
-            blamed = _blamed(ended, environment)
-            outcome = outcome_of(run, blamed, is_concluded=is_concluded)
+            repeats, completed = Repeats(environment), loop.run.state.completed
+        ended = repeats.after(failed, has_begun=run.has_begun)
+        if ended is not None:
+            is_concluded = isinstance(failed, RollBack) and failed.is_concluded
+            outcome = outcome_of(run, ended, is_concluded=is_concluded)
             return Concluded(outcome, run.position)
-        time.sleep(RETRY_DELAY.before(tries))
 
 
 def _run_once(
@@ -92,12 +89,3 @@ def _run_once(
             raise LoopMoved
         transaction.commit()
     return Committed(applied)
-
-
-def _blamed(ended: StepOutcome | Failed, environment: Environment) -> StepOutcome | Failed:
-    """Return `Lost` if the database was away; counted, as the body may be the cause."""
-    error = ended.error if isinstance(ended, Failed) else None
-    if isinstance(error, DBAPIError) and environment.store.database.is_unreachable(error):
-        why = f"The database was away: {error.orig}"
-        return Lost(why, environment.settings.max_recoveries)
-    return ended

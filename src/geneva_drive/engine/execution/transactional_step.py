@@ -44,6 +44,9 @@ def _run_once(
     ):
         transaction_mark.leave(connection)
         ended = run.run_body(session, flush=session.flush)
+        if isinstance(ended, Failed) and connection.invalidated:
+            # Whatever the body made of it: the connection is gone, and with it the transaction.
+            raise RollBack(Failed(database.lost_connection(ended.error)))
         outcome = conclude_inside(run, ended, flush=session.flush)
         try:
             transaction_mark.find(connection, database)

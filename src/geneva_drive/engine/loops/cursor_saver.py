@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
@@ -13,17 +10,13 @@ from sqlalchemy import Connection
 from geneva_drive.engine.commit.rows import skipped_values
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.loop_position import SkippedItem
-from geneva_drive.errors import DatabaseBusy, StorageError
+from geneva_drive.errors import StorageError
 from geneva_drive.iteration.interruption import Interrupted
-from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.states import Interruption, Request
+from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.schema.records import ExecutionRecord
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
-logger = logging.getLogger(__name__)
-
-_RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
-_MOST_BUSY = 2  # tries; each waits for the database's own busy timeout
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
 
@@ -70,33 +63,32 @@ class CursorSaver:
         self.saved = None
         self.skipped.clear()
 
-    def save(self, update: CheckpointUpdate, busy_count: int = 0) -> Interruption | None:
+    def save(self, update: CheckpointUpdate) -> Interruption | None:
         """Save a cursor; if it could not be saved, return why the loop must stop.
 
-        Retries while the database is unreachable: the step is not at fault. Raises `DatabaseBusy`
-        if a lock is held for long: the body itself may hold it, through another engine.
+        Waits while the database is in trouble: the step is not at fault.
         """
-        retries = 0
+        wait = self._store.database.wait(also_if_busy=True)
         while True:
             try:
-                return self._try_to_save(update)
-            except StorageError as error:
+                stop = self._try_to_save(update)
+            except typed_errors.PASSING as error:
                 if self._should_stop():
                     raise Interrupted(Interruption.SHUTDOWN) from None
-                busy_count += isinstance(error, DatabaseBusy)
-                if busy_count == _MOST_BUSY:
+                if not wait.may_try_again(error):
+                    wait.give_up(error)
                     raise
-                name = self._execution.step_name
-                logger.warning("A checkpoint of step %r waits: %s", name, error)
-            retries += 1
-            time.sleep(_RETRY_DELAY.before(retries))
+            else:
+                wait.is_over()
+                return stop
 
     def _try_to_save(self, update: CheckpointUpdate) -> Interruption | None:
         while True:
             save = self._checkpointer.save if self.is_plain else self._save_with_skipped
             if save(update):
                 return None
-            stop = self._store.read(lambda connection: self.why_not_saved(connection, update))
+            with self._store.reading() as connection:
+                stop = self.why_not_saved(connection, update)
             if stop is not None:
                 return stop
             # The request to stop was withdrawn meanwhile.
@@ -109,7 +101,7 @@ class CursorSaver:
             self.append_skipped(connection)
             return True
 
-        return self._store.write(save)
+        return self._store.write(save, waits=False)
 
     def lock_for_skipped(self, connection: Connection) -> None:
         """Lock the workflow, which the rows of skipped items refer to, before its execution."""

@@ -76,6 +76,10 @@ class LoopTransaction:
             notify()
 
     def save(self, state: LoopState) -> Interruption | None:
+        with self._database.translating():  # the checkpoint is ours, not the body's statement
+            return self._save(state)
+
+    def _save(self, state: LoopState) -> Interruption | None:
         saver = self._loop.saver
         update = self._loop.update_for(state)
         connection = self.connection

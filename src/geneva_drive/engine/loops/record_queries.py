@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.engine.environment import Environment
+from geneva_drive.iteration.loop_backend import Query
 from geneva_drive.iteration.sources.querysets import QuerySetRecords, is_queryset
+from geneva_drive.storage.connections.database import Database
 from geneva_drive.storage.keysets.keyset import Keyset
 
 if TYPE_CHECKING:
@@ -23,6 +25,26 @@ def open_query(
     if is_queryset(query):
         return QuerySetRecords(query, cursor)
     return Keyset(query, cursor, open_session=open_session, detach=detach)
+
+
+class PatientQuery:
+    """A query whose reads wait for a database in trouble: each begins after a known cursor."""
+
+    def __init__(self, query: Query, database: Database) -> None:
+        self._query = query
+        self._database = database
+
+    def read(self, after: Any, limit: int) -> Sequence[tuple[Any, Any]]:
+        return self._database.patiently(lambda: self._query.read(after, limit))
+
+    def read_batch(self, after: Any, size: int) -> tuple[Any, Any] | None:
+        return self._database.patiently(lambda: self._query.read_batch(after, size))
+
+    def split(self, after: Any, parts: int) -> Sequence[Any]:
+        return self._database.patiently(lambda: self._query.split(after, parts))
+
+    def up_to(self, until: Any) -> PatientQuery:
+        return PatientQuery(self._query.up_to(until), self._database)
 
 
 @contextmanager

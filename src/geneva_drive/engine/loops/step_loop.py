@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast
 
-from sqlalchemy.exc import DBAPIError
-
 from geneva_drive.definition.definition import Node
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.commit.events import progressed
@@ -26,6 +24,7 @@ from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption
 from geneva_drive.storage.connections import open_writes
+from geneva_drive.storage.connections.patience import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 
@@ -129,26 +128,26 @@ class StepLoop:
             self._return_to_saved()
             self._refuse_open_writes()
         update = self.update_for(state)
-        busy_count = 0
         try:
             # The fast path: it saves nearly all checkpoints.
             is_saved = self.saver.is_plain and self._checkpointer.save(update)
-        except StorageError as error:
+        except StorageError:
             is_saved = False
-            busy_count += isinstance(error, DatabaseBusy)
         if not is_saved:
-            stop = self._save_patiently(update, busy_count)
+            stop = self._save_patiently(update)
             if stop is not None:
                 return stop
         self.note_saved(update, state)
         return None
 
-    def _save_patiently(self, update: CheckpointUpdate, busy_count: int) -> Interruption | None:
+    def _save_patiently(self, update: CheckpointUpdate) -> Interruption | None:
         try:
-            return self.saver.save(update, busy_count)
-        except DatabaseBusy:
-            # The body may hold the lock for writes that it will never commit.
-            self._return_to_saved()
+            return self.saver.save(update)
+        except (StorageError, TroubleLasts) as error:
+            trouble = error.error if isinstance(error, TroubleLasts) else error
+            if isinstance(trouble, DatabaseBusy):
+                # The body itself may hold the lock, for writes that it will never commit.
+                self._return_to_saved()
             raise
 
     def update_for(self, state: LoopState) -> CheckpointUpdate:
@@ -190,9 +189,11 @@ class StepLoop:
         raise UncommittedWork(self.run.name)
 
     def open_query(self, query: Any, cursor: Any) -> Query:
-        return record_queries.open_query(
-            query, cursor, lambda: record_queries.session_of(self._environment), detach=True
+        environment = self._environment
+        opened = record_queries.open_query(
+            query, cursor, lambda: record_queries.session_of(environment), detach=True
         )
+        return record_queries.PatientQuery(opened, environment.store.database)
 
     def skips(self, error: Exception) -> bool:
         """Skip the item that raised `error`, and return True, if that is the step's policy."""
@@ -226,10 +227,7 @@ class StepLoop:
         """True if every item would meet the error."""
         if isinstance(error, UncommittedWork):
             return True
-        database = self._environment.store.database
-        return isinstance(error, DBAPIError) and (
-            database.is_transient(error) or database.is_unreachable(error)
-        )
+        return self._environment.store.database.passing(error) is not None
 
     def _return_to_saved(self) -> None:
         """Go back to the last checkpoint: writes of later items may never be committed."""

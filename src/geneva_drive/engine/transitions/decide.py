@@ -172,7 +172,12 @@ def _recover(ended: EndedExecution, lost: Lost) -> Change:
         change = ended.pause(end, f"{lost.why} (for the {ordinal(lost.limit + 1)} time)")
         return replace(change, dead_letter=DeadLetterReason.WORKER_UNAVAILABLE)
     counted = 0 if lost.limit is None else 1
-    change = ended.repeat(end, timedelta(0), recoveries=execution.recoveries + counted)
+    change = ended.repeat(
+        end,
+        timedelta(0),
+        failures=ended.failures_after(lost.counts_as),
+        recoveries=execution.recoveries + counted,
+    )
     # The child of this attempt has ended: the next attempt reports it, and starts no other.
     [following] = change.schedule
     return replace(change, schedule=(replace(following, child_id=execution.child_id),))

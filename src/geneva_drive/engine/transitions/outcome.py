@@ -103,6 +103,7 @@ class Lost:
     why: str
     limit: int | None
     interrupt: BaseException | None = None
+    counts_as: str | None = None  # counted among the failures, under this name
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait, wait_of
 from geneva_drive.engine.waits import child
 from geneva_drive.errors import StorageError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
+from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
 logger = logging.getLogger(__name__)
@@ -172,4 +173,6 @@ def _pass_on(
         # No more than these: outcomes wait to be committed meanwhile.
         cancel(environment, abandoned[:_MAX_CANCELED])
     except (StorageError, DBAPIError) as error:
-        logger.warning("Housekeeping will release and cancel waits later: %s", error)
+        if isinstance(error, typed_errors.PASSING):
+            environment.store.database.trouble_log.met(error)
+        logger.info("Housekeeping will release and cancel waits later: %s", error)

@@ -9,23 +9,27 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
-from geneva_drive.errors import DatabaseBusy, DatabaseReadOnly, DatabaseUnavailable, StorageError
+from geneva_drive.errors import DatabaseUnavailable, StorageError
 from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.settings import Settings
 from geneva_drive.storage import dialects
-from geneva_drive.storage.connections import engine
+from geneva_drive.storage.connections import engine, typed_errors
 from geneva_drive.storage.connections.kept_connections import KeptConnections, KeptDriver
+from geneva_drive.storage.connections.patience import AnswerLost, Patience, Wait
+from geneva_drive.storage.connections.trouble_log import TroubleLog
+from geneva_drive.storage.connections.typed_errors import in_a_sentence, typed_error
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.base import WriterHeld
 from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION, WRITES_OPTION
+from geneva_drive.storage.dialects.driver_errors import trouble_of
 from geneva_drive.storage.dialects.hints import Hints
+from geneva_drive.storage.dialects.trouble import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +39,7 @@ _MAX_TRIES = 5
 _RETRY_DELAY = RetryDelay(timedelta(milliseconds=20))
 _KEPT = 2  # one for claims, one for commits; a further thread opens one of its own
 _PATIENCE = timedelta(seconds=30)  # no further try after this: each may wait long for a lock
+_RETRIED = frozenset({Trouble.UNAVAILABLE, Trouble.BUSY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +73,17 @@ class Database:
         self.driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction of a step's body or of a caller's session on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
+        # Set while a worker runs a step.
+        self._patience: ContextVar[Patience | None] = ContextVar("geneva_patience", default=None)
+        self._prefix = settings.table_prefix
+        self.trouble_log = TroubleLog()
 
     def hints(self, channel: str) -> Hints:
         """Return the hints by which processes tell one another that something may be due."""
         saving = self.driver if self.owns_engine else None
-        return self.dialect.hints(self.engine, channel, self.write_at_once, saving)
+        # A hint is not worth waiting for.
+        write = partial(self.write_at_once, waits=False)
+        return self.dialect.hints(self.engine, channel, write, saving)
 
     @property
     def is_absent(self) -> bool:
@@ -94,16 +105,13 @@ class Database:
             yield connection
 
     def read(self, look: Callable[[Connection], T]) -> T:
-        """Call `look` with a connection, and again if the connection is lost."""
-        for remaining in reversed(range(_MAX_TRIES)):
-            try:
-                with self.reading() as connection:
-                    return look(connection)
-            except DatabaseUnavailable:
-                if not remaining or self._joined.get() is not None:
-                    raise
-                time.sleep(_RETRY_DELAY.before(_MAX_TRIES - remaining))
-        raise AssertionError("the last try returns or raises")
+        """Call `look` with a connection, and again while the database is in trouble."""
+
+        def once() -> T:
+            with self.reading() as connection:
+                return look(connection)
+
+        return self.patiently(once)
 
     def read_at_once(self, look: Callable[[Connection], T]) -> T:
         """Read with one statement, on a kept connection if that saves round trips.
@@ -150,35 +158,74 @@ class Database:
         else:
             joined.to_tell.append(tell)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T], *, waits: bool = True) -> T:
         """Do `work` in one transaction, and again after an error that may be transient.
 
         A joined transaction is used under a savepoint, so that an error leaves it usable. Its
-        owner commits it.
+        owner commits it. With `waits=False` the caller itself waits for a database in trouble.
         """
         joined = self._joined.get()
         if joined is not None:
             with self.translating(), joined.connection.begin_nested():
                 return work(joined.connection)
-        with self.translating():
-            return self._write_own(work, self.transaction, at_once=False)
+        return self._write_own(work, self.transaction, waits=waits)
 
-    def write_at_once(self, work: Callable[[Connection], T]) -> T:
+    def write_at_once(self, work: Callable[[Connection], T], *, waits: bool = True) -> T:
         """Do hot work (claim, complete, start) on a kept connection.
 
         On databases where `work` is one statement, it commits by itself and saves two round trips.
         """
         if self._joined.get() is not None:
             return self.write(work)
-        with self.translating():
-            return self._write_own(work, self._short_transaction, at_once=self.dialect.is_at_once)
+        at_once = self.dialect.is_at_once
+        return self._write_own(work, self._short_transaction, at_once=at_once, waits=waits)
 
     def write_group(self, work: Callable[[Connection], T]) -> T:
         """Do hot work of several statements in one transaction, on a kept connection."""
         if self._joined.get() is not None:
             return self.write(work)
-        with self.translating():
-            return self._write_own(work, self._kept_transaction, at_once=False)
+        return self._write_own(work, self._kept_transaction)
+
+    def being_patient(self, patience: Patience) -> AbstractContextManager[None]:
+        """Make the calls of this thread wait for a database in trouble: a step runs."""
+        return _BeingPatient(self._patience, patience)
+
+    @property
+    def patience(self) -> Patience | None:
+        return self._patience.get()
+
+    def patiently(self, call: Callable[[], T]) -> T:
+        """Call, and again while the database is in trouble; for reads, which may be repeated.
+
+        A joined transaction is not waited for here: it is lost, and its owner begins it again.
+        """
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 - raised again if it is not the database's
+            return self._again(call, error)
+
+    def _again(self, call: Callable[[], T], error: Exception) -> T:
+        wait = self.wait()
+        while True:
+            trouble = self.passing(error)
+            if trouble is None:
+                raise error
+            if self.is_joined:
+                raise trouble from error
+            if isinstance(trouble, AnswerLost) or not wait.may_try_again(trouble):
+                wait.give_up(trouble)
+                raise error
+            try:
+                answer = call()
+            except Exception as again:  # noqa: BLE001 - raised above if it is not the database's
+                error = again
+            else:
+                wait.is_over()
+                return answer
+
+    def wait(self, *, also_if_busy: bool = False) -> Wait:
+        """Begin to wait for a database in trouble."""
+        return Wait(self._patience.get(), self.trouble_log, also_if_busy=also_if_busy)
 
     @contextmanager
     def _kept_transaction(self) -> Iterator[Connection]:
@@ -213,25 +260,43 @@ class Database:
         work: Callable[[Connection], T],
         transaction: Callable[[], AbstractContextManager[Connection]],
         *,
+        at_once: bool = False,
+        waits: bool = True,
+    ) -> T:
+        if waits and self._patience.get() is not None:
+            return self.patiently(
+                lambda: self._write_own(work, transaction, at_once=at_once, waits=False)
+            )
+        with self.translating():
+            return self._write_with_retries(work, transaction, at_once=at_once)
+
+    def _write_with_retries(
+        self,
+        work: Callable[[Connection], T],
+        transaction: Callable[[], AbstractContextManager[Connection]],
+        *,
         at_once: bool,
     ) -> T:
         give_up_at = time.monotonic() + _PATIENCE.total_seconds()
         for attempt in range(1, _MAX_TRIES + 1):
-            committing = at_once
+            committing = False
             try:
                 with transaction() as connection:
+                    committing = at_once
                     result = work(connection)
                     committing = True
             except DBAPIError as error:
+                trouble = trouble_of(error)
                 # If the connection was lost during COMMIT, the work may have been committed:
                 # doing it again could do it twice.
-                lost_in_commit = (
+                if (
                     committing
+                    and trouble is Trouble.UNAVAILABLE
                     and not (at_once and self.dialect.was_refused(error))
-                    and (error.connection_invalidated or self.dialect.is_unreachable(error))
-                )
+                ):
+                    raise AnswerLost(self.url, in_a_sentence(error)) from error
                 is_last = attempt == _MAX_TRIES or time.monotonic() > give_up_at
-                if is_last or lost_in_commit or not self.is_transient(error):
+                if is_last or trouble not in _RETRIED:
                     raise
                 logger.debug("Transaction will be tried again (%s): %s", attempt, error.orig)
                 time.sleep(_RETRY_DELAY.before(attempt))
@@ -239,28 +304,29 @@ class Database:
                 return result
         raise AssertionError("the last try returns or raises")
 
-    def is_transient(self, error: DBAPIError) -> bool:
-        return self.dialect.is_transient(error)
+    def trouble_of(self, error: BaseException) -> Trouble | None:
+        """Return what a database's error is about; None if it is not a database's error."""
+        trouble = trouble_of(error)
+        if trouble is Trouble.NOT_MIGRATED and self._prefix not in str(error):
+            return Trouble.OTHER  # a table or a column of the user's own
+        return trouble
 
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        return self.dialect.is_unreachable(error)
+    def passing(self, error: BaseException) -> StorageError | None:
+        """Return the trouble of the database that an error is about, if waiting helps."""
+        if isinstance(error, typed_errors.PASSING):
+            return error
+        return self.translated(error)
 
     def translating(self) -> AbstractContextManager[None]:
         """Raise a StorageError for each driver error that a person can act on."""
         return _Translating(self)
 
     def translated(self, error: BaseException) -> StorageError | None:
-        if isinstance(error, WriterHeld | NoFreeConnection):
-            return DatabaseBusy(self.url, f"{error.args[0]}.")
-        if not isinstance(error, DBAPIError):
-            return None
-        if self.dialect.is_read_only(error):
-            return DatabaseReadOnly(self.url)
-        if self.dialect.is_busy(error):
-            return DatabaseBusy(self.url, _one_line(error))
-        if self.dialect.is_unreachable(error):
-            return DatabaseUnavailable(self.url, _one_line(error))
-        return None
+        return typed_error(self.trouble_of(error), error, self.url)
+
+    def lost_connection(self, error: BaseException) -> StorageError:
+        """Return the trouble of a transaction whose connection was lost."""
+        return self.passing(error) or DatabaseUnavailable(self.url, in_a_sentence(error))
 
     def close(self) -> None:
         self._kept.close()
@@ -285,6 +351,17 @@ class _Translating:
             raise translated from error
 
 
-def _one_line(error: DBAPIError) -> str:
-    text = " ".join(str(error.orig).split())
-    return text if text.endswith((".", "?")) else f"{text}."
+class _BeingPatient:
+    """A class, for the same reason."""
+
+    __slots__ = ("_given", "_token", "_variable")
+
+    def __init__(self, variable: ContextVar[Patience | None], given: Patience) -> None:
+        self._variable = variable
+        self._given = given
+
+    def __enter__(self) -> None:
+        self._token = self._variable.set(self._given)
+
+    def __exit__(self, *_: object) -> None:
+        self._variable.reset(self._token)

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL
 from sqlalchemy.engine import Dialect as SQLAlchemyDialect
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
@@ -38,10 +38,6 @@ from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
 _CONNECT_SECONDS = 10
-
-
-class WriterHeld(TimeoutError):
-    """A writing transaction could not begin: another thread of this process is writing."""
 
 
 class MigrationHeld(TimeoutError):
@@ -129,33 +125,13 @@ class Dialect:
         """Return the database's own clock, by which leases are measured."""
         return func.clock_timestamp()
 
-    def is_transient(self, error: DBAPIError) -> bool:
-        """True if the same transaction may succeed when it is tried again."""
-        return error.connection_invalidated
-
     def was_refused(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
         """True if the server itself reported that it did not execute the statement."""
         return False
 
-    def blames_value(self, error: DBAPIError) -> bool:
-        """True if the error is about the value to be written, and not about the database's state.
-
-        A full disk, a lock wait timeout or a canceled query is no fault of the value.
-        """
-        return not isinstance(error, OperationalError) and not self.is_transient(error)
-
     def is_absent(self, engine: Engine) -> bool:  # noqa: ARG002 - a server answers by itself
         """True if there is no database, and connecting would create one."""
         return False
-
-    def is_read_only(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
-        return False
-
-    def is_busy(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
-        return False
-
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        return error.connection_invalidated or isinstance(error, OperationalError)
 
     def claim(
         self, connection: Connection, tables: Tables, request: ClaimRequest

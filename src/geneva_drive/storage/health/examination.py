@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.clock import Clock
+from geneva_drive.errors import MissingRights
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, reminder
 from geneva_drive.storage.health.clocks import clock_skew
 from geneva_drive.storage.health.connections import connections
 from geneva_drive.storage.health.indexes import indexes
+from geneva_drive.storage.health.rights import rights
 from geneva_drive.storage.store import Store
 
 
@@ -23,6 +25,8 @@ def examine(
     dialect = store.database.dialect
     for name, look in _looks(store, thresholds):
         yield from _answers(store, name, look)
+    with store.database.translating():
+        yield from rights(store.database, store.tables)
     yield connections(store.database.engine)
     yield store.read(lambda c: clock_skew(c, dialect, clock, settings.lease, thresholds))
 
@@ -37,8 +41,10 @@ def _answers(store: Store, name: str, look: Look) -> list[Check]:
     try:
         # A connection for each: after an error PostgreSQL refuses the rest of the transaction.
         return store.read(lambda connection: list(look(connection)))
-    except DBAPIError as error:
-        words = str(error.orig.args[-1] if error.orig and error.orig.args else error.orig)
+    except (DBAPIError, MissingRights) as refusal:
+        error = refusal.__cause__ if isinstance(refusal, MissingRights) else refusal
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        words = str(cause.args[-1] if cause and cause.args else cause)
         return [
             reminder(
                 name,

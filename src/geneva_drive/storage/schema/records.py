@@ -290,6 +290,7 @@ class WorkerRecord:
     started_at: datetime
     heartbeat_at: datetime
     stopped_at: datetime | None
+    trouble: str | None  # what it waits for from the database
     heard_within_lease: bool
     silent_for: timedelta
 

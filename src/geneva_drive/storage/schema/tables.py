@@ -163,4 +163,5 @@ class Tables(TableBuilder):
             Column("started_at", Moment, nullable=False),
             Column("heartbeat_at", Moment, nullable=False),
             Column("stopped_at", Moment),
+            Column("trouble", long_text()),  # what it waits for from the database
         )

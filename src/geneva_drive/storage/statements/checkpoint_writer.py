@@ -86,7 +86,9 @@ class CheckpointWriter:
         return self._save_by_sqlalchemy(position)
 
     def _save_by_sqlalchemy(self, one: CheckpointUpdate) -> bool:
-        return self._database.write(lambda connection: self._checkpoints.save(connection, one))
+        return self._database.write(
+            lambda connection: self._checkpoints.save(connection, one), waits=False
+        )
 
     def _save_past_sqlalchemy(
         self, execute_many: _ExecuteMany, positions: Sequence[CheckpointUpdate]

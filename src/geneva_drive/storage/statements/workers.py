@@ -44,13 +44,16 @@ class Workers:
             )
         )
 
-    def beat(self, connection: Connection, worker_id: str) -> bool:
-        """Renew the lease; False if another worker has declared this one dead."""
+    def beat(self, connection: Connection, worker_id: str, trouble: str | None = None) -> bool:
+        """Renew the lease; False if another worker has declared this one dead.
+
+        `trouble` is what the worker waits for from the database.
+        """
         c = self._table.c
         statement = (
             update(self._table)
             .where(c.id == worker_id, c.stopped_at.is_(None))
-            .values(heartbeat_at=self._dialect.now())
+            .values(heartbeat_at=self._dialect.now(), trouble=trouble)
         )
         return connection.execute(statement).rowcount == 1
 
@@ -75,6 +78,7 @@ class Workers:
                 started_at=row["started_at"],
                 heartbeat_at=row["heartbeat_at"],
                 stopped_at=row["stopped_at"],
+                trouble=row["trouble"],
                 heard_within_lease=row["heartbeat_at"] > row["database_now"] - lease,
                 silent_for=row["database_now"] - row["heartbeat_at"],
             )

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
+from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.service import in_a_line
 
@@ -56,6 +57,6 @@ class Refusals:
 
 def _blames_row(environment: Environment, error: DBAPIError | ChangedUnderLock) -> bool:
     """True if the error is about a row, and not about the state of the database."""
-    return isinstance(error, ChangedUnderLock) or environment.store.database.dialect.blames_value(
-        error
-    )
+    if isinstance(error, ChangedUnderLock):
+        return True
+    return environment.store.database.trouble_of(error) is Trouble.VALUE

@@ -20,7 +20,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import Dialect as SQLAlchemyDialect
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
@@ -36,14 +35,6 @@ from geneva_drive.storage.dialects.mysql.complete import complete
 from geneva_drive.storage.dialects.mysql.insert import start
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
-
-_TRY_AGAIN = {1213, 1205, 1020}  # deadlock, lock wait timeout, record changed since last read
-# Out of range, truncated, wrong, incorrect, too long, a trigger's SIGNAL, CHECK on each server.
-_ABOUT_VALUES = {1264, 1265, 1292, 1366, 1406, 1644, 3819, 4025}
-_READ_ONLY = {1290, 1792, 1836}
-_LOCK_WAIT_TIMEOUT = 1205
-_LOST = {2002, 2003, 2006, 2013, 1053, 1927}  # cannot connect, gone away, lost, shutdown, killed
-_TURNED_AWAY = {1040, 1044, 1045, 1049, 1130, 1698}  # too many, no access, no database, wrong host
 
 
 class MySQL(Dialect):
@@ -80,21 +71,6 @@ class MySQL(Dialect):
 
     def now(self) -> ColumnElement[datetime]:
         return func.utc_timestamp(text("6"))
-
-    def is_transient(self, error: DBAPIError) -> bool:
-        return super().is_transient(error) or _number(error) in _TRY_AGAIN | _LOST
-
-    def blames_value(self, error: DBAPIError) -> bool:
-        return super().blames_value(error) or _number(error) in _ABOUT_VALUES
-
-    def is_read_only(self, error: DBAPIError) -> bool:
-        return _number(error) in _READ_ONLY
-
-    def is_busy(self, error: DBAPIError) -> bool:
-        return _number(error) == _LOCK_WAIT_TIMEOUT
-
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        return error.connection_invalidated or _number(error) in _LOST | _TURNED_AWAY
 
     def take(
         self, connection: Connection, table: Table, due: Select[Any], values: dict[str, Any]
@@ -135,8 +111,3 @@ def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # 
     with dbapi_connection.cursor() as cursor:
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     record.info["geneva_prepared"] = True
-
-
-def _number(error: DBAPIError) -> int | None:
-    arguments = getattr(error.orig, "args", ())
-    return arguments[0] if arguments and isinstance(arguments[0], int) else None

@@ -37,7 +37,12 @@ from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
-from geneva_drive.storage.dialects.postgresql import connect_options, health, migration_lock
+from geneva_drive.storage.dialects.postgresql import (
+    connect_options,
+    driver_errors,
+    health,
+    migration_lock,
+)
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
@@ -45,18 +50,6 @@ from geneva_drive.storage.dialects.postgresql.notices import Notices
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
-_TRY_AGAIN = {
-    "40001",  # serialization_failure
-    "40P01",  # deadlock_detected
-    "57P01",  # admin_shutdown: the server is being restarted
-    "57P02",  # crash_shutdown
-    "57P03",  # cannot_connect_now
-}
-_ADMIN_SHUTDOWN = "57P01"
-_ABOUT_RIGHTS = "42"  # or about names: a grant or a migration is missing, whatever the value
-_ABOUT_VALUES = {"22", "23", "54", "P0"}  # data, constraints, program limits, raised by a trigger
-_READ_ONLY = "25006"
-_LOCK_NOT_AVAILABLE = "55P03"
 _MANY = 50  # rows from which on it is faster to send them column by column
 
 
@@ -80,7 +73,7 @@ class PostgreSQL(Dialect):
             connect_options.prepare_nothing_through_a_pooler(engine)
 
     def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
-        return migration_lock.hold(engine, patience, self)
+        return migration_lock.hold(engine, patience)
 
     def looks(self, tables: Tables, thresholds: Thresholds) -> Iterable[tuple[str, Look]]:
         return health.looks(tables, thresholds)
@@ -103,28 +96,9 @@ class PostgreSQL(Dialect):
         with connection.begin():
             connection.exec_driver_sql("DISCARD PLANS")
 
-    def is_transient(self, error: DBAPIError) -> bool:
-        return super().is_transient(error) or _sqlstate(error) in _TRY_AGAIN
-
     def was_refused(self, error: DBAPIError) -> bool:
         # On shutdown, a server ends a connection before a commit or after its answer, not between.
-        return _sqlstate(error) == _ADMIN_SHUTDOWN
-
-    def blames_value(self, error: DBAPIError) -> bool:
-        kind = (_sqlstate(error) or "")[:2]
-        return kind != _ABOUT_RIGHTS and (super().blames_value(error) or kind in _ABOUT_VALUES)
-
-    def is_read_only(self, error: DBAPIError) -> bool:
-        return _sqlstate(error) == _READ_ONLY
-
-    def is_busy(self, error: DBAPIError) -> bool:
-        return _sqlstate(error) == _LOCK_NOT_AVAILABLE
-
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        # An error without a SQLSTATE is the connection's, not the server's.
-        return error.connection_invalidated or (
-            super().is_unreachable(error) and _sqlstate(error) is None
-        )
+        return driver_errors.sqlstate_of(error.orig) == driver_errors.ADMIN_SHUTDOWN
 
     def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
         # As one array: the statement is the same for any number of values, and is planned once.
@@ -209,8 +183,3 @@ def _nodes_query(
     at = (workflow_id == given.c.workflow_id) & (node_id == given.c.node_id)
     one = select(*columns).where(at, *where).offset(literal_column("0")).lateral()
     return select(*one.c).select_from(given.join(one, true()))
-
-
-def _sqlstate(error: DBAPIError) -> str | None:
-    # psycopg 2, on a user's own engine, has another name for it.
-    return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)

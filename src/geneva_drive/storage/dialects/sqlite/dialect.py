@@ -14,14 +14,13 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Engine, Select, Table, event, func, or_
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.base import Dialect, WriterHeld
+from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
@@ -33,6 +32,7 @@ from geneva_drive.storage.dialects.sqlite.change_counter import ChangeCounter
 from geneva_drive.storage.dialects.sqlite.claim import claim
 from geneva_drive.storage.dialects.sqlite.complete import complete
 from geneva_drive.storage.dialects.sqlite.insert import start
+from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -138,23 +138,11 @@ class SQLite(Dialect):
     def now(self) -> ColumnElement[datetime]:
         return func.strftime("%Y-%m-%d %H:%M:%f", "now")
 
-    def is_transient(self, error: DBAPIError) -> bool:
-        return super().is_transient(error) or self.is_busy(error)
-
     def is_absent(self, engine: Engine) -> bool:
         name = engine.url.database or ""
         # SQLite creates no folders: connecting then fails with an error of its own.
         is_file = not name.startswith("file:") and Path(name).parent.is_dir()
         return is_file and not Path(name).exists()
-
-    def is_read_only(self, error: DBAPIError) -> bool:
-        return "readonly" in str(error.orig)
-
-    def is_busy(self, error: DBAPIError) -> bool:
-        return "is locked" in str(error.orig)
-
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        return "unable to open" in str(error.orig) or "not a database" in str(error.orig)
 
     def start(
         self,

@@ -1,0 +1,86 @@
+"""How library calls wait for a database in trouble while a step runs.
+
+Outside a step, a call is tried a few times within a second and then raises. While a worker runs a
+step, the step is not to blame: its calls wait, at most for a lease, and then the worker releases
+the execution.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from geneva_drive.errors import DatabaseBusy, DatabaseUnavailable, StorageError
+from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.storage.connections.trouble_log import TroubleLog
+
+_QUICK_TRIES = 5
+_QUICK_DELAY = RetryDelay(timedelta(milliseconds=20))
+_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=1))
+
+
+class TroubleLasts(BaseException):
+    """A call of a running step has waited in vain; the worker releases the execution.
+
+    It passes through user code like a flow-control verb, so it is no `Exception`.
+    """
+
+    def __init__(self, error: StorageError, *, is_stopping: bool = False) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.is_stopping = is_stopping  # the worker stops, and so waits no longer
+
+
+class AnswerLost(DatabaseUnavailable):
+    """The connection was lost during COMMIT: the work may have been done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the calls of a running step wait."""
+
+    longest: timedelta
+    should_stop: Callable[[], bool] = lambda: False
+
+
+class Wait:
+    """One wait for the database, over all tries of one call."""
+
+    def __init__(
+        self, patience: Patience | None, log: TroubleLog, *, also_if_busy: bool = False
+    ) -> None:
+        self._patience = patience
+        self._log = log
+        quick = (DatabaseUnavailable, DatabaseBusy) if also_if_busy else DatabaseUnavailable
+        self._quickly_again = quick  # outside a step
+        self._tries = 0
+        self._give_up_at: float | None = None
+
+    def may_try_again(self, error: StorageError) -> bool:
+        """Rest and return True; False if the call has been tried for long enough."""
+        self._tries += 1
+        if self._patience is None:
+            if self._tries >= _QUICK_TRIES or not isinstance(error, self._quickly_again):
+                return False
+            time.sleep(_QUICK_DELAY.before(self._tries))
+            return True
+        self._log.met(error)
+        if self._give_up_at is None:
+            self._give_up_at = time.monotonic() + self._patience.longest.total_seconds()
+        if time.monotonic() >= self._give_up_at or self._patience.should_stop():
+            return False
+        time.sleep(_DELAY.before(self._tries))
+        return True
+
+    def is_over(self) -> None:
+        """Note that the call succeeded."""
+        if self._tries and self._patience is not None:
+            self._log.passed()
+
+    def give_up(self, error: StorageError) -> None:
+        """Raise `TroubleLasts` if a step runs; otherwise the caller raises its own error."""
+        if self._patience is not None:
+            is_stopping = self._patience.should_stop()
+            raise TroubleLasts(error, is_stopping=is_stopping) from error

@@ -1,0 +1,52 @@
+"""The one place that sorts the errors of databases; each driver's codes are in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from geneva_drive.storage.dialects.mysql import driver_errors as mysql
+from geneva_drive.storage.dialects.postgresql import driver_errors as postgresql
+from geneva_drive.storage.dialects.sqlite import driver_errors as sqlite
+from geneva_drive.storage.dialects.trouble import Trouble, WriterHeld
+
+_AFTER_LOST_CONNECTION = "8s2b"  # SQLAlchemy's code
+
+
+def trouble_of(error: BaseException) -> Trouble | None:
+    """Return what a database's error is about; None if it is not a database's error.
+
+    The error may be SQLAlchemy's, a driver's own, or one that another library, such as Django,
+    raised from a driver's.
+    """
+    match error:
+        case WriterHeld() | NoFreeConnection():
+            return Trouble.BUSY
+        case PendingRollbackError(code=code) if code == _AFTER_LOST_CONNECTION:
+            return Trouble.UNAVAILABLE
+        case DBAPIError(connection_invalidated=True):
+            return Trouble.UNAVAILABLE
+        case DBAPIError(orig=BaseException() as orig):
+            return _sort(orig) or Trouble.OTHER
+        case _:
+            found = _sort(error)
+            cause = error.__cause__
+            return _sort(cause) if found is None and cause is not None else found
+
+
+def _sort(error: BaseException) -> Trouble | None:
+    sort = _sorter_for(error)
+    return None if sort is None else sort(error)
+
+
+def _sorter_for(error: BaseException) -> Callable[[BaseException], Trouble] | None:
+    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    if packages & mysql.DRIVERS:
+        return mysql.sort
+    if packages & sqlite.DRIVERS:
+        return sqlite.sort
+    # SQLAlchemy has classes of its own for the errors of asyncpg.
+    is_postgresql = packages & postgresql.DRIVERS or postgresql.sqlstate_of(error) is not None
+    return postgresql.sort if is_postgresql else None
