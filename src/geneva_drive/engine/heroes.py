@@ -72,8 +72,14 @@ def load(
     workflow_class: type[Workflow[Any]] | None,
     hero_type: str | None,
     hero_id: str | None,
+    session: Session | None = None,
 ) -> Any:
-    """Return a hero, detached from any session; raises `HeroGone` if it was deleted."""
+    """Return a hero; raises `HeroGone` if it was deleted.
+
+    A mapped hero belongs to `session`, the session of a step with `transaction=True`, and is
+    detached without one. Heroes of a `session_factory` may live in another database: they are
+    always detached.
+    """
     if hero_type is None or hero_id is None:
         return None
     loader = loader_of(hero_type)
@@ -86,7 +92,9 @@ def load(
         return HeroRef(hero_type, hero_id)
     key = _parse_key(mapped, hero_id)
     factory = environment.settings.session_factory
-    if factory is not None:
+    if factory is None and session is not None:
+        hero = database.patiently(lambda: session.get(mapped, key))
+    elif factory is not None:
         hero = database.patiently(lambda: _get_by(factory, mapped, key))
     else:
         hero = environment.store.read(lambda connection: _get(connection, mapped, key))

@@ -7,6 +7,7 @@ from functools import partial
 
 from geneva_drive.engine.claimed import Claimed, unserved
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.execution import detached_hero
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.retried_transaction import (
     RollBack,
@@ -94,6 +95,10 @@ def _run_plainly(run: Run, environment: Environment, claimed: Claimed) -> Conclu
         wait = partial(_wait, environment, claimed, planned.plan)
     else:
         outcome = run.conclude(ended)
+        if run.context.loaded_hero is not None:
+            detached_hero.warn_of_changes(
+                run.context.loaded_hero, claimed.execution.step_name, claimed.workflow.id
+            )
         return Concluded(outcome, run.position)
     return run_retried(wait, run, environment, claimed)
 

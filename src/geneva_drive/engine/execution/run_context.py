@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
@@ -16,6 +16,9 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
 from geneva_drive.telemetry import StepLogger, identifiers
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 
 class RunContext:
@@ -32,6 +35,7 @@ class RunContext:
         self._definition = definition
         self._workflow = workflow
         self._execution = execution
+        self._session: Session | None = None
 
     @property
     def workflow_id(self) -> Any:
@@ -73,6 +77,16 @@ class RunContext:
     def handle(self) -> Any:
         return self._open_environment().open_handle(self._workflow)
 
+    def enter(self, session: Session) -> None:
+        """Make the hero belong to the session of a step with `transaction=True`."""
+        self._session = session
+        self.__dict__.pop("_hero", None)  # the conditions have loaded it before, detached
+
+    @property
+    def loaded_hero(self) -> Any:
+        """The hero, if user code has asked for it."""
+        return self.__dict__.get("_hero")
+
     @cached_property
     def _hero(self) -> Any:
         return heroes.load(
@@ -80,6 +94,7 @@ class RunContext:
             self._definition.workflow_class,
             self._workflow.hero_type,
             self._workflow.hero_id,
+            self._session,
         )
 
     def load_hero(self) -> Any:

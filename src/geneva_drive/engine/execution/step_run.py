@@ -18,7 +18,7 @@ from geneva_drive.engine import crash_points, heroes
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
-from geneva_drive.engine.execution import bodies, unknown_step
+from geneva_drive.engine.execution import bodies, detached_hero, unknown_step
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
@@ -82,8 +82,10 @@ class Run:
         self._claimed = claimed
         self._definition = definition
         self._node = claimed.node_in(definition)
-        context = RunContext(lambda: environment, definition, claimed.workflow, claimed.execution)
-        self._instance = start_executing(definition.workflow_class, context)
+        self.context = RunContext(
+            lambda: environment, definition, claimed.workflow, claimed.execution
+        )
+        self._instance = start_executing(definition.workflow_class, self.context)
         self._breaks = breaks
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
@@ -321,6 +323,7 @@ class Run:
         return Lost(why, self._environment.settings.max_recoveries, interrupt)
 
     def _react(self, failed: Failed) -> StepOutcome:
+        detached_hero.explain(failed.error, self.context.loaded_hero)
         try:
             return react(
                 failed.error,

@@ -73,6 +73,7 @@ def _run_once(
     from geneva_drive.engine.loops.loop_transaction import LoopTransaction
 
     with LoopTransaction(environment, loop) as transaction:
+        run.context.enter(transaction.session)
         ended = run.run_body(transaction.session, flush=transaction.flush)
         outcome = conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:

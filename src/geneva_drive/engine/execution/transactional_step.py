@@ -43,6 +43,7 @@ def _run_once(
         StepSession(connection, join_transaction_mode="rollback_only") as session,
     ):
         transaction_mark.leave(connection)
+        run.context.enter(session)
         ended = run.run_body(session, flush=session.flush)
         if isinstance(ended, Failed) and connection.invalidated:
             # Whatever the body made of it: the connection is gone, and with it the transaction.
