@@ -68,12 +68,17 @@ def flag(name: str, value: object, *, error: MakeError = InvalidInput) -> bool:
 
 
 def choice(
-    name: str, value: object, choices: Sequence[str], *, error: MakeError = InvalidInput
+    name: str,
+    value: object,
+    choices: Sequence[str],
+    *,
+    error: MakeError = InvalidInput,
+    hint: str = "",
 ) -> str:
     if value not in choices:
         listed = [repr(str(each)) for each in choices]
         options = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        raise error(f"{name} must be {options}, got {value!r}.")
+        raise error(f"{name} must be {options}, got {value!r}.{hint}")
     return str(value)
 
 

@@ -227,11 +227,12 @@ def test_an_action_is_the_enum_of_actions() -> None:
 
 
 ACTIONS = "'pause', 'cancel', 'skip' or 'reattempt'"
+NOT_RETRY = (
+    f"on_exception must be {ACTIONS}, got 'retry'. To run the step again, write 'reattempt', or "
+    f"gd.ExceptionPolicy('reattempt', wait=5, max_reattempts=3) for a wait and a limit."
+)
 REFUSED = {
-    "an unknown action": (
-        "on_exception='retry'",
-        f"on_exception must be {ACTIONS}, got 'retry'.",
-    ),
+    "the word of another library": ("on_exception='retry'", NOT_RETRY),
     "an unknown action in a list": (
         "on_exception=['skip', 'ignore']",
         f"on_exception must be {ACTIONS}, got 'ignore'.",
@@ -332,7 +333,7 @@ def test_a_bad_policy_of_a_class_is_refused_with_the_class() -> None:
             on_exception = "retry"
     """)
 
-    assert message == f"Signup: on_exception must be {ACTIONS}, got 'retry'. (signup.py:1)"
+    assert message == f"Signup: {NOT_RETRY} (signup.py:1)"
 
 
 EXPRESSIONS = {
@@ -393,6 +394,13 @@ EXPRESSIONS = {
         "The backoff of a Retry is 'exponential', 'linear', a duration or a callable, "
         "not 'quadratic'.",
     ),
+    "an argument of another library": (
+        "gd.Retry(max_attempts=3)",
+        "gd.Retry has no argument 'max_attempts'. Its arguments are max, backoff, matching and "
+        "terminal_action. max counts the reattempts after the first run: max=2 means at most 3 "
+        "runs.",
+    ),
+    "the word of another library": ("gd.ExceptionPolicy('retry')", NOT_RETRY),
     "a retry without reattempts": (
         "gd.Retry(max=0)",
         "max_reattempts must be at least 1, got 0. "

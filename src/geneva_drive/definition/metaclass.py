@@ -31,16 +31,19 @@ class WorkflowMeta(type):
     ) -> None:
         super().__init__(name, bases, body, **kwargs)
         if any(isinstance(base, WorkflowMeta) for base in bases):
-            where = code_location.of_caller()
-            root = next(base for base in reversed(cls.__mro__) if isinstance(base, WorkflowMeta))
-            definition = compiler.compile_class(cls, reserved_names(root), where)  # type: ignore[arg-type]  # only Workflow has this metaclass
-            cls._geneva_definition = definition
-            for node in definition.nodes:
-                # A plain method that overrides a step becomes a step too, so that depends_on and
-                # result_of accept it.
-                if node.has_method and vars(cls).get(node.name) is node.function:
-                    setattr(cls, node.name, node.declared)
-            registry.add(definition, where)
+            with code_location.ending_at_caller:
+                cls._compile(code_location.of_caller())
+
+    def _compile(cls, where: str) -> None:
+        root = next(base for base in reversed(cls.__mro__) if isinstance(base, WorkflowMeta))
+        definition = compiler.compile_class(cls, reserved_names(root), where)  # type: ignore[arg-type]  # only Workflow has this metaclass
+        cls._geneva_definition = definition
+        for node in definition.nodes:
+            # A plain method that overrides a step becomes a step too, so that depends_on and
+            # result_of accept it.
+            if node.has_method and vars(cls).get(node.name) is node.function:
+                setattr(cls, node.name, node.declared)
+        registry.add(definition, where)
 
 
 @functools.cache

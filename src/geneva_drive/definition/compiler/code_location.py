@@ -14,6 +14,23 @@ from geneva_drive.errors import StepConfigurationError
 _PACKAGE = __name__.partition(".")[0]
 
 
+class _EndingAtCaller:
+    """Ends the traceback of a definition error at the line that called this package.
+
+    Every public function that may raise one enters this in its outermost frame. The frames inside
+    are dropped, and a `with` statement raises the error again without adding its own.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
+        if isinstance(error, StepConfigurationError):
+            error.__traceback__ = None
+
+
+ending_at_caller = _EndingAtCaller()
+
+
 def of_function(function: Any) -> str | None:
     """Return the file and line of a function, if it has any."""
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -37,10 +37,11 @@ class Body(dict[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self and (_declares(self[name]) or _declares(value)):
-            raise code_location.fault(
-                f"{self._owner}.{name} is defined twice, and the second would silently replace "
-                f"the first. Give one of them another name."
-            )
+            with code_location.ending_at_caller:
+                raise code_location.fault(
+                    f"{self._owner}.{name} is defined twice, and the second would silently replace "
+                    f"the first. Give one of them another name."
+                )
         super().__setitem__(name, value)
 
 

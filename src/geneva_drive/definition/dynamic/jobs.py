@@ -112,9 +112,15 @@ def job(
     >>> class Order(gd.Workflow):
     ...     receipt = gd.task(job=send_receipt, args={"order_id": 7})
     """
+
+    def decorate(decorated: Callable[..., Any]) -> Job[..., Any]:
+        with code_location.ending_at_caller:
+            return _make(decorated, name, given, code_location.of_function(decorated))
+
     if function is None:
-        return lambda decorated: _make(decorated, name, given, code_location.of_function(decorated))
-    return _make(function, name, given, None)
+        return decorate
+    with code_location.ending_at_caller:
+        return _make(function, name, given, None)
 
 
 def _identity(known: Job[..., Any]) -> tuple[object, object]:
@@ -129,6 +135,7 @@ _jobs: NameRegistry[Job[..., Any]] = NameRegistry(
 
 get = _jobs.get
 names = _jobs.names
+entries = _jobs.entries
 isolated = _jobs.isolated
 
 

@@ -123,9 +123,15 @@ def template(function: Callable[..., object] | None = None, /, *, name: str | No
 
     `nightly.start(tables=[...])` starts a workflow, and `nightly.runs()` finds all of them.
     """
+
+    def decorate(decorated: Callable[..., object]) -> Template[...]:
+        with code_location.ending_at_caller:
+            return _make(decorated, name, code_location.of_function(decorated))
+
     if function is None:
-        return lambda decorated: _make(decorated, name, code_location.of_function(decorated))
-    return _make(function, name, None)
+        return decorate
+    with code_location.ending_at_caller:
+        return _make(function, name, None)
 
 
 def _identity(known: Template[...]) -> tuple[str, str]:

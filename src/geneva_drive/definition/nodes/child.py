@@ -68,9 +68,16 @@ def child(
     ...     def charge(self): ...
     ...     ship = gd.child(Ship, hero=lambda self: self.hero)
     """
+    with code_location.ending_at_caller:
+        return _make(
+            Child(workflow_class=workflow_class, hero=hero, context=context, detached=detached),
+            given,
+        )
+
+
+def _make(declared: Child, given: ChildOptions) -> ChildStep:
     where = code_location.of_caller()
-    _check_class(workflow_class, where)
-    declared = Child(workflow_class=workflow_class, hero=hero, context=context, detached=detached)
+    _check_class(declared.workflow_class, where)
     with code_location.naming(f"Child workflow {declared.name!r}", where):
         _check(declared)
         opts = options.parse(given, NodeKind.CHILD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
+from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options.keywords import DecisionOptions
@@ -43,7 +44,8 @@ def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any
     ...     @gd.task(depends_on=route)
     ...     def post(self): ...
     """
-    return decorate(NodeKind.DECISION, function, given)
+    with code_location.ending_at_caller:
+        return decorate(NodeKind.DECISION, function, given)
 
 
 def chosen_branches(definition: Definition, node: Node, returned: object) -> tuple[str, ...]:

@@ -35,6 +35,6 @@ def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
     where = code_location.of_caller()
     if depends_on is None:
         return RemovedStep(where, Options(), is_in_chain=True)
-    with code_location.naming("A removed task", where):
+    with code_location.ending_at_caller, code_location.naming("A removed task", where):
         parents = dependencies.parse({"depends_on": depends_on}, NodeKind.TASK)
     return RemovedStep(where, Options(depends_on=parents), is_in_chain=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
+from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options.keywords import ResumableStepOptions
@@ -34,4 +35,5 @@ def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) 
     ...     def send(self, it):
     ...         for address in it.iterate_over(self.context["addresses"]): ...
     """
-    return decorate(NodeKind.RESUMABLE, function, given)
+    with code_location.ending_at_caller:
+        return decorate(NodeKind.RESUMABLE, function, given)

@@ -74,7 +74,8 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     ...     @gd.step(wait=timedelta(days=14), on_exception="reattempt", max_reattempts=5)
     ...     def ask_to_buy(self): ...
     """
-    return decorate(NodeKind.STEP, function, given)
+    with code_location.ending_at_caller:
+        return decorate(NodeKind.STEP, function, given)
 
 
 def decorate(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
@@ -93,7 +94,8 @@ class Decorator:
         self._given = given
 
     def __call__(self, function: Any) -> Step[Any, Any]:
-        return _make(self.kind, function, self._given, code_location.of_function(function))
+        with code_location.ending_at_caller:
+            return _make(self.kind, function, self._given, code_location.of_function(function))
 
 
 def _make(

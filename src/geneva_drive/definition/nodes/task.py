@@ -71,8 +71,13 @@ def task(
     ...     @gd.step(depends_on=[check_stock, check_fraud])
     ...     def charge(self): ...
     """
-    if job is None and args is None:
-        return decorate(NodeKind.TASK, function, given)
+    with code_location.ending_at_caller:
+        if job is None and args is None:
+            return decorate(NodeKind.TASK, function, given)
+        return _task_of_job(function, job, args, given)
+
+
+def _task_of_job(function: object, job: Any, args: Any, given: Mapping[str, Any]) -> JobTask[Any]:
     where = code_location.of_caller()
     if function is not None or not isinstance(job, Job):
         raise StepConfigurationError(_misuse(function, job), where)

@@ -48,10 +48,11 @@ def exponential(
     >>> [exponential(jitter=0)(attempt).total_seconds() for attempt in (1, 2, 3, 10)]
     [1.0, 2.0, 4.0, 60.0]
     """
-    growth = checks.number(
-        "The factor of a back-off", factor, at_least=1, error=code_location.fault
-    )
-    return Exponential(_seconds(base, "base"), growth, _seconds(cap, "cap"), _share(jitter))
+    with code_location.ending_at_caller:
+        growth = checks.number(
+            "The factor of a back-off", factor, at_least=1, error=code_location.fault
+        )
+        return Exponential(_seconds(base, "base"), growth, _seconds(cap, "cap"), _share(jitter))
 
 
 def linear(
@@ -62,12 +63,13 @@ def linear(
     >>> [linear(base=5, increment=10, jitter=0)(attempt).total_seconds() for attempt in (1, 2, 9)]
     [5.0, 15.0, 60.0]
     """
-    return Linear(
-        _seconds(base, "base"),
-        _seconds(increment, "increment"),
-        _seconds(cap, "cap"),
-        _share(jitter),
-    )
+    with code_location.ending_at_caller:
+        return Linear(
+            _seconds(base, "base"),
+            _seconds(increment, "increment"),
+            _seconds(cap, "cap"),
+            _share(jitter),
+        )
 
 
 def _jittered(seconds: float, share: float) -> timedelta:

@@ -104,4 +104,5 @@ def cancel_if(test: Test) -> CancelCondition:
     ...     @gd.cancel_if
     ...     def unsubscribed(self): return self.context.get("unsubscribed")
     """
-    return CancelCondition(test)
+    with code_location.ending_at_caller:
+        return CancelCondition(test)

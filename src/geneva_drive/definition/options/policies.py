@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
@@ -29,6 +29,7 @@ class ExceptionAction(StrEnum):
 
 ActionName = Literal["pause", "cancel", "skip", "reattempt"]
 TerminalActionName = Literal["pause", "cancel", "skip"]
+BackoffName = Literal["exponential", "linear"]
 Predicate = Callable[[BaseException], bool]
 Matching = type[BaseException] | Iterable[type[BaseException]] | Predicate
 
@@ -57,22 +58,23 @@ class ExceptionPolicy:
         max_reattempts: int | None = None,
         terminal_action: TerminalActionName = "pause",
     ) -> None:
-        chosen = _action(action, "on_exception", tuple(ExceptionAction))
-        if chosen is not ExceptionAction.REATTEMPT and (
-            wait is not None or max_reattempts is not None or terminal_action != "pause"
-        ):
-            raise code_location.fault(
-                f"wait, max_reattempts and terminal_action belong to a policy that reattempts; "
-                f"this one says {action!r}."
+        with code_location.ending_at_caller:
+            chosen = _action(action, "on_exception", tuple(ExceptionAction))
+            if chosen is not ExceptionAction.REATTEMPT and (
+                wait is not None or max_reattempts is not None or terminal_action != "pause"
+            ):
+                raise code_location.fault(
+                    f"wait, max_reattempts and terminal_action belong to a policy that "
+                    f"reattempts; this one says {action!r}."
+                )
+            object.__setattr__(self, "action", chosen)
+            object.__setattr__(self, "matching", _matching(matching))
+            object.__setattr__(self, "wait", _wait(wait))
+            object.__setattr__(self, "max_reattempts", _limit(max_reattempts))
+            terminals = (ExceptionAction.PAUSE, ExceptionAction.CANCEL, ExceptionAction.SKIP)
+            object.__setattr__(
+                self, "terminal_action", _action(terminal_action, "terminal_action", terminals)
             )
-        object.__setattr__(self, "action", chosen)
-        object.__setattr__(self, "matching", _matching(matching))
-        object.__setattr__(self, "wait", _wait(wait))
-        object.__setattr__(self, "max_reattempts", _limit(max_reattempts))
-        terminals = (ExceptionAction.PAUSE, ExceptionAction.CANCEL, ExceptionAction.SKIP)
-        object.__setattr__(
-            self, "terminal_action", _action(terminal_action, "terminal_action", terminals)
-        )
 
     @property
     def is_blanket(self) -> bool:
@@ -128,22 +130,36 @@ class Retry:
     def __init__(
         self,
         max: int | None = 3,
-        backoff: Literal["exponential", "linear"] | Duration | Backoff = "exponential",
+        backoff: BackoffName | Duration | Backoff = "exponential",
         matching: Matching | None = None,
         terminal_action: TerminalActionName = "pause",
+        **unknown: Never,
     ) -> None:
-        named: dict[object, Backoff] = {"exponential": exponential(), "linear": linear()}
-        if isinstance(backoff, str):
-            if backoff not in named:
-                raise code_location.fault(
-                    f"The backoff of a Retry is 'exponential', 'linear', a duration or a callable, "
-                    f"not {backoff!r}."
-                )
-            wait: Duration | Backoff = named[backoff]
-        else:
-            wait = backoff
-        policy = ExceptionPolicy("reattempt", matching, wait, max, terminal_action)
-        object.__setattr__(self, "policy", policy)
+        with code_location.ending_at_caller:
+            _refuse_unknown(unknown)
+            policy = ExceptionPolicy("reattempt", matching, _backoff(backoff), max, terminal_action)
+            object.__setattr__(self, "policy", policy)
+
+
+def _refuse_unknown(given: Mapping[str, object]) -> None:
+    for name in given:
+        raise code_location.fault(
+            f"gd.Retry has no argument {name!r}. Its arguments are max, backoff, matching and "
+            f"terminal_action. max counts the reattempts after the first run: max=2 means at most "
+            f"3 runs."
+        )
+
+
+def _backoff(value: BackoffName | Duration | Backoff) -> Duration | Backoff:
+    named: dict[object, Backoff] = {"exponential": exponential(), "linear": linear()}
+    if not isinstance(value, str):
+        return value
+    if value not in named:
+        raise code_location.fault(
+            f"The backoff of a Retry is 'exponential', 'linear', a duration or a callable, "
+            f"not {value!r}."
+        )
+    return named[value]
 
 
 def parse(option: object) -> tuple[Policy, ...]:
@@ -188,7 +204,15 @@ def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
 
 
 def _action(value: object, option: str, allowed: tuple[ExceptionAction, ...]) -> ExceptionAction:
-    return ExceptionAction(checks.choice(option, value, allowed, error=code_location.fault))
+    hint = ""
+    if value == "retry" and ExceptionAction.REATTEMPT in allowed:
+        hint = (
+            " To run the step again, write 'reattempt', or "
+            "gd.ExceptionPolicy('reattempt', wait=5, max_reattempts=3) for a wait and a limit."
+        )
+    return ExceptionAction(
+        checks.choice(option, value, allowed, error=code_location.fault, hint=hint)
+    )
 
 
 def _matching(value: object) -> tuple[type[BaseException], ...] | Predicate | None:
