@@ -139,9 +139,11 @@ class Settings:
         """Read each setting from `given`, else from the environment, else use its default."""
         unknown = sorted(set(given) - set(_PARSERS))
         if unknown:
+            known = ["database_url", *sorted(_PARSERS)]
+            close = get_close_matches(unknown[0], known, 1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
             raise InvalidInput(
-                f"There is no setting {unknown[0]!r}. The settings are: "
-                f"database_url, {', '.join(sorted(_PARSERS))}."
+                f"There is no setting {unknown[0]!r}.{meant} The settings are: {', '.join(known)}."
             )
         values: dict[str, Any] = {}
         for name, parse in _PARSERS.items():

@@ -115,8 +115,8 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
         gd.Drive(URL, leese=3)
 
     assert str(refusal.value) == (
-        "There is no setting 'leese'. The settings are: database_url, clock, drain_timeout, "
-        "heartbeat_interval, lease, max_cursor_size, max_payload_size, max_recoveries, "
-        "max_result_size, notify, poll_interval, queue_limits, retention, session_factory, "
-        "sqlite_durability, table_prefix."
+        "There is no setting 'leese'. Did you mean 'lease'? The settings are: database_url, "
+        "clock, drain_timeout, heartbeat_interval, lease, max_cursor_size, max_payload_size, "
+        "max_recoveries, max_result_size, notify, poll_interval, queue_limits, retention, "
+        "session_factory, sqlite_durability, table_prefix."
     )
