@@ -123,7 +123,7 @@ def __dir__() -> list[str]:
 
 
 def _default_drive() -> Drive:
-    return importlib.import_module(_ON_DEMAND["current_drive"]).current_drive()  # type: ignore[no-any-return]  # loaded by name
+    return importlib.import_module(_ON_DEMAND["configure"]).drive_of_classes()  # type: ignore[no-any-return]  # loaded by name
 
 
 drive_lookup.register(_default_drive)

@@ -112,6 +112,82 @@ def test_database_is_taken_from_the_environment(
     assert result.stdout == f"sqlite:///{tmp_path / 'named.db'} was migrated to revision {HEAD}.\n"
 
 
+TWO_DRIVES = """
+import geneva_drive as gd
+
+orders = gd.Drive("sqlite:///orders.db")
+billing = gd.Drive("sqlite:///billing.db")
+same = orders
+"""
+
+
+def test_an_app_with_two_drives_and_no_default_asks_for_the_one_to_use(
+    run: Run, write_app: WriteApp
+) -> None:
+    result = run("list", "--app", write_app("two_drives_a", TWO_DRIVES))
+
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        2,
+        "",
+        "geneva: --app 'two_drives_a': it does not call gd.configure(), so it has no default "
+        "Drive. Name its Drive: --app two_drives_a:orders or --app two_drives_a:billing.\n",
+    )
+
+
+def test_an_app_with_a_default_and_further_drives_tells_which_is_used(
+    run: Run, write_app: WriteApp
+) -> None:
+    source = f"{TWO_DRIVES}\ndefault = gd.configure('sqlite:///default.db')\n"
+
+    result = run("migrate", "--app", write_app("two_drives_b", source))
+
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "geneva: --app 'two_drives_b' has several Drives. The default is used: "
+        "sqlite:///default.db. To use another, pass --app two_drives_b:orders "
+        "(sqlite:///orders.db) or --app two_drives_b:billing (sqlite:///billing.db).\n"
+    )
+
+
+@pytest.mark.parametrize("options", [(":billing", ()), ("", ("--database", "sqlite:///x.db"))])
+def test_an_app_whose_drive_or_database_is_named_needs_no_warning(
+    run: Run, write_app: WriteApp, options: tuple[str, tuple[str, ...]]
+) -> None:
+    app = write_app("two_drives_c", TWO_DRIVES)
+
+    result = run("migrate", "--app", f"{app}{options[0]}", *options[1])
+    sys.modules[app].billing.close()
+
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("variable", ["sqlite:///elsewhere.db", "no url"])
+def test_a_variable_that_the_app_overrules_is_told(
+    run: Run, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv("GENEVA_DATABASE_URL", variable)
+    source = "import geneva_drive\ngeneva_drive.configure('sqlite:///own.db')"
+
+    result = run("migrate", "--app", write_app("decided", source))
+
+    assert result.stdout == f"sqlite:///own.db was migrated to revision {HEAD}.\n"
+    assert result.stderr == (
+        "geneva: GENEVA_DATABASE_URL is not used, because the app names its own database: "
+        "sqlite:///own.db. For another database, pass --database, or call gd.configure() in the "
+        "app without a URL.\n"
+    )
+
+
+def test_a_variable_that_the_app_follows_needs_no_warning(
+    run: Run, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GENEVA_DATABASE_URL", "sqlite:///own.db")
+
+    result = run("migrate", "--app", write_app("obedient", "import geneva_drive as gd"))
+
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("app", "message"),
     [

@@ -68,6 +68,51 @@ def test_without_configure_the_environment_names_the_database(
     assert gd.current_drive() is gd.current_drive()
 
 
+@pytest.mark.parametrize("exists", [False, True], ids=["no file", "no tables"])
+def test_a_forgotten_configure_is_told_at_the_first_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    monkeypatch.delenv("GENEVA_DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    if exists:
+        (tmp_path / "geneva.db").touch()
+
+    with pytest.raises(gd.errors.NotMigrated) as refusal:
+        Delivery.create()
+
+    assert str(refusal.value) == (
+        "gd.configure() was not called, so the database is the default, sqlite:///geneva.db, and "
+        "it has no GenevaDrive tables. Call gd.configure() with the URL of your database first, or "
+        "set GENEVA_DATABASE_URL. To use the default, call gd.current_drive().migrate() or run "
+        "`geneva migrate`."
+    )
+
+
+def test_a_default_database_that_is_migrated_needs_no_configure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GENEVA_DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    gd.current_drive().migrate()
+
+    assert Delivery.create().state == "ready"
+
+
+@pytest.mark.parametrize("act", [gd.Drive.migrate, Delivery.using], ids=["migrate", "create"])
+def test_a_sqlite_file_in_a_missing_folder_is_told(tmp_path: Path, act: Any) -> None:
+    folder = tmp_path / "gone"
+    drive = gd.configure(url_in(folder, "geneva.db"))
+
+    with pytest.raises(gd.errors.StorageError) as refusal:
+        act(drive).create()
+
+    assert str(refusal.value) == (
+        f"The database at {drive.database_url} cannot be opened: there is no folder "
+        f"{str(folder)!r}. Create it, or correct the URL: --database, GENEVA_DATABASE_URL, or your "
+        f"app's own."
+    )
+
+
 def test_without_anything_the_database_is_a_file_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GENEVA_DATABASE_URL", raising=False)
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import sys
+from dataclasses import dataclass
 from types import ModuleType
 
 from geneva_drive.cli.output.error_line import with_place
@@ -24,14 +25,30 @@ class AppNotUsable(InvalidInput):
         super().__init__(f"--app {app!r}: {why}")
 
 
-def load_app(app: str) -> Drive | None:
-    """Import the module; return the Drive named after the colon, if any."""
+@dataclass(frozen=True, slots=True)
+class App:
+    """The imported module, and the Drive named after the colon, if any."""
+
+    module: ModuleType
+    drive: Drive | None
+
+    def drives(self) -> dict[str, Drive]:
+        """Return the Drives of the module by name, each once."""
+        found: dict[Drive, str] = {}
+        for name, value in vars(self.module).items():
+            if isinstance(value, Drive):
+                found.setdefault(value, name)
+        return {name: drive for drive, name in found.items()}
+
+
+def load_app(app: str) -> App:
+    """Import the module, and look up the Drive that `app` names."""
     form = _FORM.fullmatch(app)
     if form is None:
         raise AppNotUsable(app, "write it as package.module or package.module:drive.")
     module = _import(app, form["module"])
     attribute = form["attribute"]
-    return None if attribute is None else _drive_in(app, module, attribute)
+    return App(module, None if attribute is None else _drive_in(app, module, attribute))
 
 
 def _import(app: str, name: str) -> ModuleType:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.cli.database_file import explain_file_errors
 from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -29,8 +28,7 @@ Overdue = dict[tuple[str, str], int]  # due executions by type and queue
 def examine(drive: Drive) -> Iterator[Check]:
     """Run all checks; if the database cannot be used, only report that."""
     try:
-        with explain_file_errors(drive):
-            store = drive.store
+        store = drive.store
     except NotCreated as error:
         yield problem("database", str(error))
         return

@@ -9,8 +9,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from geneva_drive.cli import drive_choice
 from geneva_drive.cli.app import load_app
-from geneva_drive.cli.database_file import explain_file_errors
 from geneva_drive.drive.default_drive import configure, current_drive
 from geneva_drive.drive.drive import Drive
 
@@ -28,9 +28,11 @@ class DriveOptions:
 
     def drive(self) -> Drive:
         """Import the app; return the Drive it names, the default one, or one for --database."""
-        named = load_app(self.app) if self.app else None
-        drive = named or current_drive()
+        app = load_app(self.app) if self.app else None
+        drive = (app.drive if app else None) or current_drive()
         if self.database is None:
+            if app is not None:
+                drive_choice.check(app, drive)
             return drive
         # Keep the app's settings: with another table prefix, the tables would not be found.
         settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
@@ -47,9 +49,7 @@ def with_drive(function: Callable[Concatenate[Drive, P], R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def opened(options: DriveOptions, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        drive = options.drive()
-        with explain_file_errors(drive):
-            return function(drive, *args, **kwargs)
+        return function(options.drive(), *args, **kwargs)
 
     return with_drive_options(opened)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -9,10 +10,25 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import NotMigrated, StorageError
 from geneva_drive.settings import database_url_from_environment
 
 _lock = threading.Lock()
 _default: Drive | None = None
+_implied: Drive | None = None  # the default, if nothing named its database
+
+
+class NotConfigured(NotMigrated):
+    """No database was named, and the default one has no tables."""
+
+    def __init__(self, url: str) -> None:
+        StorageError.__init__(
+            self,
+            f"gd.configure() was not called, so the database is the default, {url}, and it has no "
+            f"GenevaDrive tables. Call gd.configure() with the URL of your database first, or set "
+            f"GENEVA_DATABASE_URL. To use the default, call gd.current_drive().migrate() or run "
+            f"`geneva migrate`.",
+        )
 
 
 def configure(url_or_engine: str | URL | Engine | None = None, **settings: Any) -> Drive:
@@ -39,17 +55,34 @@ def make_drive(url_or_engine: str | URL | Engine | None, **settings: Any) -> Dri
 
 def use(drive: Drive | None) -> None:
     """Make `drive` the default and close the previous one."""
-    global _default
+    global _default, _implied
     with _lock:
-        former, _default = _default, drive
+        former, _default, _implied = _default, drive, None
     if former is not None and former is not drive:
         former.close()
 
 
 def current_drive() -> Drive:
     """Return the default Drive; before `configure`, create it from the environment."""
-    global _default
+    global _default, _implied
     with _lock:
         if _default is None:
             _default = make_drive(None)
+            _implied = None if os.environ.get("GENEVA_DATABASE_URL") else _default
         return _default
+
+
+def is_implied(drive: Drive) -> bool:
+    """True for a default Drive whose database was named by no one."""
+    return drive is _implied
+
+
+def drive_of_classes() -> Drive:
+    """Return the default Drive, for a workflow class that was called without `using`."""
+    drive = current_drive()
+    if is_implied(drive):
+        try:
+            _ = drive.store  # opened at first use, which checks the tables
+        except NotMigrated as error:
+            raise NotConfigured(drive.database_url) from error
+    return drive

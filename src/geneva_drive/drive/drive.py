@@ -28,6 +28,7 @@ from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
 from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.connections.database_file import explain_file_errors
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkerRecord, WorkflowRecord
 from geneva_drive.storage.store import Store, open_store
@@ -81,7 +82,7 @@ class Drive:
     def environment(self) -> Environment:
         """The engine's environment; opened at first use, which checks the tables."""
         if self._environment is None:
-            with self._opening:
+            with self._opening, explain_file_errors(self.engine):
                 if self._environment is None:
                     self._environment = Environment(
                         store=open_store(self._database, self.settings.table_prefix),
@@ -110,7 +111,8 @@ class Drive:
         # Only migrations need Alembic, which takes longer to import than the rest together.
         from geneva_drive.storage import migrator
 
-        return migrator.migrate(self._database, self.settings.table_prefix)
+        with explain_file_errors(self.engine):
+            return migrator.migrate(self._database, self.settings.table_prefix)
 
     def migration_sql(self) -> str:
         """Return the SQL that `migrate()` would execute."""
@@ -192,9 +194,13 @@ class Drive:
             return self.store.workers.all(connection, self.settings.lease)
 
     def open_handle(
-        self, record: WorkflowRecord, active: tuple[ExecutionRecord, ...] | None = None
+        self,
+        record: WorkflowRecord,
+        active: tuple[ExecutionRecord, ...] | None = None,
+        *,
+        may_be_uncommitted: bool = False,
     ) -> WorkflowHandle[Any]:
-        return WorkflowHandle(self, record, active)
+        return WorkflowHandle(self, record, active, may_be_uncommitted=may_be_uncommitted)
 
     def open_execution(self, record: ExecutionRecord) -> StepExecution:
         store = self.store

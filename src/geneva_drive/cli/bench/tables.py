@@ -12,6 +12,7 @@ from geneva_drive.clock import SystemClock
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import InvalidInput, NotCreated
 from geneva_drive.storage.connections.database import Database
+from geneva_drive.storage.connections.database_file import explain_file_errors
 
 PREFIX = "geneva_bench_"
 
@@ -42,7 +43,8 @@ def own_tables(drive: Drive, *, force: bool, keep: bool) -> Iterator[Drive]:
     database = Database(drive.engine, drive.settings)
     if database.is_absent:
         raise NotCreated(database.url)
-    _clear(database, force=force)
+    with explain_file_errors(database.engine):
+        _clear(database, force=force)
     settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
     # The app's clock may stand still; the bench needs a real one.
     bench = Drive(drive.engine, **settings | {"table_prefix": PREFIX, "clock": SystemClock()})

@@ -33,7 +33,7 @@ class NotADatabaseURL(InvalidInput):
 
 
 def make_engine(url: str | URL) -> Engine:
-    parsed = _parse(url)
+    parsed = parse_url(url)
     dialect = dialects.for_name(parsed.get_backend_name())
     try:
         refuse_async(parsed.get_dialect())
@@ -67,7 +67,8 @@ def refuse_async(dialect: Dialect | type[Dialect]) -> None:
         )
 
 
-def _parse(url: str | URL) -> URL:
+def parse_url(url: str | URL) -> URL:
+    """Return the URL with the driver that this package uses for its database."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import DatabaseUnavailable, StorageError
 
 
@@ -23,19 +23,19 @@ class FileNotUsable(StorageError):
 
 
 @contextmanager
-def explain_file_errors(drive: Drive) -> Iterator[None]:
+def explain_file_errors(engine: Engine) -> Iterator[None]:
     """Replace "is the server running?" by what is wrong with the file of a SQLite database."""
     try:
         yield
     except DatabaseUnavailable as error:
-        fault = _fault(drive, error)
+        fault = _fault(engine, error)
         if fault is None:
             raise
         raise fault from error
 
 
-def _fault(drive: Drive, error: DatabaseUnavailable) -> FileNotUsable | None:
-    url = drive.engine.url
+def _fault(engine: Engine, error: DatabaseUnavailable) -> FileNotUsable | None:
+    url = engine.url
     if url.get_backend_name() != "sqlite" or not url.database:
         return None
     folder = Path(url.database).parent
@@ -45,7 +45,7 @@ def _fault(drive: Drive, error: DatabaseUnavailable) -> FileNotUsable | None:
         cause, way_out = "the file is not a database", "Name another file"
     else:
         return None
-    return FileNotUsable(drive.database_url, cause, way_out)
+    return FileNotUsable(url.render_as_string(), cause, way_out)
 
 
 def _is_no_database(error: DatabaseUnavailable) -> bool:
