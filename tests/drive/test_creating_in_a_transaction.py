@@ -59,6 +59,29 @@ def test_workflow_and_record_are_rolled_back_together(geneva: gd.Drive, users: N
     assert names(geneva) == []
 
 
+@pytest.mark.parametrize("ending", ["commit", "rollback"])
+def test_a_workflow_that_is_not_committed_says_so(
+    geneva: gd.Drive, users: None, ending: str
+) -> None:
+    with Session(geneva.engine) as session:
+        workflow = Signup.create(session=session)
+
+        with pytest.raises(gd.errors.NotFound) as refusal:
+            workflow.reload()
+        why = workflow.why()
+        getattr(session, ending)()
+
+    assert str(refusal.value) == (
+        f"Workflow {workflow.id} cannot be read yet: the session that created it has not committed "
+        f"it. Commit the session first. If it was rolled back, the workflow does not exist."
+    )
+    assert why == (
+        "It waits for the commit of the session that created it; no worker sees it before. If the "
+        "session was rolled back, the workflow does not exist."
+    )
+    assert (workflow.why() == why) is (ending == "rollback")
+
+
 def test_a_connections_transaction_is_joined_as_well(geneva: gd.Drive, users: None) -> None:
     with geneva.engine.begin() as connection:
         connection.execute(insert(User).values(id=1, name="Ada"))

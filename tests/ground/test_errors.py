@@ -66,6 +66,11 @@ WORDS: list[tuple[Exception, str]] = [
         "Workflow 'Signup' has no step 'remind'. Its steps are: welcome, complete.",
     ),
     (
+        errors.NotCommitted(7),
+        "Workflow 7 cannot be read yet: the session that created it has not committed it. Commit "
+        "the session first. If it was rolled back, the workflow does not exist.",
+    ),
+    (
         errors.StepVanished("Signup", "remind", ["welcome"]),
         "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution stands on "
         'it. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on its '

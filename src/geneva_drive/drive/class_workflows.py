@@ -83,7 +83,7 @@ class ClassWorkflows(Generic[W]):
         answer = self._write(new, joined)
         match answer:
             case Created(workflow=workflow) | Existing(workflow=workflow):
-                return self._drive.open_handle(workflow)
+                return self._drive.open_handle(workflow, may_be_uncommitted=joined is not None)
             case CreationRefused(workflow=workflow):
                 existing: WorkflowHandle[Any] = self._drive.open_handle(workflow)
                 assert new.hero is not None, "only a hero's second workflow is refused"
@@ -110,7 +110,8 @@ class ClassWorkflows(Generic[W]):
             template=built.template_name,
             reads_back=self._drive.events.wanted,
         )
-        return self._drive.open_handle(self._write(new, joined).workflow)
+        workflow = self._write(new, joined).workflow
+        return self._drive.open_handle(workflow, may_be_uncommitted=joined is not None)
 
     def get_or_create(self, hero: object = None, **create_options: Any) -> WorkflowHandle[W]:
         """Return the hero's ongoing workflow of this class, or start one."""

@@ -9,6 +9,7 @@ GenevaDriveError
 │   ├── CursorTooLarge       pass less
 │   └── PayloadTooLarge      pass less
 ├── NotFound                 look elsewhere
+│   ├── NotCommitted         commit the session that created the workflow
 │   └── StepNotDefined
 ├── AlreadyRunning           reload and decide
 ├── InvalidStateError        reload and decide
@@ -46,6 +47,7 @@ from geneva_drive.errors.input import (
 from geneva_drive.errors.not_found import (
     HeroGone,
     NodeNotFound,
+    NotCommitted,
     NotFound,
     StepNotDefined,
     StepVanished,
@@ -96,6 +98,7 @@ __all__ = [
     "MissingRights",
     "NoSuchBranch",
     "NodeNotFound",
+    "NotCommitted",
     "NotCreated",
     "NotFound",
     "NotMigrated",

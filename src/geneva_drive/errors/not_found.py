@@ -23,6 +23,19 @@ class WorkflowNotFound(NotFound):
         )
 
 
+class NotCommitted(WorkflowNotFound):
+    """The session that created the workflow has not committed it, or has rolled it back."""
+
+    def __init__(self, workflow_id: object) -> None:
+        self.workflow_id = workflow_id
+        NotFound.__init__(
+            self,
+            f"Workflow {workflow_id!r} cannot be read yet: the session that created it has not "
+            f"committed it. Commit the session first. If it was rolled back, the workflow does "
+            f"not exist.",
+        )
+
+
 class HeroGone(NotFound):
     def __init__(self, hero_type: str, hero_id: str) -> None:
         self.hero_type = hero_type

@@ -14,7 +14,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explanation import MOST_NAMED
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine import heroes
-from geneva_drive.errors import HeroGone, WorkflowNotFound
+from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -33,11 +33,14 @@ class HandleFields(Generic[W]):
         drive: Drive,
         record: WorkflowRecord,
         active: tuple[ExecutionRecord, ...] | None = None,
+        *,
+        may_be_uncommitted: bool = False,
     ) -> None:
         self._drive = drive
         self._record = record
         self._known_active = active
         self._known_oldest: tuple[ExecutionRecord, ...] | None = None
+        self._may_be_uncommitted = may_be_uncommitted  # only the session of create() sees it
         # Classes are registered weakly: a class defined in a function that returned only a handle
         # would be gone before its steps ran.
         self._kept_class = registry.get(record.type)
@@ -164,7 +167,8 @@ class HandleFields(Generic[W]):
             is_small = record is None or record.type != DYNAMIC_TYPE
             active = store.executions.active_of(connection, [self.id]) if is_small else None
         if record is None:
-            raise WorkflowNotFound(self.id)
+            raise (NotCommitted if self._may_be_uncommitted else WorkflowNotFound)(self.id)
+        self._may_be_uncommitted = False
         self._record = record
         self._known_active = None if active is None else tuple(active)
         self._known_oldest = None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from copy import copy
 
 from geneva_drive.drive.handle.commands import HandleCommands
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.errors import WorkflowNotFound
+from geneva_drive.errors import NotCommitted, WorkflowNotFound
 from geneva_drive.storage.schema.records import AuditRecord
 
 
@@ -61,8 +60,15 @@ class WorkflowHandle(HandleCommands[W]):
         """Return one sentence about what the workflow waits for now."""
         # The state and the executions must be read together, or they contradict each other.
         now = copy(self)
-        with suppress(WorkflowNotFound):  # not committed yet, or deleted
+        try:
             now.reload()
+        except NotCommitted:
+            return (
+                "It waits for the commit of the session that created it; no worker sees it before. "
+                "If the session was rolled back, the workflow does not exist."
+            )
+        except WorkflowNotFound:
+            pass  # deleted since: the handle still knows how it ended
         return self._drive.explain(now._record, now._oldest)
 
     def __eq__(self, other: object) -> bool:
