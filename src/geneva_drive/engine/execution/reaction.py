@@ -17,6 +17,7 @@ from geneva_drive.definition.options.policies import (
 )
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.durations import parse_duration
+from geneva_drive.engine.execution import lost_attribute
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
     ErrorDetails,
@@ -47,6 +48,7 @@ def react(
     timed_out: bool = False,
 ) -> StepOutcome:
     """Return the outcome of a step that raised, by the first policy that matches."""
+    lost_attribute.explain(error, definition, node, instance)
     details = ErrorDetails.of(error)
     try:
         for key, policy in _policies(definition, node):
