@@ -198,6 +198,82 @@ def test_an_idempotency_key_that_makes_no_sense_is_refused(
     assert str(refusal.value) == f"idempotency_key {words}"
 
 
+class Forgetful(gd.Workflow[Any]):
+    """A class whose author forgot to decorate its steps."""
+
+    type_name = "test_creating.Forgetful"
+    gone = gd.cancel_if("is_gone")
+
+    def before_step_starts(self, step_name: str) -> None: ...
+
+    def charge(self) -> None: ...
+
+    async def import_rows(self, it: Any) -> None: ...
+
+    def is_gone(self) -> bool:
+        return False
+
+    def price_of(self, item: str, amount: int) -> int:
+        return amount
+
+    def _log(self) -> None: ...
+
+
+class Shipping(Forgetful):
+    type_name = "test_creating.Shipping"
+
+    def ship(self) -> None: ...
+
+
+class Empty(gd.Workflow[Any]):
+    type_name = "test_creating.Empty"
+
+
+class Single(gd.Workflow[Any]):
+    type_name = "test_creating.Single"
+
+    def ship(self) -> None: ...
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("workflow_class", "warning"),
+    [
+        (
+            Forgetful,
+            "Forgetful has no steps, so its workflow finished at once. Its methods 'charge' and "
+            "'import_rows' look like steps: decorate them with @gd.step.",
+        ),
+        (
+            Shipping,
+            "Shipping has no steps, so its workflow finished at once. Its methods 'charge', "
+            "'import_rows' and 'ship' look like steps: decorate them with @gd.step.",
+        ),
+        (
+            Single,
+            "Single has no steps, so its workflow finished at once. Its method 'ship' looks like a "
+            "step: decorate it with @gd.step.",
+        ),
+        (
+            Empty,
+            "Empty has no steps, so its workflow finished at once. Decorate the methods that do "
+            "its work with @gd.step.",
+        ),
+    ],
+    ids=["two methods", "inherited methods", "one method", "no method"],
+)
+def test_a_class_without_steps_warns_and_names_the_methods_that_look_like_steps(
+    geneva: gd.Drive,
+    caplog: pytest.LogCaptureFixture,
+    workflow_class: type[gd.Workflow[Any]],
+    warning: str,
+) -> None:
+    workflow = workflow_class.create()
+
+    assert workflow.state == "finished"
+    assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [warning]
+
+
 def test_the_base_class_cannot_be_created(geneva: gd.Drive) -> None:
     with pytest.raises(gd.errors.InvalidInput) as refusal:
         gd.Workflow.create()

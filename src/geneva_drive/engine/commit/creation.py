@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from geneva_drive.definition import stepless
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.heroes import HeroRef
@@ -22,6 +24,8 @@ from geneva_drive.states import WorkflowState
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
 from geneva_drive.storage.store import Store
+
+logger = logging.getLogger(__name__)
 
 _MAX_TRIES = 3
 
@@ -164,6 +168,8 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     """Return the columns of the workflow and of its first executions."""
     is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
     is_chain = new.graph is None and not new.definition.is_graph
+    if is_over and new.graph is None:
+        logger.warning("%s", stepless.warning_about(new.definition))
     workflow: Columns = {
         "type": new.definition.type,
         "state": WorkflowState.FINISHED if is_over else WorkflowState.READY,
