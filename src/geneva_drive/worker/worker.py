@@ -16,8 +16,11 @@ from typing import Self
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import checks
+from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic import jobs
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidStateError, StorageError
+from geneva_drive.worker import unused_queues
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping.duties import duties
 from geneva_drive.worker.housekeeping.duty import Duty
@@ -106,6 +109,8 @@ class Worker:
         # If a step's thread imported SQLAlchemy's ORM later, statements of other threads would fail
         # meanwhile.
         importlib.import_module("sqlalchemy.orm")
+        served = self.identity.queues or ()
+        unused_queues.warn_about(served, registry.definitions(), jobs.entries())
         self._heartbeat.register()
         self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
