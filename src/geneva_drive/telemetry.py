@@ -62,9 +62,10 @@ class StepProgressed:
     cursor: Any
     done: int
     total: int | None
-    rate: float | None  # items per second, over all runs
+    rate: float | None  # per second, over all runs
     remaining: timedelta | None
     at: datetime
+    unit: str = "items"  # of `done`, `total` and `rate`; "bytes" for a CSV file without a total
 
 
 Event = WorkflowChanged | StepChanged

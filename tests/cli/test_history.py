@@ -321,4 +321,10 @@ def test_a_cursor_is_printed_as_it_is_stored_where_its_type_is_not_known(
 
     assert step["cursor"] == {"$type": "shop.Money", "value": [5, "EUR"]}
     assert step["completed_iterations"] == 50
-    assert step["progress"] == {"done": 50, "total": 200, "rate": 5.0, "remaining_seconds": 30.0}
+    assert step["progress"] == {
+        "done": 50,
+        "total": 200,
+        "unit": "items",
+        "rate": 5.0,
+        "remaining_seconds": 30.0,
+    }

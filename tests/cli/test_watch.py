@@ -342,6 +342,7 @@ def test_json_has_a_line_for_every_change_and_the_progress(
     assert bodies[1]["progress"] == {
         "done": 5,
         "total": 10,
+        "unit": "items",
         "rate": 2.5,
         "remaining_seconds": 2.0,
     }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.cli.output import loops
 from geneva_drive.engine.loops import step_loop
 from geneva_drive.iteration.progress import IterationProgress, Stopwatch
 from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
@@ -342,3 +344,81 @@ def test_the_shares_of_a_rewound_step_are_rewound_too(geneva: gd.Drive, seconds:
 
     shares = [e.progress for e in workflow.step_executions if e.node_id.startswith("rows[")]
     assert [(p.done, p.is_rewound) for p in shares if p is not None] == [(2, True), (2, True)]
+
+
+LETTERS = "letter\na\nb\nc\nd\n"
+
+
+def test_a_csv_file_is_counted_in_bytes(geneva: gd.Drive, tmp_path: Path, seconds: Seconds) -> None:
+    path = tmp_path / "letters.csv"
+    path.write_text(LETTERS)
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        for row in it.iterate_over_csv(path):
+            if row["letter"] == "c" and not it.resumed:
+                self.suspend(wait="1h")
+            seconds.advance(1)
+
+    workflow = importing(body)
+    execution = perform_next_step(workflow)
+
+    assert execution is not None
+    progress = execution.progress
+    assert progress is not None
+    assert (progress.done, progress.total, progress.unit) == (11, 15, "bytes")
+    assert (progress.rate, progress.remaining) == (5.5, timedelta(seconds=4 / 5.5))
+    assert loops.words(progress) == "11 of 15 bytes, 5.5/s, 1 s left"
+    assert workflow.reload().why().endswith(" (11 of 15 bytes done).")
+    speedrun(workflow)
+    progress = workflow.step_executions[0].progress
+    assert progress is not None
+    assert (progress.done, progress.fraction) == (15, 1.0)
+
+
+def test_a_csv_file_that_grows_between_two_runs_is_measured_anew(
+    geneva: gd.Drive, tmp_path: Path
+) -> None:
+    path = tmp_path / "letters.csv"
+    path.write_text(LETTERS)
+    workflow = importing(lambda self, it: list(it.iterate_over_csv(path)))
+    run_iterations(workflow, "rows", count=2)
+    path.write_text(LETTERS + "e\n")
+
+    progress = run_iterations(workflow, "rows", count=1).progress
+
+    assert progress is not None
+    assert (progress.done, progress.total) == (13, 17)
+
+
+@pytest.mark.parametrize("total", [4, lambda: 4], ids=["number", "callable"])
+def test_a_total_of_ones_own_counts_the_items_of_a_csv_file(
+    geneva: gd.Drive, tmp_path: Path, total: Any
+) -> None:
+    path = tmp_path / "letters.csv"
+    path.write_text(LETTERS)
+
+    def body(self: Any, it: gd.IterableStep) -> None:
+        rows = it.iterate_over_csv(path)
+        it.progress(total=total)
+        list(rows)
+
+    progress = run_iterations(importing(body), "rows", count=2).progress
+
+    assert progress is not None
+    assert (progress.done, progress.total, progress.unit) == (2, 4, "items")
+
+
+def test_a_csv_file_that_was_rewound_counts_its_items_from_there(
+    geneva: gd.Drive, tmp_path: Path
+) -> None:
+    path = tmp_path / "letters.csv"
+    path.write_text(LETTERS)
+    workflow = importing(lambda self, it: list(it.iterate_over_csv(path)))
+    cursor = run_iterations(workflow, "rows", count=2).cursor
+    workflow.reload().pause()
+    workflow.rewind("rows", to=cursor).resume()
+
+    progress = run_iterations(workflow, "rows", count=1).progress
+
+    assert progress is not None
+    assert (progress.done, progress.total, progress.unit) == (1, None, "items")

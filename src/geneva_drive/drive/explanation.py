@@ -228,7 +228,7 @@ def _items_done(execution: ExecutionRecord) -> str:
     if progress.is_rewound:
         return f" ({progress.done:,} items done since its rewind)"
     total = "" if progress.total is None else f" of {progress.total:,}"
-    return f" ({progress.done:,}{total} items done)"
+    return f" ({progress.done:,}{total} {progress.unit} done)"
 
 
 def _several(

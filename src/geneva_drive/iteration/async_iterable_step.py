@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -29,7 +28,8 @@ from geneva_drive.iteration.iterable_step import (
 )
 from geneva_drive.iteration.loop import AsyncLoop
 from geneva_drive.iteration.loop_run import LoopRun
-from geneva_drive.iteration.sources import async_sources
+from geneva_drive.iteration.sources import async_sources, batches
+from geneva_drive.iteration.sources.csv_files import CsvRow, Path
 from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttle import Throttle, line_of_caller, suspend_if
 
@@ -63,27 +63,50 @@ class AsyncIterableStep(LoopFields):
 
     @overload
     def iterate_over(
-        self,
-        iterable: Pairs[T] | AsyncIterable[tuple[T, Any]],
-        *,
-        with_cursors: Literal[True],
+        self, iterable: AnyPairs[T], *, with_cursors: Literal[True], batch_size: None = None
     ) -> AsyncIterator[T]: ...
     @overload
     def iterate_over(
-        self, iterable: Iterable[T] | AsyncIterable[T], *, with_cursors: Literal[False] = False
-    ) -> AsyncIterator[T]: ...
+        self, iterable: AnyPairs[T], *, with_cursors: Literal[True], batch_size: int
+    ) -> AsyncIterator[list[T]]: ...
+    @overload
     def iterate_over(
-        self, iterable: Iterable[Any] | AsyncIterable[Any], *, with_cursors: bool = False
+        self,
+        iterable: Iterable[T] | AsyncIterable[T],
+        *,
+        with_cursors: Literal[False] = False,
+        batch_size: None = None,
+    ) -> AsyncIterator[T]: ...
+    @overload
+    def iterate_over(
+        self,
+        iterable: Iterable[T] | AsyncIterable[T],
+        *,
+        with_cursors: Literal[False] = False,
+        batch_size: int,
+    ) -> AsyncIterator[list[T]]: ...
+    def iterate_over(
+        self,
+        iterable: Iterable[Any] | AsyncIterable[Any],
+        *,
+        with_cursors: bool = False,
+        batch_size: int | None = None,
     ) -> AsyncIterator[Any]:
         if not isinstance(iterable, AsyncIterable):
-            # Two calls: the overloads take a literal, not a bool.
-            if with_cursors:
-                return self._awaited(lambda: self._step.iterate_over(iterable, with_cursors=True))
-            return self._awaited(lambda: self._step.iterate_over(iterable))
+            # The overloads take literals, and here the values are known only when it runs.
+            begin: Callable[..., Iterator[Any]] = self._step.iterate_over
+            return self._awaited(
+                lambda: begin(iterable, with_cursors=with_cursors, batch_size=batch_size)
+            )
         self._run.refuse_partitions("an async iterable")
-        if with_cursors:
-            return self._loop_over(async_sources.given_pairs(iterable))
-        return self._loop_over(async_sources.pairs(iterable, self.cursor))
+        pairs = (
+            async_sources.given_pairs(iterable)
+            if with_cursors
+            else async_sources.pairs(iterable, self.cursor)
+        )
+        if batch_size is None:
+            return self._loop_over(pairs)
+        return self._loop_over(batches.group_async(pairs, batch_size))
 
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000
@@ -105,12 +128,24 @@ class AsyncIterableStep(LoopFields):
         self._run.refuse_partitions("a loop over pages")
         return self._loop_over(async_sources.pages(fetch, self.cursor, self._run.move_cursor))
 
+    @overload
     def iterate_over_csv(
-        self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
-    ) -> AsyncIterator[dict[str | None, Any]]:
-        return self._awaited(
-            lambda: self._step.iterate_over_csv(path, encoding=encoding, **csv_options)
-        )
+        self,
+        path: Path,
+        batch_size: None = None,
+        *,
+        encoding: str = "utf-8",
+        **csv_options: Any,
+    ) -> AsyncIterator[CsvRow]: ...
+    @overload
+    def iterate_over_csv(
+        self, path: Path, batch_size: int, *, encoding: str = "utf-8", **csv_options: Any
+    ) -> AsyncIterator[list[CsvRow]]: ...
+    def iterate_over_csv(
+        self, path: Path, batch_size: int | None = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        begin: Callable[..., Iterator[Any]] = self._step.iterate_over_csv
+        return self._awaited(lambda: begin(path, batch_size, **options))
 
     def nested(
         self,

@@ -14,8 +14,9 @@ from geneva_drive.durations import Duration
 from geneva_drive.iteration.loop_backend import Query
 from geneva_drive.iteration.loop_run import LoopRun
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.iteration.sources import csv_files, pages, records, sequences
+from geneva_drive.iteration.sources import batches, csv_files, pages, records, sequences
 from geneva_drive.iteration.sources import nested as nested_loops
+from geneva_drive.iteration.sources.csv_files import CsvRow, Path
 from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttle import Throttle, line_of_caller
 
@@ -105,23 +106,48 @@ class IterableStep(LoopFields):
         raise AssertionError("skip_to does not return")
 
     @overload
-    def iterate_over(self, iterable: Pairs[T], *, with_cursors: Literal[True]) -> Iterator[T]: ...
+    def iterate_over(
+        self, iterable: Pairs[T], *, with_cursors: Literal[True], batch_size: None = None
+    ) -> Iterator[T]: ...
     @overload
     def iterate_over(
-        self, iterable: Iterable[T], *, with_cursors: Literal[False] = False
+        self, iterable: Pairs[T], *, with_cursors: Literal[True], batch_size: int
+    ) -> Iterator[list[T]]: ...
+    @overload
+    def iterate_over(
+        self,
+        iterable: Iterable[T],
+        *,
+        with_cursors: Literal[False] = False,
+        batch_size: None = None,
     ) -> Iterator[T]: ...
-    def iterate_over(self, iterable: Iterable[Any], *, with_cursors: bool = False) -> Iterator[Any]:
+    @overload
+    def iterate_over(
+        self, iterable: Iterable[T], *, with_cursors: Literal[False] = False, batch_size: int
+    ) -> Iterator[list[T]]: ...
+    def iterate_over(
+        self,
+        iterable: Iterable[Any],
+        *,
+        with_cursors: bool = False,
+        batch_size: int | None = None,
+    ) -> Iterator[Any]:
         """Loop over an iterable, with the index of the next item as cursor.
 
         A sequence is read from that index on; other iterables are read again from the start, and
         items that are done are dropped. With `with_cursors`, the iterable yields (item, cursor)
-        pairs that start after `it.cursor`.
+        pairs that start after `it.cursor`. With `batch_size`, the loop yields lists of items.
         """
         if with_cursors:
             self._run.refuse_partitions("a loop with cursors of one's own")
-            return self._run.loop_over(sequences.given_pairs(iterable))
+            return self._loop_over(sequences.given_pairs(iterable), batch_size)
         until = self._run.partition_end(partial(sequences.split, iterable))
-        return self._run.loop_over(sequences.pairs(iterable, self.cursor, until))
+        return self._loop_over(sequences.pairs(iterable, self.cursor, until), batch_size)
+
+    def _loop_over(self, pairs: Iterator[tuple[Any, Any]], batch_size: int | None) -> Iterator[Any]:
+        if batch_size is None:
+            return self._run.loop_over(pairs)
+        return self._run.loop_over(batches.group(pairs, batch_size))
 
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000
@@ -153,14 +179,36 @@ class IterableStep(LoopFields):
         self._run.refuse_partitions("a loop over pages")
         return self._run.loop_over(pages.pairs(fetch, self.cursor, self._run.move_cursor))
 
+    @overload
     def iterate_over_csv(
-        self, path: str | os.PathLike[str], *, encoding: str = "utf-8", **csv_options: Any
-    ) -> Iterator[dict[str | None, Any]]:
-        """Loop over the rows of a CSV file as dicts; the cursor is a byte offset and a checksum."""
+        self,
+        path: Path,
+        batch_size: None = None,
+        *,
+        encoding: str = "utf-8",
+        **csv_options: Any,
+    ) -> Iterator[CsvRow]: ...
+    @overload
+    def iterate_over_csv(
+        self, path: Path, batch_size: int, *, encoding: str = "utf-8", **csv_options: Any
+    ) -> Iterator[list[CsvRow]]: ...
+    def iterate_over_csv(
+        self,
+        path: Path,
+        batch_size: int | None = None,
+        *,
+        encoding: str = "utf-8",
+        **csv_options: Any,
+    ) -> Iterator[Any]:
+        """Loop over the rows of a CSV file as dicts, or over lists of `batch_size` rows.
+
+        The cursor is a byte offset and a checksum. Without a total of your own, `progress()` counts
+        the bytes of the file.
+        """
         self._run.refuse_partitions("a loop over a CSV file")
-        return self._run.loop_over(
-            csv_files.pairs(path, self.cursor, encoding=encoding, **csv_options)
-        )
+        pairs = csv_files.pairs(path, self.cursor, encoding=encoding, **csv_options)
+        self._run.count_bytes(os.path.getsize(path))
+        return self._loop_over(pairs, batch_size)
 
     def nested(self, outer: Pairs[T], inner: Callable[[T], Pairs[U]]) -> Iterator[tuple[T, U]]:
         """Loop over (outer item, inner item); both sources yield (item, cursor) pairs.

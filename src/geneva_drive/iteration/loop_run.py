@@ -233,12 +233,26 @@ class LoopRun:
 
     def progress(self, total: int | Callable[[], int] | None) -> IterationProgress:
         """Note how many items there are, and return the progress; a callable is called once."""
+        stopwatch = self.stopwatch
         if callable(total):
-            total = total() if self.stopwatch.total is None else None
+            total = total() if stopwatch.total is None or stopwatch.counts_bytes else None
         if total is not None:
-            self.stopwatch.total = _count(total)
-        done = self.state.completed
-        return IterationProgress.read(done, self.stopwatch.read(done))
+            stopwatch.total = _count(total)
+            stopwatch.counts_bytes = False
+        return IterationProgress.read(self.state.completed, self.stored_progress())
+
+    def count_bytes(self, size: int) -> None:
+        """Count the bytes of a file, whose offset begins each cursor, unless a total is set.
+
+        After a rewind to a cursor, items count from there, and no total is known.
+        """
+        if self.stopwatch.total is None and not self.stopwatch.is_rewound:
+            self.stopwatch.total = size
+            self.stopwatch.counts_bytes = True
+
+    def stored_progress(self) -> dict[str, Any]:
+        """Return what is stored in the column `progress`."""
+        return self.stopwatch.read(self.state.completed, self.state.cursor)
 
     def _save_or_stop(self) -> None:
         """Save the cursor behind an item if a save is due; raises if the run ends there."""

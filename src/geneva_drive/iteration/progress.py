@@ -6,14 +6,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 _EVERY_SECONDS = 1.0
+
+Unit = Literal["items", "bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationProgress:
-    """Items done, their total, and the time that the loop has been running."""
+    """Items done, their total, and the time that the loop has been running.
+
+    A CSV file without a total of your own is counted in bytes: see `unit`.
+    """
 
     done: int
     total: int | None  # of the whole step, also for one of its partitions
@@ -23,10 +28,11 @@ class IterationProgress:
     is_over: bool = field(default=False, compare=False, repr=False)  # no item is left
     # Rewound to a cursor: items count from there, and how many lie before it is unknown.
     is_rewound: bool = field(default=False, compare=False, repr=False)
+    unit: Unit = "items"  # of `done`, `total` and `rate`
 
     @property
     def rate(self) -> float | None:
-        """Items per second."""
+        """Items, or bytes, per second."""
         seconds, items = self.elapsed.total_seconds(), self.measured or self.done
         return items / seconds if seconds and items else None
 
@@ -50,13 +56,15 @@ class IterationProgress:
         cls, done: int, stored: dict[str, Any] | None, *, is_over: bool = False
     ) -> IterationProgress:
         stored = stored or {}
+        counts_bytes = "bytes" in stored
         return cls(
-            done=done,
+            done=stored["bytes"] if counts_bytes else done,
             total=stored.get("total"),
             elapsed=timedelta(seconds=stored.get("seconds", 0.0)),
-            measured=stored.get("done"),
+            measured=stored.get("bytes" if counts_bytes else "done"),
             is_over=is_over,
             is_rewound="rewound" in stored,
+            unit="bytes" if counts_bytes else "items",
         )
 
 
@@ -67,17 +75,28 @@ class Stopwatch:
         self, stored: dict[str, Any] | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         stored = stored or {}
-        self.total: int | None = stored.get("total")
-        self._marks = {"rewound": True} if "rewound" in stored else {}
+        # The size of a file is read anew by each loop: the file may have grown.
+        self.total: int | None = None if "bytes" in stored else stored.get("total")
+        self.counts_bytes = False
+        self.is_rewound = "rewound" in stored
         self._before = float(stored.get("seconds", 0.0))
         self._clock = clock
         self._started_at = clock()
         self._written_at = self._started_at - _EVERY_SECONDS  # so the first checkpoint writes it
 
-    def read(self, done: int) -> dict[str, Any]:
+    def read(self, done: int, cursor: Any = None) -> dict[str, Any]:
         """Return what is stored in the column `progress`."""
         seconds = self._before + self._clock() - self._started_at
-        return {"total": self.total, "seconds": round(seconds, 3), "done": done, **self._marks}
+        stored = {"total": self.total, "seconds": round(seconds, 3), "done": done}
+        if self.is_rewound:
+            stored["rewound"] = True
+        if self.counts_bytes:
+            match cursor:
+                case (int(offset), *_):
+                    stored["bytes"] = offset
+                case _:
+                    stored["bytes"] = 0
+        return stored
 
     def is_due(self) -> bool:
         """True if the progress was last written a second ago or earlier."""

@@ -25,6 +25,12 @@ class Import(gd.Workflow):
         assert_type(it.iterate_over([1, 2]), Iterator[int])
         pairs: list[tuple[str, int]] = [("a", 1)]
         assert_type(it.iterate_over(pairs, with_cursors=True), Iterator[str])
+        assert_type(it.iterate_over([1, 2], batch_size=10), Iterator[list[int]])
+        assert_type(it.iterate_over(pairs, with_cursors=True, batch_size=10), Iterator[list[str]])
+        assert_type(it.iterate_over_csv("a.csv"), Iterator[dict[str | None, Any]])
+        assert_type(
+            it.iterate_over_csv("a.csv", batch_size=10), Iterator[list[dict[str | None, Any]]]
+        )
         assert_type(it.iterate_over_pages(lambda token: ([1.5], None)), Iterator[float])
         assert_type(it.nested(pairs, lambda item: [(len(item), 3)]), Iterator[tuple[str, int]])
         assert_type(it.iterate_over_record_batches(None, batch_size=10), Iterator[gd.RecordBatch])
@@ -54,6 +60,8 @@ class Import(gd.Workflow):
     async def awaited(self, it: gd.AsyncIterableStep) -> None:
         assert_type(it.iterate_over([1, 2]), AsyncIterator[int])
         assert_type(it.iterate_over(letters()), AsyncIterator[str])
+        assert_type(it.iterate_over(letters(), batch_size=10), AsyncIterator[list[str]])
+        assert_type(it.iterate_over_csv("a.csv", 10), AsyncIterator[list[dict[str | None, Any]]])
         assert_type(it.iterate_over_pages(fetch), AsyncIterator[int])
         await it.set(3)
         await it.checkpoint()

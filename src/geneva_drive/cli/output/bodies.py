@@ -119,6 +119,7 @@ def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
     return {
         "done": progress.done,
         "total": progress.total,
+        "unit": progress.unit,
         "rate": None if rate is None else round(rate, 3),
         "remaining_seconds": None if remaining is None else round(remaining.total_seconds(), 3),
     }

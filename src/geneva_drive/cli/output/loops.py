@@ -66,7 +66,7 @@ def items(progress: IterationProgress) -> str:
     if progress.total is None or progress.is_rewound:
         count = f"{progress.done:,} {'item' if progress.done == 1 else 'items'}"
         return f"{count} since the rewind" if progress.is_rewound else count
-    return f"{progress.done:,} of {progress.total:,} items"
+    return f"{progress.done:,} of {progress.total:,} {progress.unit}"
 
 
 def together(parts: Sequence[IterationProgress]) -> IterationProgress:

@@ -68,7 +68,7 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
     table.columns[-1].no_wrap = True
     for step in steps:
         execution = step.execution
-        items = f"{step.progress.done:,}" if step.progress else ""
+        items = f"{execution.completed_iterations:,}" if step.progress else ""
         table.add_row(
             plain(name_of(execution)),
             str(execution.attempt_number),

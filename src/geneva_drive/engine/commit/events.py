@@ -51,6 +51,7 @@ def progressed(
         cursor=cursor,
         done=progress.done,
         total=progress.total,
+        unit=progress.unit,
         rate=progress.rate,
         remaining=progress.remaining,
     )

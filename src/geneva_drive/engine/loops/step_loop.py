@@ -251,7 +251,7 @@ class StepLoop:
         self.run.state = state
 
     def _progress_text(self) -> str:
-        return typed_json.dump(self.run.stopwatch.read(self.run.state.completed))
+        return typed_json.dump(self.run.stored_progress())
 
     def _cursor_text(self, state: LoopState) -> str | None:
         if not state.has_cursor:
