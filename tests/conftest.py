@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 from tests import engines
-from tests.databases import ALL, ONE_SERVER
+from tests.databases import ALL, ONE_SERVER, WANTED
 from tests.servers import (
     KINDS,
     Missing,
@@ -34,8 +34,6 @@ from tests.servers import (
 settings.register_profile("beside", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("beside")
 
-# For `make quick`: which of them to run on, separated by commas.
-WANTED = tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(ALL)).split(","))
 TESTS = Path(__file__).parent
 
 Findings = tuple[Server | Missing | NoPgBouncer, ...]

@@ -7,11 +7,16 @@ SQLite and one server, always the same one.
 
 from __future__ import annotations
 
+import os
+
 ALL = ("sqlite", "postgresql", "mysql")
+# For `make quick`: which of them to run on, separated by commas.
+WANTED = tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(ALL)).split(","))
 
 _AND_POSTGRESQL = """
     cli/test_apps.py cli/test_bench.py cli/test_commanding.py cli/test_listing.py
-    drive/test_events.py drive/test_graph_views.py drive/test_logging.py drive/test_settings.py
+    drive/test_async_forms.py drive/test_events.py drive/test_graph_views.py
+    drive/test_logging.py drive/test_settings.py
     engine/test_ancestry.py engine/test_async_loops.py engine/test_branches.py
     engine/test_changed_definitions.py engine/test_children_in_chains.py engine/test_conditions.py
     engine/test_cursors.py engine/test_exception_policies.py engine/test_flow_control.py

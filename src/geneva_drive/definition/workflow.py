@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    NoReturn,
+    Self,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from geneva_drive import checks
 from geneva_drive.definition import drive_lookup, flow_control
@@ -22,9 +32,10 @@ if TYPE_CHECKING:
 
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.class_workflows import ClassWorkflows
+    from geneva_drive.drive.create_options import CreateOptions
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
-    from geneva_drive.drive.joined_transaction import JoinedTransaction
+    from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
     from geneva_drive.drive.queries import WorkflowQuery
     from geneva_drive.telemetry import StepLogger
 
@@ -203,14 +214,48 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         )
 
     @classmethod
+    async def acreate(
+        cls,
+        hero: object = None,
+        *,
+        session: AsyncJoinedTransaction | None = None,
+        **options: Unpack[CreateOptions],
+    ) -> WorkflowHandle[Self]:
+        """Create a workflow from async code, with the keywords of `create`.
+
+        It joins the transaction of an `AsyncSession` or `AsyncConnection` given as `session`, and
+        otherwise runs on a thread. If the call is cancelled, the thread still ends its work: repeat
+        it with the same `idempotency_key`.
+        """
+        drive = drive_lookup.default_drive()
+        return await cls.using(drive).acreate(hero, session=session, **options)
+
+    @classmethod
     def get_or_create(cls, hero: object = None, **options: Any) -> WorkflowHandle[Self]:
         """Return the hero's ongoing workflow of this class, or create one."""
         return cls.using(drive_lookup.default_drive()).get_or_create(hero, **options)
 
     @classmethod
+    async def aget_or_create(
+        cls,
+        hero: object = None,
+        *,
+        session: AsyncJoinedTransaction | None = None,
+        **options: Unpack[CreateOptions],
+    ) -> WorkflowHandle[Self]:
+        """Return the hero's ongoing workflow of this class, or create one, like `acreate`."""
+        drive = drive_lookup.default_drive()
+        return await cls.using(drive).aget_or_create(hero, session=session, **options)
+
+    @classmethod
     def find(cls, workflow_id: object) -> WorkflowHandle[Self]:
         """Return the workflow of this class with this id, or raise `NotFound`."""
         return cls.using(drive_lookup.default_drive()).find(workflow_id)
+
+    @classmethod
+    async def afind(cls, workflow_id: object) -> WorkflowHandle[Self]:
+        """Return the workflow of this class with this id, or raise `NotFound`, like `find`."""
+        return await cls.using(drive_lookup.default_drive()).afind(workflow_id)
 
     @classmethod
     def ready(cls) -> WorkflowQuery[Self]:

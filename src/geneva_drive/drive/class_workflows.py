@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 from sqlalchemy.exc import DBAPIError
 
@@ -13,8 +15,9 @@ from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.drive import joined_transaction
+from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.joined_transaction import JoinedTransaction
+from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration
 from geneva_drive.engine import heroes
@@ -36,6 +39,7 @@ from geneva_drive.errors import (
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.records import ExecutionRecord
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -69,7 +73,9 @@ class ClassWorkflows(Generic[W]):
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
             raise InvalidInput("gd.Workflow has no steps. Create a workflow of your own class.")
-        joined = joined_transaction.opened(session)
+        joined = joined_transaction.opened(
+            session, f"await {self._class.__name__}.acreate(..., session=session)"
+        )
         new = NewWorkflow(
             definition=definition_of(self._class),
             hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
@@ -81,19 +87,46 @@ class ClassWorkflows(Generic[W]):
             idempotency_key=_key(idempotency_key),
         )
         answer = self._write(new, joined)
+        active = self._read_active(answer, joined)
         match answer:
             case Created(workflow=workflow) | Existing(workflow=workflow):
-                return self._drive.open_handle(workflow, may_be_uncommitted=joined is not None)
+                return self._drive.open_handle(
+                    workflow, active, may_be_uncommitted=joined is not None
+                )
             case CreationRefused(workflow=workflow):
-                existing: WorkflowHandle[Any] = self._drive.open_handle(workflow)
+                existing: WorkflowHandle[Any] = self._drive.open_handle(workflow, active)
                 assert new.hero is not None, "only a hero's second workflow is refused"
                 raise AlreadyRunning(workflow.type, new.hero.type, new.hero.id, existing)
+
+    async def acreate(
+        self,
+        hero: object = None,
+        *,
+        session: AsyncJoinedTransaction | None = None,
+        **options: Unpack[CreateOptions],
+    ) -> WorkflowHandle[W]:
+        """Start a workflow from async code; see `Workflow.acreate`."""
+        if session is None:
+            try:
+                handle = await asyncio.to_thread(self.create, hero, **options)
+            except AlreadyRunning as refusal:
+                with suppress(WorkflowNotFound):  # deleted meanwhile
+                    await refusal.existing.areload()
+                raise
+            return await handle.areload()
+        if not self._drive.is_open:
+            await asyncio.to_thread(lambda: self._drive.environment)
+        return await joined_transaction.run_joined(
+            session, lambda joined: self.create(hero, session=joined, **options)
+        )
 
     def start_built(
         self, built: DynamicWorkflow, session: JoinedTransaction | None
     ) -> WorkflowHandle[W]:
         """Start a workflow whose graph was built in code; see `DynamicWorkflow.start`."""
-        joined = joined_transaction.opened(session)
+        joined = joined_transaction.opened(
+            session, "await session.run_sync(lambda joined: workflow.start(session=joined))"
+        )
         own = joined_transaction.session_of(joined)
         graph = built.freeze(self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own))
         new = NewWorkflow(
@@ -120,6 +153,19 @@ class ClassWorkflows(Generic[W]):
         except AlreadyRunning as refusal:
             return refusal.existing
 
+    async def aget_or_create(
+        self,
+        hero: object = None,
+        *,
+        session: AsyncJoinedTransaction | None = None,
+        **options: Unpack[CreateOptions],
+    ) -> WorkflowHandle[W]:
+        """Return the hero's ongoing workflow of this class, or start one."""
+        try:
+            return await self.acreate(hero, session=session, **options)
+        except AlreadyRunning as refusal:
+            return refusal.existing
+
     def find(self, workflow_id: object) -> WorkflowHandle[W]:
         """Return the workflow with this id, if it is of this class or a subclass."""
         store = self._drive.store
@@ -133,6 +179,11 @@ class ClassWorkflows(Generic[W]):
         if record is None or (types is not None and record.type not in types):
             raise WorkflowNotFound(workflow_id, self._wanted_type)
         return self._drive.open_handle(record)
+
+    async def afind(self, workflow_id: object) -> WorkflowHandle[W]:
+        """Return the workflow with this id, like `find`."""
+        handle = await asyncio.to_thread(self.find, workflow_id)
+        return await handle.areload()
 
     def query(self) -> WorkflowQuery[W]:
         return WorkflowQuery(self._drive, types=type_names(self._class))
@@ -192,10 +243,29 @@ class ClassWorkflows(Generic[W]):
         if store.database.is_joined_to(connection):
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
         elif session is not None:
-            joined_transaction.after_commit(session, lambda: self._announce_if_kept(answer))
+            joined_transaction.after_commit(
+                session,
+                lambda: self._announce_if_kept(answer),
+                on_a_thread=connection.dialect.is_async,
+            )
         elif isinstance(answer, Created):
             wakeups.hints.send_within(connection)
         return answer
+
+    def _read_active(
+        self, answer: Answer, joined: JoinedTransaction | None
+    ) -> tuple[ExecutionRecord, ...] | None:
+        """Return the active executions if the driver is async, else None.
+
+        The handle would read them when its state is asked for, and the event loop wait for that.
+        """
+        if joined is None or not joined_transaction.is_async(joined):
+            return None
+        if isinstance(answer, Created):
+            return tuple(answer.firsts)
+        store = self._drive.store
+        connection = joined_transaction.connection_of(joined, store.database.engine)
+        return tuple(store.executions.active_of(connection, [answer.workflow.id]))
 
     def _announce_if_kept(self, answer: Answer) -> None:
         """Announce a workflow unless the savepoint that created it was rolled back."""

@@ -94,6 +94,11 @@ class Drive:
                     )
         return self._environment
 
+    @property
+    def is_open(self) -> bool:
+        """True if the tables were checked; using the Drive then begins without a query."""
+        return self._environment is not None
+
     def _hints(self) -> Hints:
         if not self.settings.notify:
             return Hints()

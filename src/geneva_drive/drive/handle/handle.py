@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from copy import copy
 
-from geneva_drive.drive.handle.commands import HandleCommands
+from geneva_drive.drive.handle.async_forms import HandleAsyncForms
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import NotCommitted, WorkflowNotFound
 from geneva_drive.storage.schema.records import AuditRecord
 
 
-class WorkflowHandle(HandleCommands[W]):
+class WorkflowHandle(HandleAsyncForms[W]):
     """A workflow as it was when it was read.
 
     `reload()` reads it again. Commands such as `pause()` reload the handle and return it.
