@@ -31,8 +31,9 @@ _AND_MYSQL = """
     cli/test_checking.py cli/test_doctor.py cli/test_graphs.py cli/test_history.py
     cli/test_showing.py
     drive/test_graph_events.py drive/test_handles.py drive/test_why.py
-    engine/test_async_functions.py engine/test_backing_off.py engine/test_context.py
-    engine/test_empty_pages.py engine/test_exceptions.py engine/test_graph_retries.py
+    engine/test_async_functions.py engine/test_backing_off.py
+    engine/test_blocked_event_loop.py engine/test_context.py engine/test_empty_pages.py
+    engine/test_exceptions.py engine/test_graph_retries.py
     engine/test_graphs.py engine/test_healing_into_chains.py engine/test_job_options.py
     engine/test_leaving_loops.py engine/test_progress.py engine/test_reattempt_limits.py
     engine/test_resumable_steps.py engine/test_templates.py engine/test_timeouts.py

@@ -10,6 +10,9 @@ from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
 
+from geneva_drive.engine import timed_coroutine
+from geneva_drive.engine.timed_coroutine import Report
+
 
 class BodyTimedOut(Exception):
     """An async body was cancelled because its time was up."""
@@ -31,9 +34,13 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._is_closing = threading.Event()
 
-    def run(self, body: Coroutine[Any, Any, Any], timeout: timedelta | None) -> Any:
-        """Await `body` on the loop; return its result to the calling thread."""
+    def run(self, body: Coroutine[Any, Any, Any], timeout: timedelta | None, report: Report) -> Any:
+        """Await `body` on the loop; return its result to the calling thread.
+
+        `report` is called if it blocks the loop.
+        """
         context = contextvars.copy_context()
+        timed_coroutine.time_in(context, report)
         future = asyncio.run_coroutine_threadsafe(
             _within(body, timeout, context), self._running_loop()
         )
@@ -60,6 +67,7 @@ class LoopThread:
         with self._lock:
             if self._loop is None:
                 loop = asyncio.new_event_loop()
+                loop.set_task_factory(timed_coroutine.make_task)
                 self._is_closing = threading.Event()
                 self._thread = threading.Thread(
                     target=_serve, args=(loop, self._is_closing), name="geneva-async", daemon=True

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
@@ -289,8 +290,19 @@ class Run:
         returned = bodies.call(self._environment, execution, node, self._instance, arguments)
         # Even a plain function may return a coroutine, which has not started yet.
         if inspect.iscoroutine(returned):
-            return self._environment.loop.run(returned, node.options.timeout)
+            return self._environment.loop.run(
+                returned, node.options.timeout, self._warn_of_blocking
+            )
         return returned
+
+    def _warn_of_blocking(self, duration: timedelta) -> None:
+        self._instance.logger.warning(
+            "Step %r blocked the event loop for %.1f s: meanwhile no other async step of this "
+            "process ran. Run what blocks by `await asyncio.to_thread(...)`, or make the step a "
+            "plain `def`.",
+            self._require_node().name,
+            duration.total_seconds(),
+        )
 
     def _chosen(self, node: Node, result: Any) -> tuple[str, ...] | None:
         if node.kind is not NodeKind.DECISION:
