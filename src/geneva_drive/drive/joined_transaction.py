@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Union
@@ -103,7 +105,8 @@ def _is_a(module: str, name: str, given: object) -> bool:
 
 
 def _call_on_a_thread(callback: Callable[[], None]) -> None:
-    asyncio.get_running_loop().run_in_executor(None, callback)
+    with suppress(RuntimeError):  # the loop's threads have ended; workers poll as well
+        asyncio.get_running_loop().run_in_executor(None, copy_context().run, callback)
 
 
 def _database_of(engine: Engine) -> tuple[str, str | None]:

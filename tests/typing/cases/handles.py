@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, assert_type
 
 from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
@@ -47,6 +48,40 @@ def creating(session: Session, connection: Connection) -> None:
     assert_type(Signup.create(hero=None, session=connection), gd.WorkflowHandle[Signup])
     assert_type(Signup.get_or_create(hero=gd.HeroRef("User", "7")), gd.WorkflowHandle[Signup])
     assert_type(PaidSignup.create(), gd.WorkflowHandle[PaidSignup])
+
+
+async def creating_from_async_code(session: AsyncSession, connection: AsyncConnection) -> None:
+    assert_type(await Signup.acreate(), gd.WorkflowHandle[Signup])
+    assert_type(
+        await Signup.acreate(
+            gd.HeroRef("User", "7"),
+            allow_multiple=True,
+            context={"plan": "pro"},
+            queue="mail",
+            priority=3,
+            wait=60,
+            idempotency_key="k",
+            session=session,
+        ),
+        gd.WorkflowHandle[Signup],
+    )
+    assert_type(await Signup.acreate(hero=None, session=connection), gd.WorkflowHandle[Signup])
+    assert_type(await Signup.aget_or_create(7, session=session), gd.WorkflowHandle[Signup])
+    assert_type(await PaidSignup.acreate(), gd.WorkflowHandle[PaidSignup])
+    assert_type(await Signup.using(drive).acreate(session=session), gd.WorkflowHandle[Signup])
+
+
+async def finding_from_async_code() -> None:
+    assert_type(await Signup.afind(7), gd.WorkflowHandle[Signup])
+    assert_type(await PaidSignup.afind("7"), gd.WorkflowHandle[PaidSignup])
+    assert_type(await Signup.using(drive).afind(7), gd.WorkflowHandle[Signup])
+
+
+async def commanding_from_async_code(workflow: gd.WorkflowHandle[Signup]) -> None:
+    assert_type(await workflow.apause(reason="r", actor="a"), gd.WorkflowHandle[Signup])
+    assert_type(await workflow.aresume(data={"k": 1}), gd.WorkflowHandle[Signup])
+    assert_type(await workflow.acancel(force=True), gd.WorkflowHandle[Signup])
+    assert_type(await workflow.areload(), gd.WorkflowHandle[Signup])
 
 
 def finding() -> None:

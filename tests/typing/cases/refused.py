@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 import geneva_drive as gd
 
 
@@ -37,3 +39,9 @@ class Signup(gd.Workflow[int]):
         self.total("surplus")  # type: ignore[call-arg]
         Signup.create(priority="high")  # type: ignore[arg-type]
         self.logger.info("%s %s", amount, hero)
+
+
+async def misuse_from_async_code(session: AsyncSession) -> None:
+    await Signup.acreate(priority="high")  # type: ignore[arg-type]
+    await Signup.acreate(wiat=3)  # type: ignore[call-arg]
+    Signup.create(session=session)  # type: ignore[arg-type]
