@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -197,6 +198,22 @@ def test_an_event_is_told_after_the_commit_and_once(
     in_session(sign_up)  # its loop ends after its threads
 
     assert [event.hero_id for event in watch.workflows("ready")] == ["ada"]
+
+
+def test_the_event_loop_waits_for_no_subscriber(
+    geneva: gd.Drive, in_session: InSession[None]
+) -> None:
+    told_on: list[int] = []
+    geneva.events.subscribe(lambda event: told_on.append(threading.get_ident()))
+
+    async def sign_up(session: AsyncSession) -> None:
+        await Signup.acreate(session=session)
+        await session.commit()
+
+    in_session(sign_up)  # its loop ends after its threads
+
+    assert len(told_on) == 2  # the workflow and its first execution
+    assert threading.get_ident() not in told_on
 
 
 def test_the_fields_of_a_new_handle_need_no_query_of_the_drive(
