@@ -256,7 +256,10 @@ def test_a_step_named_like_a_public_member_is_refused(name: str) -> None:
 
 def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
     assert sorted(reserved_names(gd.Workflow)) == [
+        "acreate",
+        "afind",
         "after_step_ends",
+        "aget_or_create",
         "around_step",
         "attempt",
         "before_step_starts",
