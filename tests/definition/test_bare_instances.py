@@ -114,17 +114,27 @@ def test_result_of_says_which_nodes_may_keep_one(geneva: gd.Drive) -> None:
         invoice.result_of(Invoice.send)
     with pytest.raises(InvalidInput) as decision:
         invoice.result_of(Invoice.route)
-    with pytest.raises(InvalidInput) as child:
-        invoice.result_of("archive")
 
     assert str(task.value) == (
         "Task 'send' of Invoice keeps no result. Declare it with @gd.task(keep_result=True)."
     )
     assert str(decision.value) == (
-        "Decision 'route' of Invoice keeps no result. Only steps and tasks do."
+        "Decision 'route' of Invoice keeps no result. Only steps, tasks and child workflows do."
     )
-    assert str(child.value) == (
-        "Child workflow 'archive' of Invoice keeps no result. Only steps and tasks do."
+    assert invoice.result_of("archive") is None
+
+
+def test_an_instance_that_runs_no_step_is_told_which_results_to_read(geneva: gd.Drive) -> None:
+    class Invoice(gd.Workflow):
+        @gd.step(keep_result=True)
+        def total(self) -> int:
+            return 3
+
+    with pytest.raises(InvalidInput) as caught:
+        instance(Invoice).results_of()
+
+    assert str(caught.value) == (
+        "results_of() needs the steps to read: this instance runs no step."
     )
 
 

@@ -290,6 +290,7 @@ def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
         "ready",
         "reattempt",
         "result_of",
+        "results_of",
         "skip",
         "suspend",
         "type_name",

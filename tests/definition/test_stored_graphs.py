@@ -281,9 +281,18 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
         [
             (
                 "$.nodes.n_1.state",
-                "There is no key 'state' here. The keys are: args, depends_on, job, name.",
+                "There is no key 'state' here. The keys are: args, depends_on, job, keep_result, "
+                "name.",
             )
         ],
+    ),
+    "a result that is neither kept nor not": (
+        document(n_1=node("a", keep_result="yes")),
+        [("$.nodes.n_1.keep_result", "keep_result is true or false, not 'yes'.")],
+    ),
+    "a result of no job": (
+        document(n_1={"name": "a", "depends_on": [], "keep_result": True}),
+        [("$.nodes.n_1.keep_result", "A node without a job has no result to keep.")],
     ),
     "a name that is taken": (
         document(n_1=node("a"), n_2=node("a")),

@@ -80,6 +80,11 @@ class Node:
     def child(self) -> Child | None:
         return self.declared.child
 
+    @property
+    def keeps_result(self) -> bool:
+        """True if its result is stored; the result of a child workflow always is."""
+        return self.options.keep_result or self.kind is NodeKind.CHILD
+
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
@@ -147,7 +152,7 @@ class Definition:
         node = self.get(name)
         if node is None:
             raise StepNotDefined(self.type, name, self.step_names)
-        if not node.options.keep_result and not node.is_removed:
+        if not node.keeps_result and not node.is_removed:
             raise InvalidInput(
                 f"{node.kind.noun.capitalize()} {node.name!r} of {self.type} keeps no result. "
                 f"{_result_hint(node)}"
@@ -203,6 +208,6 @@ class Definition:
 
 
 def _result_hint(node: Node) -> str:
-    if node.kind in (NodeKind.DECISION, NodeKind.CHILD):
-        return "Only steps and tasks do."
+    if node.kind is NodeKind.DECISION:
+        return "Only steps, tasks and child workflows do."
     return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."

@@ -28,8 +28,11 @@ class Skip(FlowControl):
     """Leave this step and go on with the next."""
 
 
+@dataclass(eq=False)
 class Finish(FlowControl):
     """End the workflow as finished."""
+
+    result: str | None = None  # as typed JSON
 
 
 @dataclass(eq=False)

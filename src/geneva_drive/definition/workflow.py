@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -30,6 +30,7 @@ from geneva_drive.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geneva_drive.definition.nodes.child import ChildStep
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.class_workflows import ClassWorkflows
     from geneva_drive.drive.create_options import CreateOptions
@@ -111,6 +112,8 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     @overload
     def result_of(self, step: str) -> Any: ...
     @overload
+    def result_of(self, step: ChildStep) -> Any: ...
+    @overload
     def result_of(self, step: JobTask[Coroutine[Any, Any, R]]) -> R: ...
     @overload
     def result_of(self, step: JobTask[R]) -> R: ...
@@ -119,12 +122,19 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     @overload
     def result_of(self, step: Callable[..., R]) -> R: ...
     def result_of(self, step: Any) -> Any:
-        """Return the result of a step with `keep_result=True`; None if it has not run."""
-        node = definition_of(type(self)).require_result(step)
-        return _running(self).result_of(node.name)
+        """Return the result of a step with `keep_result=True`; None if it has not run.
 
-    def _geneva_result_of(self, name: str) -> Any:
-        return _running(self).result_of(name)
+        The result of a child workflow's step is the child's `result`.
+        """
+        return _running(self).result_of(step)
+
+    def results_of(self, steps: Iterable[object] | None = None) -> list[Any]:
+        """Return the kept results of several steps, in their order.
+
+        Without `steps`, of the steps that the running one depends on: a job after a `fan_out` reads
+        the results of all its nodes with `workflow.results_of()`.
+        """
+        return _running(self).results_of(steps)
 
     def cancel(self) -> NoReturn:
         """End this execution and the workflow as canceled."""
@@ -138,9 +148,15 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         """Skip the rest of this step and continue with the next."""
         _signal(self, "skip", flow_control.Skip())
 
-    def finish(self) -> NoReturn:
-        """Complete this step and finish the workflow; later steps do not run."""
-        _signal(self, "finish", flow_control.Finish())
+    def finish(self, result: Any = None) -> NoReturn:
+        """Complete this step and finish the workflow; later steps do not run.
+
+        `result` is stored with this step and becomes the `result` of the workflow.
+        """
+        stored = None
+        if result is not None and self._geneva_execution is not None:
+            stored = self._geneva_execution.dump_result(result)
+        _signal(self, "finish", flow_control.Finish(stored))
 
     def reattempt(self, wait: Duration | None = None, rewind: bool = False) -> NoReturn:
         """Run this step again, now or after `wait`, as a new execution.
@@ -193,12 +209,13 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         context: Mapping[str, Any] | None = None,
         queue: str | None = None,
         priority: int | None = None,
-        wait: Duration | None = None,
+        wait: Duration | datetime | None = None,
         idempotency_key: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> WorkflowHandle[Self]:
         """Create a workflow and schedule its first step, in one transaction.
 
+        `wait` replaces the wait of the first step: a duration, or a moment with a time zone.
         Raises `AlreadyRunning` if the hero has an ongoing workflow of this class. A repeated
         `idempotency_key` returns the workflow of the first call.
         """

@@ -1,4 +1,4 @@
-"""After a commit: events for subscribers, and a wake-up for workers."""
+"""After a commit: events for subscribers, a wake-up for workers, and news for waiting callers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
+from geneva_drive.states import ENDED_WORKFLOW_STATES
 
 
 def publish(environment: Environment, applied: Sequence[Applied]) -> None:
@@ -20,6 +21,10 @@ def publish(environment: Environment, applied: Sequence[Applied]) -> None:
         environment.events.emit(events.events_of(emitted, environment.clock.now()))
     if any(one.leaves_something_due for one in applied):
         environment.wakeups.ring()
+    if not environment.awaited_ends.is_empty:
+        environment.awaited_ends.tell(
+            one.workflow.id for one in applied if one.workflow.state in ENDED_WORKFLOW_STATES
+        )
 
 
 def _emit_progress(environment: Environment, applied: Sequence[Applied]) -> None:

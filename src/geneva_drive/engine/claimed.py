@@ -8,6 +8,7 @@ from dataclasses import field, replace
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
@@ -36,7 +37,12 @@ class Claimed:
         """Return the node to run; None if this process does not know it."""
         stored = self.stored
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
-            return stored_node(stored.name, stored.job, stored.args)
+            return stored_node(
+                stored.name,
+                stored.job,
+                stored.args,
+                keep_result=job_options.keeps_result(stored.scheduling),
+            )
         return definition.get(self.execution.step_name)
 
     def ending(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from geneva_drive.clock import Clock
+from geneva_drive.engine.awaited_ends import AwaitedEnds
 from geneva_drive.engine.checkpointer import Checkpointer
 from geneva_drive.engine.event_loop import LoopThread
 from geneva_drive.engine.wakeups import Wakeups
@@ -27,6 +28,7 @@ class Environment:
     open_handle: Callable[[WorkflowRecord], Any]
     wakeups: Wakeups
     loop: LoopThread = field(default_factory=LoopThread)
+    awaited_ends: AwaitedEnds = field(default_factory=AwaitedEnds)
     checkpointer: Checkpointer = field(init=False)
 
     def __post_init__(self) -> None:

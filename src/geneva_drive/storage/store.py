@@ -18,11 +18,13 @@ from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
 from geneva_drive.storage.statements.checkpoints import Checkpoints
 from geneva_drive.storage.statements.dead_letters import DeadLetters
 from geneva_drive.storage.statements.executions import Executions
+from geneva_drive.storage.statements.families import Families
 from geneva_drive.storage.statements.graphs import Graphs
 from geneva_drive.storage.statements.limits import Limits
 from geneva_drive.storage.statements.overviews import Overviews
 from geneva_drive.storage.statements.parked_executions import ParkedExecutions
 from geneva_drive.storage.statements.requirements import Requirements
+from geneva_drive.storage.statements.results import Results
 from geneva_drive.storage.statements.workers import Workers
 from geneva_drive.storage.statements.workflows import Workflows
 
@@ -37,6 +39,8 @@ class Store:
         self.executions = Executions(tables, database.dialect)
         self.attempts = Attempts(tables, database.dialect)
         self.graphs = Graphs(tables, database.dialect)
+        self.results = Results(tables)
+        self.families = Families(tables)
         self.overviews = Overviews(tables)
         self.requirements = Requirements(tables)
         self.checkpoints = Checkpoints(tables)

@@ -228,6 +228,9 @@ class _BareContext(RunContext):
     def load_hero(self) -> Any:
         return self._given_hero
 
+    def dump_result(self, value: object) -> str:
+        return typed_json.dump(value)
+
 
 def _perform(
     workflow: WorkflowHandle[Any], execution: StepExecution, breaks: Breaks

@@ -1,7 +1,11 @@
-"""`result_of` gives what the step returned, also of an async one; by a name it gives Any."""
+"""`result_of` gives what the step returned, also of an async one; by a name it gives Any.
+
+Inside a step and on a handle alike.
+"""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, assert_type
 
 from sqlalchemy.orm import Session
@@ -27,6 +31,7 @@ class Invoice(gd.Workflow[int]):
         return ""
 
     made = gd.step(count, keep_result=True)
+    archived = gd.child("Archive")
 
     @gd.step
     def send(self) -> None:
@@ -37,3 +42,23 @@ class Invoice(gd.Workflow[int]):
         assert_type(self.result_of(Invoice.booked), str)
         assert_type(self.result_of(Invoice.made), bool)
         assert_type(self.result_of("total"), Any)
+        assert_type(self.result_of(Invoice.archived), Any)
+        assert_type(self.results_of([Invoice.total, "rate"]), list[Any])
+        assert_type(self.results_of(), list[Any])
+        self.finish(result={"paid": True})
+
+
+async def reading(invoice: gd.WorkflowHandle[Invoice]) -> None:
+    assert_type(invoice.result, Any)
+    assert_type(invoice.result_of(Invoice.total), float)
+    assert_type(invoice.result_of(Invoice.rate), dict[str, int])
+    assert_type(invoice.result_of(Invoice.booked), str)
+    assert_type(invoice.result_of(Invoice.made), bool)
+    assert_type(invoice.result_of(Invoice.archived), Any)
+    assert_type(invoice.result_of("total"), Any)
+    assert_type(invoice.results_of([Invoice.total, "made"]), list[Any])
+    assert_type(invoice.wait(timeout=5), gd.WorkflowHandle[Invoice])
+    assert_type(await invoice.ended(timedelta(seconds=5)), gd.WorkflowHandle[Invoice])
+    assert_type(invoice.parent, gd.WorkflowHandle[Any] | None)
+    assert_type(invoice.parent_node, str | None)
+    assert_type(invoice.children, list[gd.WorkflowHandle[Any]])

@@ -100,22 +100,26 @@ class DynamicWorkflow:
         *,
         job: Job[..., Any] | str | None = None,
         args: Mapping[str, Any] | None = None,
+        keep_result: bool = False,
         depends_on: DependsOn = WHAT_CAME_BEFORE,
     ) -> str:
         """Add a node that calls a job with `args`, and return its id.
 
         `job` may be a name, for a job that only the workers import. A node without a job does
-        nothing: branches meet there.
+        nothing: branches meet there. With `keep_result`, what the job returns is stored, for
+        `workflow.result_of(name)` to read.
         """
         self._refuse_if_started()
         if job is None and args:
             raise InvalidInput(f"Node {name!r} has args and no job to take them. Give it a job.")
+        if checks.flag(f"Node {name!r}: keep_result", keep_result) and job is None:
+            raise InvalidInput(f"Node {name!r} has no job, and so no result. Give it a job.")
         job_name = None if job is None else node_arguments.job_name(f"Node {name!r}", job)
         parents = self._parents(f"Node {name!r}", depends_on)
         self._check_name(name)
         written = node_arguments.written_args(name, args)
         node_arguments.check_call(name, job, args or {})
-        self._last = (self._add(name, job_name, written, parents),)
+        self._last = (self._add(name, job_name, written, parents, keep_result),)
         return self._last[0]
 
     def fan_out(
@@ -125,6 +129,7 @@ class DynamicWorkflow:
         name: str | Callable[[T], str],
         job: Job[..., Any] | str,
         args: Mapping[str, Any] | Callable[[T], Mapping[str, Any]] | None = None,
+        keep_result: bool = False,
         depends_on: DependsOn = WHAT_CAME_BEFORE,
     ) -> list[str]:
         """Add a node for each item and return their ids. The nodes may run in parallel.
@@ -132,11 +137,13 @@ class DynamicWorkflow:
         `name` is a function of the item, or a format such as `"mutation_{}"`. `args` is a function
         of the item, or the same for all. The next node depends on all of these nodes. Without
         items, it depends on `depends_on` of this call; but `depends_on=[]`, the list that this
-        call returns then, makes it an entry point.
+        call returns then, makes it an entry point. With `keep_result`, what the job returns for
+        each item is stored; a node after it reads all with `workflow.results_of()`.
 
         If one item raises an error, no node is added.
         """
         self._refuse_if_started()
+        checks.flag("fan_out: keep_result", keep_result)
         job_name = node_arguments.job_name("fan_out", job)
         parents = self._parents("fan_out", depends_on)
         name_of = node_arguments.naming(name)
@@ -151,7 +158,10 @@ class DynamicWorkflow:
             if given not in checked:
                 node_arguments.check_call(item_name, job, item_args or {})
                 checked.add(given)
-        ids = [self._add(each, job_name, written, parents) for each, written in planned.items()]
+        ids = [
+            self._add(each, job_name, written, parents, keep_result)
+            for each, written in planned.items()
+        ]
         self._last = tuple(ids) or parents
         return ids
 
@@ -210,11 +220,18 @@ class DynamicWorkflow:
         self._is_started = True
         return handle
 
-    def _add(self, name: str, job: str | None, args: StoredArgs, parents: tuple[str, ...]) -> str:
+    def _add(
+        self,
+        name: str,
+        job: str | None,
+        args: StoredArgs,
+        parents: tuple[str, ...],
+        keep_result: bool = False,
+    ) -> str:
         node_id = f"n_{secrets.token_hex(4)}"
         while node_id in self._nodes or node_id in self._id_of:
             node_id = f"n_{secrets.token_hex(4)}"
-        self._nodes[node_id] = StoredNode(node_id, name, job, args, parents)
+        self._nodes[node_id] = StoredNode(node_id, name, job, args, parents, keep_result)
         self._id_of[name] = node_id
         return node_id
 

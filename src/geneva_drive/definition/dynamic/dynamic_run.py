@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any, Final
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
@@ -23,13 +24,9 @@ _WHERE = "a stored graph"
 
 
 class DynamicRun(Workflow[Any]):
-    """The `workflow` of a job: its hero, context and flow control."""
+    """The `workflow` of a job: its hero, context, flow control and kept results."""
 
     type_name = DYNAMIC_TYPE
-
-    def result_of(self, step: Any) -> Any:
-        """Return the result of a node, by name or id, if its job has `keep_result=True`."""
-        return self._geneva_result_of(str(step))
 
 
 DYNAMIC: Final[Definition] = definition_of(DynamicRun)
@@ -42,7 +39,9 @@ def signature_of(definition: Definition) -> str:
     return hashlib.sha256("\n".join(jobs.names()).encode()).hexdigest()[:16]
 
 
-def stored_node(name: str, job_name: str | None, args: str | None) -> Node | None:
+def stored_node(
+    name: str, job_name: str | None, args: str | None, *, keep_result: bool = False
+) -> Node | None:
     """Return the node of a stored graph, or None if its job is not in this process."""
     if job_name is None:
         return Node(name=name, where=_WHERE, declared=Junction(name, Options(), _WHERE))
@@ -53,8 +52,9 @@ def stored_node(name: str, job_name: str | None, args: str | None) -> Node | Non
         return None
     # Decoded when the body runs: an unknown type then fails the node like any other error.
     arguments = NO_ARGS if args is None else StoredArgs(args)
-    task = JobTask(job, arguments, job.options, job.where)
-    return Node(name=name, where=job.where, declared=task, options=job.options)
+    options = replace(job.options, keep_result=True) if keep_result else job.options
+    task = JobTask(job, arguments, options, job.where)
+    return Node(name=name, where=job.where, declared=task, options=options)
 
 
 def _child(name: str, text: str) -> Node:

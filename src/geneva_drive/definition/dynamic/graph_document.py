@@ -18,7 +18,7 @@ from geneva_drive.serialization import typed_json
 VERSION = 1
 
 _KEYS = {"version", "signature", "frozen_at", "nodes"}
-_NODE_KEYS = {"name", "job", "args", "depends_on"}
+_NODE_KEYS = {"name", "job", "args", "keep_result", "depends_on"}
 _MAX_TOLD = 20
 _TAG = '"$type"'  # marks a value of a type that JSON lacks
 
@@ -140,7 +140,19 @@ class _Reader:
             job,
             self._args(node_id, node),
             self._depends_on(node_id, node.get("depends_on"), known),
+            self._keep_result(node_id, node),
         )
+
+    def _keep_result(self, node_id: str, node: dict[str, Any]) -> bool:
+        given = node.get("keep_result", False)
+        if not isinstance(given, bool):
+            fault = f"keep_result is true or false, not {_kind(given)}."
+        elif given and "job" not in node:
+            fault = "A node without a job has no result to keep."
+        else:
+            return given
+        self._add(_path(node_id, ".keep_result"), fault)
+        return False
 
     def _args(self, node_id: str, node: dict[str, Any]) -> StoredArgs:
         if "args" not in node:

@@ -1,10 +1,10 @@
-"""The options of a job that are stored with its nodes, for processes without the job."""
+"""The options that are stored with each node: those of its job, and whether it keeps its result."""
 
 from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +13,16 @@ from geneva_drive.definition.options.options import Options
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduling:
-    """When and where executions of a job run. The defaults are for an unknown job."""
+    """When and where executions of a job run. The defaults are for an unknown job.
+
+    It is stored for processes without the job.
+    """
 
     queue: str | None = None
     priority: int | None = None
     wait: timedelta = timedelta(0)
     is_limited: bool = True  # unknown here: the worker that runs it decides
+    keeps_result: bool = False  # said by the node; its job may say so too
 
     @classmethod
     def of(cls, options: Options) -> Scheduling:
@@ -40,6 +44,8 @@ class Scheduling:
             written["wait"] = self.wait.total_seconds()
         if self.is_limited:
             written["is_limited"] = True
+        if self.keeps_result:
+            written["keep_result"] = True
         return json.dumps(written) if written else None
 
 
@@ -55,4 +61,18 @@ def load(text: str) -> Scheduling:
         priority=written.get("priority"),
         wait=timedelta(seconds=written.get("wait", 0)),
         is_limited=written.get("is_limited", False),
+        keeps_result=written.get("keep_result", False),
     )
+
+
+def keeps_result(text: str | None) -> bool:
+    """True if the node itself, and not only its job, was declared with `keep_result=True`."""
+    return text is not None and load(text).keeps_result
+
+
+@functools.lru_cache(maxsize=1_000)
+def with_kept_result(text: str | None, *, keep: bool) -> str | None:
+    """Return the options of a job as they are stored with a node that keeps its result or not."""
+    if text is None and not keep:
+        return None
+    return replace(load(text) if text else UNKNOWN, keeps_result=keep).dump()

@@ -68,5 +68,7 @@ class StoredGraph:
         found: dict[str, dict[str, Any]] = {}
         for node_id, node in self.nodes.items():
             called = {} if node.job is None else {"job": node.job, "args": next(args)}
-            found[node_id] = {"name": node.name, **called, "depends_on": list(node.depends_on)}
+            kept = {"keep_result": True} if node.keep_result else {}
+            depends_on = list(node.depends_on)
+            found[node_id] = {"name": node.name, **called, **kept, "depends_on": depends_on}
         return found

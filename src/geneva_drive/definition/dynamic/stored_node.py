@@ -51,6 +51,7 @@ class StoredNode:
     job: str | None = None  # None: nothing outside the workflow's class is called
     args: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
+    keep_result: bool = False
 
     @property
     def args_text(self) -> str:

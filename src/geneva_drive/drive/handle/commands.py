@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from geneva_drive import checks
 from geneva_drive.definition import registry
+from geneva_drive.drive.handle.family import HandleFamily
 from geneva_drive.drive.handle.fields import W
-from geneva_drive.drive.handle.graph import HandleGraph
 from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
@@ -30,7 +30,7 @@ _MAX_ACTOR_LENGTH = 255
 Decide = Callable[[Connection, Subject], Change]
 
 
-class HandleCommands(HandleGraph[W]):
+class HandleCommands(HandleFamily[W]):
     """The commands that change the workflow; `reason` and `actor` go into the audit entry."""
 
     def pause(self, reason: str | None = None, actor: str | None = None) -> Self:

@@ -42,8 +42,8 @@ def call(
 
 def _await_child(
     environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any]
-) -> None:
-    """Plan to start the child; once it has ended, return or raise `ChildCanceled`."""
+) -> str | None:
+    """Plan to start the child; once it has ended, return its result or raise `ChildCanceled`."""
     if execution.child_id is None:
         raise WaitPlanned(children.plan(environment, execution, child, instance))
-    children.check_end(environment, execution.child_id)
+    return children.result_of(environment, execution.child_id)

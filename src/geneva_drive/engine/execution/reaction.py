@@ -73,8 +73,8 @@ def of_signal(signal: FlowControl, error: ErrorDetails | None = None) -> StepOut
             return Paused(reason, error)
         case flow_control.Skip():
             return Skipped(Outcome.SKIPPED_BY_FLOW_CONTROL, error)
-        case flow_control.Finish():
-            return Finished(error)
+        case flow_control.Finish(result=result):
+            return Finished(error, result)
         case flow_control.Reattempt(wait=wait, rewind=rewind):
             return Reattempted(wait or timedelta(0), error, rewind)
         case flow_control.Suspend(wait=wait):

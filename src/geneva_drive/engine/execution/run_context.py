@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine import heroes
+from geneva_drive.engine import heroes, results
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.fixed_context import FixedContext
-from geneva_drive.errors import HeroGone, NodeNotFound
+from geneva_drive.errors import HeroGone, InvalidInput
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
@@ -106,23 +106,31 @@ class RunContext:
                 return None
             raise
 
-    def result_of(self, step_name: str) -> Any:
-        store = self._open_environment().store
-        node = self._definition.get(step_name)
-        names = [step_name]
-        if self._workflow.type == DYNAMIC_TYPE:
-            names = [self._id_of_stored(store, step_name)]
-        if node is not None and node.options.renamed_from:
-            names.append(node.options.renamed_from)
-        kept = store.read(
-            lambda connection: store.attempts.kept_result(connection, self._workflow.id, names)
+    def dump_result(self, value: object) -> str:
+        """Return a result as typed JSON, or raise an error if it is too large or of no type."""
+        name = self._execution.step_name if self._execution else None
+        return typed_json.dump_within(
+            value,
+            self._open_environment().settings.max_result_size,
+            what=f"The result of step {name!r}" if name else "The result",
+            setting="max_result_size",
         )
-        return typed_json.load(kept)
 
-    def _id_of_stored(self, store: Store, reference: str) -> str:
-        found = store.read(
-            lambda connection: store.graphs.find(connection, self._workflow.id, reference)
-        )
-        if found is None:
-            raise NodeNotFound(self._workflow.id, reference)
-        return found
+    def result_of(self, step: object) -> Any:
+        [result] = self.results_of([step])
+        return result
+
+    def results_of(self, steps: Iterable[object] | None) -> list[Any]:
+        """Return the kept results of nodes; None stands for those that the node depends on."""
+        wanted = self._dependencies() if steps is None else steps
+        return results.of_nodes(self._open_store, self._workflow, self._definition, wanted)
+
+    def _dependencies(self) -> Sequence[str]:
+        if self._execution is None:
+            raise InvalidInput("results_of() needs the steps to read: this instance runs no step.")
+        if self._workflow.type == DYNAMIC_TYPE:
+            return results.stored_dependencies(self._open_store(), self._execution)
+        return self._definition.require(self._execution.step_name).depends_on
+
+    def _open_store(self) -> Store:
+        return self._open_environment().store

@@ -310,14 +310,9 @@ class Run:
         return chosen_branches(self._definition, node, result)
 
     def _kept(self, node: Node, result: Any) -> str | None:
-        if not node.options.keep_result:
-            return None
-        return typed_json.dump_within(
-            result,
-            self._environment.settings.max_result_size,
-            what=f"The result of step {node.name!r}",
-            setting="max_result_size",
-        )
+        if node.kind is NodeKind.CHILD:
+            return result  # type: ignore[no-any-return]  # stored by the child as typed JSON
+        return self.context.dump_result(result) if node.options.keep_result else None
 
     def _is_late(self, node: Node) -> bool:
         timeout = node.options.timeout

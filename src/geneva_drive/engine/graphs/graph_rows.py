@@ -10,7 +10,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic import job_options, jobs
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
 from geneva_drive.storage.schema.records import GraphNodeRecord, GraphRecord, JoinRecord, Key
@@ -57,7 +57,9 @@ def node_rows(
             depends_on=dump_ids(node.depends_on),
             dependants=dump_ids(dependants.get(node.id, ())),
             dependency_count=len(node.depends_on),
-            scheduling=scheduling.get(node.job),
+            scheduling=job_options.with_kept_result(
+                scheduling.get(node.job), keep=node.keep_result
+            ),
         )
 
 
@@ -68,7 +70,11 @@ def scheduling_of(
     named = {node.job for node in graph.nodes.values() if node.job is not None}
     known = {name: job for name in named if (job := jobs.get(name)) is not None}
     return {
-        name: known[name].scheduling.dump() if name in known else stored.get(name) for name in named
+        name: known[name].scheduling.dump()
+        if name in known
+        # Stored with nodes, of which only some may keep their results.
+        else job_options.with_kept_result(stored.get(name), keep=False)
+        for name in named
     }
 
 
@@ -99,6 +105,7 @@ def _node(row: GraphNodeRecord) -> StoredNode:
         row.job,
         StoredArgs(row.args or "{}"),
         tuple(load_ids(row.depends_on)),
+        job_options.keeps_result(row.scheduling),
     )
 
 
@@ -108,5 +115,7 @@ def of_class(definition: Definition, now: datetime) -> StoredGraph:
     for name in definition.graph.order:
         node = definition.require(name)
         job = node.job.name if node.job else None
-        nodes[name] = StoredNode(name, name, job, dict(node.job_args), node.depends_on)
+        keeps_own = node.job is not None and node.options.keep_result
+        args = dict(node.job_args)
+        nodes[name] = StoredNode(name, name, job, args, node.depends_on, keeps_own)
     return StoredGraph.freeze(nodes, now)

@@ -93,8 +93,8 @@ def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
             return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS, result=result))
         case Skipped(cause, error):
             return ended.advance(ended.end(StepState.SKIPPED, cause, error=error))
-        case Finished(error):
-            end = ended.end(StepState.COMPLETED, Outcome.SUCCESS, error=error)
+        case Finished(error, result):
+            end = ended.end(StepState.COMPLETED, Outcome.SUCCESS, error=error, result=result)
             return ended.close(end, WorkflowState.FINISHED, is_passed=True)
         case Reattempted(wait, error, rewind):
             end = ended.end(StepState.COMPLETED, Outcome.REATTEMPTED, error=error)

@@ -67,6 +67,7 @@ class Skipped:
 @dataclass(frozen=True, slots=True)
 class Finished:
     error: ErrorDetails | None = None
+    result: str | None = None  # of the workflow, as typed JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.nodes.child import Child
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.engine import heroes
+from geneva_drive.engine import heroes, results
 from geneva_drive.engine.commands import cancel as cancellation
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation
@@ -28,6 +28,7 @@ from geneva_drive.errors import (
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
+from geneva_drive.storage.store import Store
 
 _ACTOR = "parent"
 _REASON = "The node that started it no longer waits for it."
@@ -71,13 +72,23 @@ def start(connection: Connection, environment: Environment, new: NewWorkflow) ->
     return answer
 
 
-def check_end(environment: Environment, child_id: Key) -> None:
-    """Raise `ChildCanceled` if the child was canceled; a finished child needs nothing more."""
-    store = environment.store
-    record = store.read(lambda connection: store.workflows.get(connection, child_id))
-    # A child that is gone had ended: only ended workflows are pruned.
-    if record is not None and record.state is WorkflowState.CANCELED:
+def result_of(environment: Environment, child_id: Key) -> str | None:
+    """Return the result of a finished child; raise `ChildCanceled` if it was canceled.
+
+    The node stores it too, because the child may be pruned before the parent reads it.
+    """
+    return environment.store.read(
+        lambda connection: _result_of(connection, environment.store, child_id)
+    )
+
+
+def _result_of(connection: Connection, store: Store, child_id: Key) -> str | None:
+    record = store.workflows.get(connection, child_id)
+    if record is None:  # it had ended: only ended workflows are pruned
+        return None
+    if record.state is WorkflowState.CANCELED:
         raise ChildCanceled(record.type, record.id)
+    return results.of_workflow(connection, store, record)
 
 
 def cancel(environment: Environment, child_id: Key) -> Applied | None:

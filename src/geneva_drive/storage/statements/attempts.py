@@ -131,19 +131,6 @@ class Attempts:
         columns = [c.attempt_number, c.workflow_id, c.node_id, c.ancestry_hash]
         return columns, is_done_execution(self._tables)
 
-    def kept_result(
-        self, connection: Connection, workflow_id: Key, names: Sequence[str]
-    ) -> str | None:
-        """Return the latest stored result of a node, which may have had several names."""
-        c = self._table.c
-        query = (
-            select(c.result)
-            .where(c.workflow_id == workflow_id, c.node_id.in_(names), c.result.is_not(None))
-            .order_by(*(column.desc() for column in insertion_order(self._tables)))
-            .limit(1)
-        )
-        return connection.scalar(query)
-
     def _select(self) -> Select[Any]:
         return select(*(self._table.c[name] for name in EXECUTION_COLUMNS))
 

@@ -119,6 +119,25 @@ class Graphs:
         found: str | None = connection.scalar(query)
         return found
 
+    def find_many(
+        self, connection: Connection, workflow_id: Key, references: Sequence[str]
+    ) -> dict[str, NodeOutline]:
+        """Return the nodes with these ids or names, by what they were asked for."""
+        c = self._nodes.c
+        columns = [c[name] for name in NodeOutline.__dataclass_fields__]
+        found: dict[str, NodeOutline] = {}
+        for portion in portions([(workflow_id, each) for each in references], NODES):
+            rows = self._dialect.read_nodes(connection, self._nodes, portion, columns)
+            found |= {row[0]: NodeOutline(*row) for row in rows}
+        names = {each for each in references if each not in found}
+        if names:  # there is no index of names, so all nodes are read, once
+            query = select(*columns).where(c.workflow_id == workflow_id)
+            if len(names) <= PORTION:
+                query = query.where(c.name.in_(names))
+            rows = connection.execute(query).all()
+            found |= {row[1]: NodeOutline(*row) for row in rows if row[1] in names}
+        return found
+
     def outlines(
         self, connection: Connection, wanted: Iterable[NodeKey]
     ) -> dict[Key, list[NodeOutline]]:

@@ -60,6 +60,12 @@ class Workflows:
         rows = connection.execute(select(self._table).where(self._table.c.id.in_(ids)))
         return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
 
+    def is_ended(self, connection: Connection, workflow_id: Key) -> bool:
+        """True if a workflow has ended or is gone: only ended ones are deleted."""
+        c = self._table.c
+        state = connection.scalar(select(c.state).where(c.id == workflow_id))
+        return state is None or WorkflowState(state) in ENDED_WORKFLOW_STATES
+
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
         """Lock and read workflows in the order of their ids, so that committers cannot deadlock."""
         rows = connection.execute(self._locking, {"ids": sorted(set(ids))})
@@ -161,6 +167,14 @@ class Workflows:
     def is_of_hero(self, hero_type: str, hero_id: str) -> ColumnElement[bool]:
         return and_(self._table.c.hero_type == hero_type, self._table.c.hero_id == hero_id)
 
+    def is_after(self, workflow_id: Key, newest_first: bool) -> ColumnElement[bool]:
+        key = self._table.c.id
+        beyond: ColumnElement[bool] = key < workflow_id if newest_first else key > workflow_id
+        return beyond
+
+    def is_created_since(self, moment: datetime) -> ColumnElement[bool]:
+        return self._table.c.created_at >= moment
+
     def is_of_template(self, name: str) -> ColumnElement[bool]:
         graphs = self._tables.graphs.c
         return self._table.c.id.in_(select(graphs.workflow_id).where(graphs.template == name))
@@ -171,9 +185,12 @@ class Workflows:
         *,
         limit: int | None,
         after: Key | None = None,
+        newest_first: bool = False,
     ) -> Select[Any]:
-        query = select(self._table).where(*conditions).order_by(self._table.c.id).limit(limit)
-        return query if after is None else query.where(self._table.c.id > after)
+        key = self._table.c.id
+        order = key.desc() if newest_first else key
+        query = select(self._table).where(*conditions).order_by(order).limit(limit)
+        return query if after is None else query.where(self.is_after(after, newest_first))
 
     def list_matching(
         self,
@@ -182,8 +199,11 @@ class Workflows:
         *,
         limit: int | None,
         after: Key | None = None,
+        newest_first: bool = False,
     ) -> list[WorkflowRecord]:
-        rows = connection.execute(self.select(conditions, limit=limit, after=after))
+        rows = connection.execute(
+            self.select(conditions, limit=limit, after=after, newest_first=newest_first)
+        )
         return [WorkflowRecord.of(row) for row in rows.mappings()]
 
     def count(self, connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:

@@ -1,0 +1,108 @@
+"""The results of a workflow, and its parent and children, as a handle shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from geneva_drive.definition.nodes.child import ChildStep
+from geneva_drive.definition.nodes.task import JobTask
+from geneva_drive.drive.handle.fields import W
+from geneva_drive.drive.handle.graph import HandleGraph
+from geneva_drive.engine import results
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import Key
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.handle.handle import WorkflowHandle
+
+R = TypeVar("R")
+
+
+class HandleFamily(HandleGraph[W]):
+    """What the workflow and its steps returned, and the workflows beside it."""
+
+    @property
+    def result(self) -> Any:
+        """What `self.finish(result=...)` was given, else the kept result of the step done last.
+
+        None before the end, if that step kept no result, and if the workflow was canceled.
+        """
+        return typed_json.load(self.stored_result)
+
+    @property
+    def stored_result(self) -> str | None:
+        """The result as typed JSON; readable even if this process lacks its type."""
+        store, record = self._drive.store, self._record
+        if record.state is not WorkflowState.FINISHED:
+            return None
+        return store.read(lambda connection: results.of_workflow(connection, store, record))
+
+    @overload
+    def result_of(self, step: str) -> Any: ...
+    @overload
+    def result_of(self, step: ChildStep) -> Any: ...
+    @overload
+    def result_of(self, step: JobTask[Coroutine[Any, Any, R]]) -> R: ...
+    @overload
+    def result_of(self, step: JobTask[R]) -> R: ...
+    @overload
+    def result_of(self, step: Callable[..., Coroutine[Any, Any, R]]) -> R: ...
+    @overload
+    def result_of(self, step: Callable[..., R]) -> R: ...
+    def result_of(self, step: Any) -> Any:
+        """Return the result of a step with `keep_result=True`; None if it has not run.
+
+        The result of a child workflow's step is the child's `result`.
+        """
+        [result] = self.results_of([step])
+        return result
+
+    def results_of(self, steps: Iterable[object]) -> list[Any]:
+        """Return the kept results of several steps, in their order.
+
+        For a fan-out, pass the ids that `fan_out` returned, or the names of its nodes.
+        """
+        return results.of_nodes(lambda: self._drive.store, self._record, self._definition, steps)
+
+    @property
+    def parent(self) -> WorkflowHandle[Any] | None:
+        """The workflow that started this one as its child; None if there is none any more."""
+        parent_id = self.parent_id
+        if parent_id is None:
+            return None
+        store = self._drive.store
+        record = store.read(lambda connection: store.workflows.get(connection, parent_id))
+        return None if record is None else self._drive.open_handle(record)
+
+    @property
+    def parent_id(self) -> Any:
+        """The id of `parent`."""
+        found = self._parent_and_node()
+        return found[0] if found else None
+
+    @property
+    def parent_node(self) -> str | None:
+        """The name of the parent's step or node that started this workflow."""
+        found = self._parent_and_node()
+        return found[1] if found else None
+
+    @property
+    def children(self) -> list[WorkflowHandle[Any]]:
+        """The workflows that this one started as children and that are kept, oldest first."""
+        store, key = self._drive.store, self._record.id
+        records = store.read(lambda connection: store.families.children(connection, key))
+        return [self._drive.open_handle(record) for record in records]
+
+    @property
+    def child_ids(self) -> list[Any]:
+        """The ids of `children`."""
+        store, key = self._drive.store, self._record.id
+        return store.read(lambda connection: store.families.child_ids(connection, key))
+
+    def _parent_and_node(self) -> tuple[Key, str] | None:
+        store, key = self._drive.store, self._record.parent_execution_id
+        if key is None:
+            return None
+        return store.read(lambda connection: store.families.parent(connection, key))

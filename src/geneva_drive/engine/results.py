@@ -1,0 +1,111 @@
+"""Kept results: of nodes, and of whole workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.dynamic import job_options, jobs
+from geneva_drive.errors import InvalidInput, NodeNotFound
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
+from geneva_drive.storage.statements.graphs import load_ids
+from geneva_drive.storage.store import Store
+
+OpenStore = Callable[[], Store]
+
+
+def of_workflow(connection: Connection, store: Store, workflow: WorkflowRecord) -> str | None:
+    """Return a workflow's result as typed JSON: that of the step which was done last.
+
+    `self.finish(result=...)` stores its result with its step, which is the last one done. So no
+    completion has to write to a column of the workflow.
+    """
+    last = workflow.previous_step_name
+    if workflow.state is not WorkflowState.FINISHED or last is None:
+        return None
+    return store.results.of_done_step(connection, workflow.id, last)
+
+
+def of_nodes(
+    open_store: OpenStore,
+    workflow: WorkflowRecord,
+    definition: Definition | None,
+    references: Iterable[object],
+) -> list[Any]:
+    """Return the kept results of nodes, None for one that has not run.
+
+    Raises an error for an unknown node, and for one that keeps no result.
+    """
+    if isinstance(references, str):
+        raise InvalidInput(
+            f"results_of() takes a list of nodes, got {references!r}. result_of() reads one node."
+        )
+    if workflow.type == DYNAMIC_TYPE:
+        wanted = [str(reference) for reference in references]
+        store = open_store()
+        texts = store.read(lambda connection: _of_stored(connection, store, workflow.id, wanted))
+    else:
+        names = [_names(definition, reference) for reference in references]
+        store = open_store()
+        texts = store.read(lambda connection: _latest(connection, store, workflow.id, names))
+    return [typed_json.load(text) for text in texts]
+
+
+def stored_dependencies(store: Store, execution: ExecutionRecord) -> list[str]:
+    """Return the ids of the nodes that a dynamic workflow's node depends on."""
+    key = execution.workflow_id, execution.node_id
+    [node] = store.read(lambda connection: store.graphs.nodes(connection, [key])).values()
+    return load_ids(node.depends_on)
+
+
+def _names(definition: Definition | None, reference: object) -> tuple[str, ...]:
+    """Return the names under which a class's node may have kept its result."""
+    if definition is None:
+        return (str(reference),)
+    node = definition.require_result(reference)
+    former = node.options.renamed_from
+    return (node.name, former) if former else (node.name,)
+
+
+def _of_stored(
+    connection: Connection, store: Store, workflow_id: Key, references: Sequence[str]
+) -> list[str | None]:
+    nodes = store.graphs.find_many(connection, workflow_id, references)
+    for reference in references:
+        if reference not in nodes:
+            raise NodeNotFound(workflow_id, reference)
+    wanted = [(nodes[reference].node_id,) for reference in references]
+    texts = _latest(connection, store, workflow_id, wanted)
+    for reference, text in zip(references, texts, strict=True):
+        if text is None:
+            _check_keeps(nodes[reference])
+    return texts
+
+
+def _latest(
+    connection: Connection, store: Store, workflow_id: Key, wanted: Sequence[tuple[str, ...]]
+) -> list[str | None]:
+    found: dict[tuple[str, ...], str] = {}
+    by_name = {name: names for names in wanted for name in names}
+    for name, text in store.results.of_nodes(connection, workflow_id, list(by_name)):
+        found[by_name[name]] = text  # the latest comes last
+    return [found.get(names) for names in wanted]
+
+
+def _check_keeps(node: NodeOutline) -> None:
+    """Raise an error if a node without a result can never have one, as far as is known here."""
+    if node.job is None:
+        raise InvalidInput(f"Node {node.name!r} keeps no result: it has no job.")
+    job = jobs.get(node.job)
+    if job is None or job.options.keep_result or job_options.keeps_result(node.scheduling):
+        return  # a job that this process lacks may keep results
+    raise InvalidInput(
+        f"Node {node.name!r} keeps no result. Add it with keep_result=True, as in "
+        f"w.node(..., keep_result=True) or w.fan_out(..., keep_result=True)."
+    )
