@@ -61,6 +61,18 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
             id="hero",
         ),
         pytest.param(
+            ["list", "--since", "yesterday"],
+            "Invalid value for '--since': 'yesterday' is neither a duration such as 24h or 7d nor "
+            "a moment such as 2026-01-31T12:00, in UTC. See `geneva list --help`.",
+            id="since",
+        ),
+        pytest.param(
+            ["list", "--since", "7"],
+            "Invalid value for '--since': '7' has no unit: write 7d for days, 7h for hours. "
+            "See `geneva list --help`.",
+            id="since-without-a-unit",
+        ),
+        pytest.param(
             ["resume", "1", "--data", "{"],
             "Invalid value for '--data': '{' is not JSON: Expecting property name enclosed in "
             "double quotes: line 1 column 2 (char 1). See `geneva resume --help`.",

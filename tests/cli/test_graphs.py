@@ -487,8 +487,8 @@ def test_dynamic_workflows_are_listed_by_their_template(standing: gd.Drive, run:
     assert screen(run("list")) == drawn("""
         ID  Type     Hero  State     Step    Updated (UTC)
         ────────────────────────────────────────────────────────
-        1   nightly        ready     export  2026-01-02 03:04:05
         2   dynamic        finished          2026-01-02 03:04:05
+        1   nightly        ready     export  2026-01-02 03:04:05
     """)
 
 

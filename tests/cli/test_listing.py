@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
-from geneva_drive.testing import speedrun
+from geneva_drive.testing import drain, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
 
@@ -40,9 +40,9 @@ def test_the_list_shows_every_workflow_with_its_hero_state_and_step(
     assert screen(result) == drawn("""
         ID  Type    Hero       State     Step      Updated (UTC)
         ──────────────────────────────────────────────────────────────
-        1   Signup  Team/7     ready     welcome   2026-01-02 03:04:05
-        2   Signup  Team/8     finished            2026-01-02 03:04:05
         3   Refund  Order/A/1  paused    pay_back  2026-01-02 03:04:05
+        2   Signup  Team/8     finished            2026-01-02 03:04:05
+        1   Signup  Team/7     ready     welcome   2026-01-02 03:04:05
     """)
 
 
@@ -57,9 +57,9 @@ def test_a_terminal_too_narrow_for_all_columns_gets_fewer_and_no_broken_words(
     assert screen(result) == drawn("""
         ID  Type    Hero       State     Step
         ─────────────────────────────────────────
-        1   Signup  Team/7     ready     welcome
-        2   Signup  Team/8     finished
         3   Refund  Order/A/1  paused    pay_back
+        2   Signup  Team/8     finished
+        1   Signup  Team/7     ready     welcome
     """)
 
 
@@ -82,10 +82,15 @@ def test_the_narrowest_list_keeps_id_type_state_and_step(
     ("options", "ids"),
     [
         pytest.param(["--state", "finished"], [2], id="state"),
-        pytest.param(["--type", "Signup"], [1, 2], id="type"),
+        pytest.param(["--type", "Signup"], [2, 1], id="type"),
         pytest.param(["--hero", "Team/7"], [1], id="hero"),
         pytest.param(["--hero", "Order/A/1"], [3], id="hero-with-a-slash-in-its-id"),
-        pytest.param(["--limit", "2"], [1, 2], id="limit"),
+        pytest.param(["--limit", "2"], [3, 2], id="limit"),
+        pytest.param(["--oldest"], [1, 2, 3], id="oldest"),
+        pytest.param(["--oldest", "--limit", "2"], [1, 2], id="oldest-with-a-limit"),
+        pytest.param(["--since", "1h"], [3, 2, 1], id="since-a-duration"),
+        pytest.param(["--since", "2999-01-31"], [], id="since-a-day"),
+        pytest.param(["--since", "2020-01-31T12:00+02:00"], [3, 2, 1], id="since-a-moment"),
         pytest.param(["--type", "Signup", "--state", "ready"], [1], id="type-and-state"),
         pytest.param(["--type", "Unheard"], [], id="type-that-nobody-knows"),
     ],
@@ -106,7 +111,8 @@ def test_a_list_that_was_cut_says_how_many_there_are(geneva: gd.Drive, run: Run)
     result = run("list", "--limit", "2")
 
     assert screen(result).splitlines()[-1] == (
-        "The first 2 of 3. Filter with --state, --type, --template or --hero, or raise --limit."
+        "The newest 2 of 3. Filter with --state, --type, --template, --hero or --since, raise "
+        "--limit, or go on with --cursor 2."
     )
 
 
@@ -126,8 +132,12 @@ def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run
             {
                 "id": 3,
                 "type": "Refund",
+                "template": None,
                 "state": "paused",
+                "parent_id": None,
+                "children": [],
                 "requested": None,
+                "result": None,
                 "hero_type": "Order",
                 "hero_id": "A/1",
                 "context": {"amount": 12},
@@ -146,6 +156,65 @@ def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run
         ],
         "next_cursor": None,
     }
+
+
+def test_the_cursor_of_a_json_list_leads_to_the_next_page(geneva: gd.Drive, run: Run) -> None:
+    _create_signups()
+
+    first = json.loads(run("list", "--json", "--limit", "2").stdout)
+    second = json.loads(
+        run("list", "--json", "--limit", "2", "--cursor", first["next_cursor"]).stdout
+    )
+
+    assert ([item["id"] for item in first["items"]], first["next_cursor"]) == ([3, 2], "2")
+    assert ([item["id"] for item in second["items"]], second["next_cursor"]) == ([1], None)
+
+
+def test_the_cursor_goes_on_upwards_from_the_oldest(geneva: gd.Drive, run: Run) -> None:
+    _create_signups()
+
+    page = json.loads(run("list", "--json", "--oldest", "--limit", "1", "--cursor", "1").stdout)
+
+    assert ([item["id"] for item in page["items"]], page["next_cursor"]) == ([2], "2")
+
+
+def test_a_family_is_listed_with_its_results(standing: gd.Drive, run: Run) -> None:
+    class Ship(gd.Workflow):
+        @gd.step(keep_result=True)
+        def pack(self) -> list[int]:
+            return list(range(20))
+
+    class Order(gd.Workflow):
+        ship = gd.child(Ship)
+
+        @gd.step
+        def thank(self) -> None:
+            self.finish(result="sent")
+
+    Order.create()
+    drain(standing)
+
+    assert screen(run("list")) == drawn("""
+        ID  Type   Parent  Children  Hero  State     Step  Result                                       Updated (UTC)
+        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        2   Ship   1                       finished        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1...  2026-01-02 03:04:05
+        1   Order          1               finished        "sent"                                       2026-01-02 03:04:05
+    """)  # noqa: E501 - as wide as a pipe
+    child, parent = json.loads(run("list", "--json").stdout)["items"]
+    assert (child["parent_id"], child["children"], child["result"]) == (1, [], list(range(20)))
+    assert (parent["parent_id"], parent["children"], parent["result"]) == (None, [2], "sent")
+
+
+def test_the_json_list_names_the_template_of_a_dynamic_workflow(geneva: gd.Drive, run: Run) -> None:
+    @gd.template(name="nightly")
+    def nightly(w: gd.DynamicWorkflow) -> None:
+        w.node("export")
+
+    nightly.start()
+
+    [item] = json.loads(run("list", "--json").stdout)["items"]
+
+    assert (item["type"], item["template"]) == (None, "nightly")
 
 
 def test_the_json_list_holds_all_there_are_unless_a_limit_is_given(

@@ -155,6 +155,60 @@ def test_a_resumable_step_that_is_done_is_no_longer_shown(standing: gd.Drive, ru
     assert "items" not in run("show", "1").stdout
 
 
+def test_a_family_is_shown_with_its_result(standing: gd.Drive, run: Run) -> None:
+    class Ship(gd.Workflow):
+        @gd.step(keep_result=True)
+        def pack(self) -> dict[str, object]:
+            return {"on": date(2026, 1, 2), "boxes": 3}
+
+    class Order(gd.Workflow):
+        ship = gd.child(Ship)
+
+        @gd.step(wait=timedelta(days=1))
+        def thank(self) -> None: ...
+
+    Order.create()
+    drain(standing)
+
+    assert screen(run("show", "2")) == drawn("""
+        Ship 2 is finished
+        It finished at 2026-01-02 03:04:05 UTC; nothing is left to do.
+
+        Parent      Order 1, 'ship'
+        Last step   pack
+        Progress    1 of 1 steps
+        Queue       default, priority 0
+        Created     2026-01-02 03:04:05 UTC
+        Started     2026-01-02 03:04:05 UTC
+        Updated     2026-01-02 03:04:05 UTC
+        Finished    2026-01-02 03:04:05 UTC
+        Result      {
+                      "on": "2026-01-02",
+                      "boxes": 3
+                    }
+    """)
+    assert "Children    Ship 2 (finished)" in screen(run("show", "1"))
+    body = json.loads(run("show", "2", "--json").stdout)
+    assert (body["parent_id"], body["children"]) == (1, [])
+    assert body["result"] == {"on": {"$type": "date", "value": "2026-01-02"}, "boxes": 3}
+
+
+def test_of_many_children_the_first_are_shown(standing: gd.Drive, run: Run) -> None:
+    class Ship(gd.Workflow):
+        @gd.step
+        def pack(self) -> None: ...
+
+    w = gd.DynamicWorkflow()
+    for number in range(12):
+        w.workflow(f"ship_{number}", Ship, depends_on=None)
+    w.start()
+    drain(standing)
+
+    [line] = [each for each in screen(run("show", "1")).splitlines() if "Children" in each]
+
+    assert line.endswith("Ship 11 (finished), and 2 more")
+
+
 def test_show_as_json_keeps_the_types_of_the_context(signup: None, run: Run) -> None:
     body = json.loads(run("show", "1", "--json").stdout)
 

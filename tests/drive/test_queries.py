@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import speedrun
+from geneva_drive.testing import speedrun, time_travel
 from tests.deploys import former_code
 
 ADA = gd.HeroRef("Pilot", "ada")
@@ -274,3 +275,27 @@ def test_step_executions_are_counted_iterated_and_limited(geneva: gd.Drive) -> N
     assert scheduled.first() is not None
     assert scheduled.limit(0).first() is None
     assert geneva.executions(state="failed").first() is None
+
+
+def test_the_newest_come_first_on_request_and_after_any_of_them(
+    geneva: gd.Drive, one_of_each: dict[str, Any]
+) -> None:
+    oldest, second, third, newest = Delivery.using(geneva).query().ids()
+    query = Delivery.using(geneva).query().newest_first()
+
+    assert query.ids() == [newest, third, second, oldest]
+    assert query.after(third).ids() == [second, oldest]
+    assert query.after(str(third)).count() == 2
+    assert query.after(third).limit(1).ids() == [second]
+    assert Delivery.using(geneva).query().after(third).ids() == [newest]
+
+
+def test_workflows_are_found_by_when_they_were_created(geneva: gd.Drive) -> None:
+    Delivery.create()
+    with time_travel(timedelta(hours=2)):
+        late = Delivery.create()
+
+    query = Delivery.using(geneva).query()
+
+    assert query.created_since(late.created_at).ids() == [late.id]
+    assert query.created_since(late.created_at - timedelta(days=1)).count() == 2

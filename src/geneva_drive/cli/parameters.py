@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
@@ -81,6 +82,22 @@ def span(text: str) -> timedelta:
         raise ValueError(
             f"{text!r} is not a duration such as 90d or 12h; the units are ms, s, m, h and d"
         ) from None
+
+
+def since(text: str) -> timedelta | datetime:
+    """Parse a duration before now, or a moment; without a time zone it is UTC, as in lists."""
+    if text.strip().isdigit():
+        return span(text)  # which asks for the unit
+    with suppress(ValueError):
+        return parse_duration(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is neither a duration such as 24h or 7d nor a moment such as "
+            f"2026-01-31T12:00, in UTC"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def json_object(text: str) -> dict[str, Any]:

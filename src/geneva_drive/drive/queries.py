@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from geneva_drive import checks
@@ -13,6 +14,8 @@ from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine import heroes
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.records import Key
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -25,7 +28,7 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class WorkflowQuery(Generic[W]):
-    """The workflows that match, ordered by id; the database is asked when they are read.
+    """The workflows that match, oldest first; the database is asked when they are read.
 
     >>> import geneva_drive as gd
     >>> drive = gd.configure("sqlite:///doctest.db")
@@ -41,6 +44,9 @@ class WorkflowQuery(Generic[W]):
     hero: tuple[str, str] | None = None
     maximum: int | None = None
     template: str | None = None
+    since: datetime | None = None
+    is_newest_first: bool = False
+    cursor: Key | None = None  # the id after which it goes on
 
     def ready(self) -> WorkflowQuery[W]:
         return replace(self, state=WorkflowState.READY)
@@ -74,6 +80,16 @@ class WorkflowQuery(Generic[W]):
         """Select workflows that a template built."""
         return replace(self, template=name)
 
+    def created_since(self, moment: datetime) -> WorkflowQuery[W]:
+        return replace(self, since=moment)
+
+    def newest_first(self) -> WorkflowQuery[W]:
+        return replace(self, is_newest_first=True)
+
+    def after(self, workflow_id: object) -> WorkflowQuery[W]:
+        """Continue a list after the workflow with this id, which may be gone meanwhile."""
+        return replace(self, cursor=keys.parse(self._drive.store.key_type, workflow_id))
+
     def limit(self, count: int) -> WorkflowQuery[W]:
         return replace(
             self, maximum=checks.whole_number("The argument of limit()", count, at_least=0)
@@ -102,7 +118,11 @@ class WorkflowQuery(Generic[W]):
             page = _PAGE if remaining is None else min(_PAGE, remaining)
             with store.reading() as connection:
                 records = store.workflows.list_matching(
-                    connection, self._conditions(), limit=page, after=last
+                    connection,
+                    self._conditions(),
+                    limit=page,
+                    after=last,
+                    newest_first=self.is_newest_first,
                 )
                 # A dynamic workflow may have 100,000 active executions: read them only on demand.
                 small = [record.id for record in records if record.type != DYNAMIC_TYPE]
@@ -131,6 +151,10 @@ class WorkflowQuery(Generic[W]):
             conditions.append(workflows.is_of_hero(*self.hero))
         if self.template is not None:
             conditions.append(workflows.is_of_template(self.template))
+        if self.since is not None:
+            conditions.append(workflows.is_created_since(self.since))
+        if self.cursor is not None:
+            conditions.append(workflows.is_after(self.cursor, self.is_newest_first))
         return conditions
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from geneva_drive.cli import parameters
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.bodies import execution_body
+from geneva_drive.cli.output.bodies import body_with_children
 from geneva_drive.cli.output.console import (
     make_console,
     make_table,
@@ -23,6 +24,7 @@ from geneva_drive.cli.output.console import (
     state_text,
 )
 from geneva_drive.cli.output.headline import type_words
+from geneva_drive.cli.output.names import readable, shortened
 from geneva_drive.cli.parameters import json_option, parsed_by
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow
@@ -32,12 +34,16 @@ from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.states import WorkflowState
 
 _SHOWN = 50
+_LONGEST_RESULT = 40  # characters; `geneva show` prints all of it
 # The first set that fits is shown: a narrow terminal gets fewer columns, not broken words.
 _COLUMNS = (
+    ("ID", "Type", "Parent", "Children", "Hero", "State", "Step", "Result", "Updated (UTC)"),
+    ("ID", "Type", "Parent", "Hero", "State", "Step", "Result", "Updated (UTC)"),
     ("ID", "Type", "Hero", "State", "Step", "Updated (UTC)"),
     ("ID", "Type", "Hero", "State", "Step"),
     ("ID", "Type", "State", "Step"),
 )
+_LEFT_OUT_IF_EMPTY = {"Parent", "Children", "Result"}
 
 
 @click.command("list")
@@ -55,45 +61,74 @@ _COLUMNS = (
     help="Only workflows of this hero, such as User/42.",
 )
 @click.option(
+    "--since",
+    metavar="WHEN",
+    callback=parsed_by(parameters.since),
+    help="Only workflows created since then: 24h, 7d, or a moment in UTC.",
+)
+@click.option("--oldest", is_flag=True, help="List the oldest first.")
+@click.option(
     "--limit",
     type=click.IntRange(min=1),
     help=f"At most this many. [default: {_SHOWN}; with --json, all]",
 )
+@click.option("--cursor", metavar="CURSOR", help="Go on where a list with --limit ended.")
 @json_option
 @with_drive
 def command(
     drive: Drive,
-    state: str | None,
-    type_name: str | None,
-    template: str | None,
-    hero: HeroRef | None,
+    /,
+    oldest: bool,
+    cursor: str | None,
     limit: int | None,
     as_json: bool,
+    **filters: Any,
 ) -> None:
-    """List workflows by id.
+    """List workflows, the newest first.
 
     A workflow without a class shows its template as type, or "dynamic".
     """
-    query = _query(drive, state, type_name, hero)
-    if template is not None:
-        query = query.of_template(template)
+    query = _query(drive, **filters)
+    if not oldest:
+        query = query.newest_first()
+    if cursor is not None:
+        query = query.after(cursor)
     if as_json:
-        found = query if limit is None else query.limit(limit)
-        # Never paged: without --limit, all workflows are printed.
-        print_json({"items": [execution_body(w) for w in found], "next_cursor": None})
+        _print_json(query, limit)
     else:
         _print_table(query, _SHOWN if limit is None else limit)
 
 
 def _query(
-    drive: Drive, state: str | None, type_name: str | None, hero: HeroRef | None
+    drive: Drive,
+    *,
+    state: str | None,
+    type_name: str | None,
+    template: str | None,
+    hero: HeroRef | None,
+    since: timedelta | datetime | None,
 ) -> WorkflowQuery[Any]:
     query: WorkflowQuery[Any] = drive.workflows(Workflow).query()
     if state is not None:
         query = replace(query, state=WorkflowState(state))
     if type_name is not None:
         query = query.of_type(type_name)
-    return query if hero is None else query.for_hero(hero)
+    if template is not None:
+        query = query.of_template(template)
+    if hero is not None:
+        query = query.for_hero(hero)
+    if since is not None:
+        now = drive.clock.now()
+        query = query.created_since(now - since if isinstance(since, timedelta) else since)
+    return query
+
+
+def _print_json(query: WorkflowQuery[Any], limit: int | None) -> None:
+    """Print a page and the cursor of the next one; without a limit, all workflows."""
+    found = query.all() if limit is None else query.limit(limit + 1).all()
+    shown = found[:limit]
+    next_cursor = str(shown[-1].id) if len(found) > len(shown) else None
+    print_json({"items": [body_with_children(w) for w in shown], "next_cursor": next_cursor})
 
 
 def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
@@ -101,13 +136,16 @@ def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
     if not workflows:
         click.echo("No workflows found.")
         return
+    rows = [_cells(workflow) for workflow in workflows]
     console = make_console()
-    console.print(_widest_that_fits(console, [_table(workflows, each) for each in _COLUMNS]))
+    console.print(_widest_that_fits(console, [_table(rows, each) for each in _COLUMNS]))
     total = query.count()
     if total > len(workflows):
+        which = "newest" if query.is_newest_first else "oldest"
         click.echo(
-            f"\nThe first {len(workflows)} of {total:,}. Filter with --state, --type, --template "
-            f"or --hero, or raise --limit."
+            f"\nThe {which} {len(workflows)} of {total:,}. Filter with --state, --type, "
+            f"--template, --hero or --since, raise --limit, or go on with --cursor "
+            f"{workflows[-1].id}."
         )
 
 
@@ -117,12 +155,16 @@ def _widest_that_fits(console: Console, tables: list[Table]) -> Table:
     return next(fitting, tables[-1])
 
 
-def _table(workflows: list[WorkflowHandle[Any]], columns: tuple[str, ...]) -> Table:
-    table = make_table(*columns)
+def _table(rows: list[dict[str, Text]], columns: tuple[str, ...]) -> Table:
+    shown = [
+        column
+        for column in columns
+        if column not in _LEFT_OUT_IF_EMPTY or any(row[column] for row in rows)
+    ]
+    table = make_table(*shown)
     table.columns[0].no_wrap = True  # so that it can be copied
-    for workflow in workflows:
-        cells = _cells(workflow)
-        table.add_row(*(cells[column] for column in columns))
+    for row in rows:
+        table.add_row(*(row[column] for column in shown))
     return table
 
 
@@ -131,13 +173,21 @@ def _step(workflow: WorkflowHandle[Any]) -> str | None:
     return workflow.current_step_name or workflow.paused_step_name or workflow.next_step_name
 
 
+def _result(workflow: WorkflowHandle[Any]) -> str:
+    stored = workflow.stored_result
+    return "" if stored is None else shortened(readable(stored), _LONGEST_RESULT)
+
+
 def _cells(workflow: WorkflowHandle[Any]) -> dict[str, Text]:
     hero = f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else ""
     return {
         "ID": plain(workflow.id),
         "Type": plain(type_words(workflow)),
+        "Parent": plain(workflow.parent_id or ""),
+        "Children": plain(len(workflow.child_ids) or ""),
         "Hero": plain(hero),
         "State": state_text(workflow.state),
         "Step": plain(_step(workflow) or ""),
+        "Result": plain(_result(workflow)),
         "Updated (UTC)": Text(moment(workflow.updated_at)),
     }

@@ -11,15 +11,17 @@ from rich.table import Table
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.graph.tables import nodes_by_level
 from geneva_drive.cli.output import loops
-from geneva_drive.cli.output.bodies import execution_body, node_body
+from geneva_drive.cli.output.bodies import body_with_children, node_body
 from geneva_drive.cli.output.console import make_console, moment, plain, print_json
-from geneva_drive.cli.output.headline import headline
+from geneva_drive.cli.output.headline import headline, type_words
 from geneva_drive.cli.output.names import readable
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
+
+_MOST_CHILDREN = 10
 
 
 @click.command("show")
@@ -32,7 +34,7 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     view = view_of_workflow(drive, workflow.id) if workflow.is_graph else None
     if as_json:
         nodes = {} if view is None else {"nodes": [node_body(n) for n in view.nodes.values()]}
-        print_json({**execution_body(workflow), **nodes})
+        print_json({**body_with_children(workflow), **nodes})
         return
     console = make_console()
     console.print(headline(workflow))
@@ -53,12 +55,16 @@ def _facts(workflow: WorkflowHandle[Any]) -> Table:
             grid.add_row(name, plain(value))
     if workflow.stored_context != "{}":
         grid.add_row("Context", plain(readable(workflow.stored_context, indent=2)))
+    if (result := workflow.stored_result) is not None:
+        grid.add_row("Result", plain(readable(result, indent=2)))
     return grid
 
 
 def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
     yield "Template", workflow.template
     yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
+    yield "Parent", _parent(workflow)
+    yield "Children", _children(workflow)
     yield "Running", workflow.current_step_name
     yield "Paused step", workflow.paused_step_name
     if workflow.paused_step_name is None:
@@ -73,6 +79,20 @@ def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
     if workflow.workflow_class is not None:
         yield "Queue", f"{workflow.queue}, priority {workflow.priority}"
     yield "Requested", workflow.requested
+
+
+def _parent(workflow: WorkflowHandle[Any]) -> str | None:
+    parent = workflow.parent
+    if parent is None:
+        return None
+    return f"{type_words(parent)} {parent.id}, {workflow.parent_node!r}"
+
+
+def _children(workflow: WorkflowHandle[Any]) -> str:
+    children = workflow.children
+    named = [f"{type_words(one)} {one.id} ({one.state})" for one in children[:_MOST_CHILDREN]]
+    more = len(children) - len(named)
+    return ", ".join([*named, *([f"and {more:,} more"] if more else [])])
 
 
 def _loops(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str]]:

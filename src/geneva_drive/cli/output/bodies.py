@@ -19,11 +19,15 @@ from geneva_drive.serialization import typed_json
 
 def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
     """Return the body of a workflow; pass `why` if it is known, to save its queries."""
+    parent_id = workflow.parent_id
     return {
         "id": key_body(workflow.id),
         "type": workflow.type,
+        "template": workflow.template,
         "state": workflow.state,
+        "parent_id": None if parent_id is None else key_body(parent_id),
         "requested": workflow.requested,
+        "result": _stored(workflow.stored_result),
         "hero_type": workflow.hero_type,
         "hero_id": workflow.hero_id,
         "context": _stored(workflow.stored_context),
@@ -38,6 +42,12 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
         "canceled_at": _moment(workflow.canceled_at),
         "why": workflow.why() if why is None else why,
     }
+
+
+def body_with_children(workflow: WorkflowHandle[Any]) -> dict[str, Any]:
+    # Only where it is printed once: finding children reads all executions of the workflow.
+    children = [key_body(child_id) for child_id in workflow.child_ids]
+    return {**execution_body(workflow), "children": children}
 
 
 def step_body(execution: StepExecution) -> dict[str, Any]:

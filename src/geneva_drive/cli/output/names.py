@@ -32,8 +32,11 @@ def item_words(skipped: Checkpoint) -> str:
 
 
 def cursor_words(stored: str) -> str:
-    text = readable(stored)
-    return f"cursor {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}...'}"
+    return f"cursor {shortened(readable(stored), _LONGEST)}"
+
+
+def shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def readable(stored: str, indent: int | None = None) -> str:
