@@ -7,7 +7,7 @@ Each returns the value, or raises an error whose sentence begins with `name`. Th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeGuard
 
 from geneva_drive.durations import parse_duration
@@ -122,6 +122,23 @@ def duration(name: str, value: object, *, error: MakeError = InvalidInput) -> ti
         return parse_duration(value)
     except ValueError as fault:
         raise error(f"{name}: {fault}.") from None
+
+
+def duration_or_moment(
+    name: str, value: object, *, error: MakeError = InvalidInput
+) -> timedelta | datetime:
+    """Return a duration, or a moment in UTC."""
+    if not isinstance(value, datetime):
+        return duration(name, value, error=error)
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise error(
+            f"{name} must be a duration or a datetime with a time zone, got {value!r} without one. "
+            f"For a moment in UTC, pass tzinfo=UTC."
+        )
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise error(f"{name}: {value!r} is too far away.") from None
 
 
 def positive_duration(name: str, value: object, *, error: MakeError = InvalidInput) -> timedelta:

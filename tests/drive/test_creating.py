@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
 import geneva_drive as gd
-from geneva_drive.testing import speedrun
+from geneva_drive.testing import drain, speedrun, time_travel
 from tests.looking import history
 
 ADA = gd.HeroRef("Pilot", "ada")
@@ -290,3 +292,52 @@ def test_the_id_of_a_pruned_workflow_is_never_given_to_another(geneva: gd.Drive)
     geneva.prune(older_than=0)
 
     assert Errand.create().id != pruned.id
+
+
+def test_the_first_step_may_wait_for_a_moment(geneva: gd.Drive) -> None:
+    noon_in_amsterdam = datetime(2999, 6, 1, 12, tzinfo=ZoneInfo("Europe/Amsterdam"))
+
+    workflow = Signup.create(wait=noon_in_amsterdam)
+
+    [first] = workflow.step_executions
+    assert first.scheduled_for == datetime(2999, 6, 1, 10, tzinfo=UTC)
+    assert drain(geneva) == 0
+    with time_travel(noon_in_amsterdam - workflow.created_at):
+        assert drain(geneva) == 1
+
+
+def test_a_moment_that_has_passed_is_now(geneva: gd.Drive) -> None:
+    workflow = Signup.create(wait=datetime(2020, 1, 1, tzinfo=UTC))
+
+    assert workflow.step_executions[0].scheduled_for == workflow.created_at
+
+
+@pytest.mark.parametrize(
+    ("wait", "message"),
+    [
+        (
+            datetime(2030, 1, 1),  # noqa: DTZ001 - it is refused for this
+            "create(wait=...) must be a duration or a datetime with a time zone, got "
+            "datetime.datetime(2030, 1, 1, 0, 0) without one. For a moment in UTC, pass "
+            "tzinfo=UTC.",
+        ),
+        (
+            datetime.max.replace(tzinfo=timezone(timedelta(hours=-1))),
+            "create(wait=...): datetime.datetime(9999, 12, 31, 23, 59, 59, 999999, "
+            "tzinfo=datetime.timezone(datetime.timedelta(days=-1, seconds=82800))) is too far "
+            "away.",
+        ),
+        (
+            date(2030, 1, 1),
+            "create(wait=...): datetime.date(2030, 1, 1) is not a duration (a timedelta, seconds, "
+            "or text such as '30s').",
+        ),
+    ],
+    ids=["naive", "beyond the last year", "date"],
+)
+def test_a_moment_without_a_meaning_is_refused(geneva: gd.Drive, wait: Any, message: str) -> None:
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        Signup.create(wait=wait)
+
+    assert str(refusal.value) == message
+    assert Signup.ongoing().count() == 0

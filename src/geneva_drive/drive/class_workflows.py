@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 from sqlalchemy.exc import DBAPIError
@@ -66,7 +67,7 @@ class ClassWorkflows(Generic[W]):
         context: Mapping[str, Any] | None = None,
         queue: str | None = None,
         priority: int | None = None,
-        wait: Duration | None = None,
+        wait: Duration | datetime | None = None,
         idempotency_key: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> WorkflowHandle[W]:
@@ -83,7 +84,7 @@ class ClassWorkflows(Generic[W]):
             context=self._context(context),
             queue=_job_option(options.queue, queue),
             priority=_job_option(options.priority, priority),
-            wait=None if wait is None else checks.duration("create(wait=...)", wait),
+            wait=None if wait is None else checks.duration_or_moment("create(wait=...)", wait),
             idempotency_key=_key(idempotency_key),
         )
         answer = self._write(new, joined)

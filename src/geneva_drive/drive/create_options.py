@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypedDict
 
 from geneva_drive.durations import Duration
@@ -15,5 +16,5 @@ class CreateOptions(TypedDict, total=False):
     context: Mapping[str, Any] | None
     queue: str | None
     priority: int | None
-    wait: Duration | None
+    wait: Duration | datetime | None
     idempotency_key: str | None

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from geneva_drive.drive.handle.commands import HandleCommands
+from geneva_drive.drive.handle.end import HandleEnd
 from geneva_drive.drive.handle.fields import W
 
 
-class HandleAsyncForms(HandleCommands[W]):
+class HandleAsyncForms(HandleEnd[W]):
     """`reload` and commands for async code.
 
     They read all that the fields show: `state` and `next_step_name` then need no query, for which

@@ -42,7 +42,7 @@ class NewWorkflow:
     context: str | None
     queue: str | None
     priority: int | None
-    wait: timedelta | None
+    wait: timedelta | datetime | None  # before the first step, or until a moment
     idempotency_key: str | None
     graph: StoredGraph | None = None  # of a dynamic workflow
     template: str | None = None
@@ -210,8 +210,13 @@ def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterato
     definition = new.definition
     for name in definition.graph.entries:
         node = definition.require(name)
-        wait = node.options.wait if new.wait is None else new.wait
-        yield plan_node(definition, record, node, now + wait)
+        yield plan_node(definition, record, node, _first_at(new, node.options.wait, now))
+
+
+def _first_at(new: NewWorkflow, own_wait: timedelta, now: datetime) -> datetime:
+    if isinstance(new.wait, datetime):
+        return max(new.wait, now)
+    return now + (own_wait if new.wait is None else new.wait)
 
 
 def _created(
