@@ -20,19 +20,25 @@ def test_a_hero_reference_is_a_value() -> None:
     assert pickle.loads(pickle.dumps(reference)) == reference
 
 
+def test_the_id_of_a_hero_reference_may_be_a_number() -> None:
+    assert gd.HeroRef("Order", 1) == gd.HeroRef("Order", "1")
+    assert gd.HeroRef(type="Order", id=-7).id == "-7"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("", "7"), "The type of a HeroRef must not be empty."),
         (("Invoice", ""), "The id of a HeroRef must not be empty."),
-        (("Invoice", 7), "The id of a HeroRef must be text, got 7."),
+        (("Invoice", True), "The id of a HeroRef must be text, got True."),
+        (("Invoice", 7.0), "The id of a HeroRef must be text, got 7.0."),
         ((None, "7"), "The type of a HeroRef must be text, got None."),
         (
             ("Invoice", "7\x00"),
             "The id of a HeroRef must not contain NUL or lone surrogates, got '7\\x00'.",
         ),
     ],
-    ids=["empty type", "empty id", "id of a number", "no type", "NUL"],
+    ids=["empty type", "empty id", "id of a flag", "id of a fraction", "no type", "NUL"],
 )
 def test_a_hero_reference_needs_type_and_id(arguments: tuple[Any, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as caught:

@@ -328,10 +328,14 @@ def test_the_class_that_was_used_last_is_loaded_where_two_have_the_same_name(
             "The hero User has no key yet. Add it to its session and pass that to "
             "create(session=...), or commit it first.",
         ),
-        ("Ada", "A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not 'Ada'."),
+        (
+            "Ada",
+            "A hero is a SQLAlchemy-mapped object, a Django model instance or a gd.HeroRef, not "
+            "'Ada'.",
+        ),
         (
             User,
-            "A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not "
+            "A hero is a SQLAlchemy-mapped object, a Django model instance or a gd.HeroRef, not "
             "<class 'tests.heroes.User'>.",
         ),
         (

@@ -14,20 +14,24 @@ HeroLoader = Callable[[str], Any]
 _loaders: dict[str, HeroLoader] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class HeroRef:
-    """Refer to a hero by type and id, wherever it is stored.
+    """Refer to a hero by type and id, wherever it is stored. The id is text; a number becomes text.
 
     >>> HeroRef("Invoice", "2026-117").id
     '2026-117'
+    >>> HeroRef("Order", 1)
+    HeroRef(type='Order', id='1')
     """
 
     type: str
     id: str
 
-    def __post_init__(self) -> None:
-        checks.text("The type of a HeroRef", self.type)
-        checks.text("The id of a HeroRef", self.id)
+    def __init__(self, type: str, id: str | int) -> None:
+        is_number = isinstance(id, int) and not isinstance(id, bool)
+        hero_id = str(id) if is_number else id
+        object.__setattr__(self, "type", checks.text("The type of a HeroRef", type))
+        object.__setattr__(self, "id", checks.text("The id of a HeroRef", hero_id))
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, inspect
 
 from geneva_drive.definition.heroes import HeroRef, loader_of
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.engine import django_models
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import HeroGone, InvalidInput
 from geneva_drive.serialization import typed_json
@@ -25,9 +26,14 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
     """Return the type and id of a hero; a pending one is flushed if its session is given."""
     if hero is None or isinstance(hero, HeroRef):
         return _checked(hero)
+    if django_models.is_model(type(hero)):
+        return _named(hero, django_models.key_of(hero))
     state: Any = inspect(hero, raiseerr=False)
     if not getattr(state, "is_instance", False):
-        raise InvalidInput(f"A hero is a SQLAlchemy-mapped object or a gd.HeroRef, not {hero!r}.")
+        raise InvalidInput(
+            f"A hero is a SQLAlchemy-mapped object, a Django model instance or a gd.HeroRef, not "
+            f"{hero!r}."
+        )
     if session is not None and state.pending:
         session.flush()
     # Not by the attributes: they expire with a commit, and reading them would be a query.
@@ -37,8 +43,12 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
             f"The hero {type(hero).__name__} has no key yet. Add it to its session and pass that "
             f"to create(session=...), or commit it first."
         )
+    return _named(hero, tuple(key))
+
+
+def _named(hero: object, key: tuple[Any, ...]) -> HeroRef | None:
     _mapped_classes[type_of(type(hero))] = type(hero)
-    return _checked(HeroRef(type_of(type(hero)), _key_text(tuple(key))))
+    return _checked(HeroRef(type_of(type(hero)), _key_text(key)))
 
 
 def type_of(mapped_class: type) -> str:
@@ -90,6 +100,8 @@ def load(
     mapped = _class_for(workflow_class, hero_type)
     if mapped is None:
         return HeroRef(hero_type, hero_id)
+    if django_models.is_model(mapped):
+        return _existing(django_models.load(mapped, hero_id), hero_type, hero_id)
     key = _parse_key(mapped, hero_id)
     factory = environment.settings.session_factory
     if factory is None and session is not None:
@@ -136,7 +148,7 @@ def _class_for(workflow_class: type[Workflow[Any]] | None, hero_type: str) -> ty
     if hero_type not in _mapped_classes:
         for mapped in _declarative_classes():
             _mapped_classes.setdefault(type_of(mapped), mapped)
-    return _mapped_classes.get(hero_type)
+    return _mapped_classes.get(hero_type) or django_models.find(hero_type, type_of)
 
 
 def _declared_hero(workflow_class: type[Workflow[Any]] | None) -> type | None:
@@ -150,6 +162,8 @@ def _declared_hero(workflow_class: type[Workflow[Any]] | None) -> type | None:
 
 
 def _is_mapped(given: type) -> bool:
+    if django_models.is_model(given):
+        return True
     return getattr(inspect(given, raiseerr=False), "is_mapper", False)
 
 

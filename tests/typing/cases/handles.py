@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, assert_type
 
 from sqlalchemy import Connection
@@ -46,6 +46,9 @@ def creating(session: Session, connection: Connection) -> None:
         gd.WorkflowHandle[Signup],
     )
     assert_type(Signup.create(hero=None, session=connection), gd.WorkflowHandle[Signup])
+    assert_type(Signup.create(gd.HeroRef("User", 7)).hero_id, str | None)
+    assert_type(gd.HeroRef("User", 7).id, str)
+    Signup.create(wait=datetime(2030, 1, 1, tzinfo=UTC))
     assert_type(Signup.get_or_create(hero=gd.HeroRef("User", "7")), gd.WorkflowHandle[Signup])
     assert_type(PaidSignup.create(), gd.WorkflowHandle[PaidSignup])
 
