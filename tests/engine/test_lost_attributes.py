@@ -13,9 +13,9 @@ from tests.looking import last
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 LOST = (
-    "'Order' object has no attribute 'total'. Step 'count' sets self.total, but each execution has "
-    "a new instance of Order. Save the value in the database, or return it from 'count' with "
-    "keep_result=True and read it with self.result_of('count')."
+    "'Order' object has no attribute 'total'. If step 'count' sets it: each execution has a new "
+    "instance of Order, so attributes of self do not last. Save the value in the database, or "
+    "return it from 'count' with keep_result=True and read it with self.result_of('count')."
 )
 
 
@@ -53,13 +53,13 @@ def test_an_attribute_that_another_step_adds_to_is_explained(geneva: gd.Drive) -
     assert error_of(Order) == LOST
 
 
-def test_an_attribute_that_no_other_step_sets_is_told_by_python(geneva: gd.Drive) -> None:
+def test_an_attribute_that_no_other_step_names_is_told_by_python(geneva: gd.Drive) -> None:
     class Order(gd.Workflow):
         total: int
 
         @gd.step
         def count(self) -> None:
-            self.context.total = 3  # type: ignore[attr-defined]
+            self.context.sum = 3  # type: ignore[attr-defined]
 
         @gd.step
         def charge(self) -> None: ...
