@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections.abc import Iterator
@@ -12,10 +11,11 @@ from types import ModuleType
 import pytest
 
 import geneva_drive as gd
-from tests.private_servers import CrashingServer, DidNotStart, crashing_server
+from tests.private_servers import CrashingServer
 from tests.scenarios.conftest import StartProcess, wait_until_finished
 from tests.scenarios.crew import BATCH, Crew
 from tests.scenarios.judging import assert_the_load_is_whole
+from tests.scenarios.own_server import own_server
 from tests.servers import KINDS, Server
 
 pytestmark = pytest.mark.scenario
@@ -28,15 +28,8 @@ def server(database: str) -> Iterator[CrashingServer]:
     """A durable server of the test's own, which it may kill."""
     if database == "sqlite":
         pytest.skip("SQLite has no server.")
-    try:
-        with crashing_server(KINDS[database].cook) as server:
-            if server is None:
-                pytest.skip(f"The programs of {KINDS[database].label} are not installed.")
-            yield server
-    except DidNotStart as reason:
-        if os.environ.get("CI", "").lower() == "true":
-            raise
-        pytest.skip(f"No server of our own can be started here: {reason}")
+    with own_server(database) as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,0 +1,10 @@
+"""How much the scenarios do: little in `make test`, everything if GENEVA_SOAK=1."""
+
+from __future__ import annotations
+
+import os
+
+IS_SOAK = os.environ.get("GENEVA_SOAK") == "1"
+
+RESTARTS = 20 if IS_SOAK else 3
+TROUBLE_SECONDS = 10.0 if IS_SOAK else 2.5  # longer than the scenarios' lease
