@@ -160,7 +160,7 @@ def test_one_that_never_rests_is_renewed_less_and_less_often(keeper: _Keeper) ->
 
 
 def test_one_that_died_while_it_rested_is_replaced_without_anybody_noticing(
-    server_database: str, keeper: _Keeper, geneva: gd.Drive
+    server_database: str, keeper: _Keeper, geneva: gd.Drive, caplog: pytest.LogCaptureFixture
 ) -> None:
     dead = keeper.own_id()
     with geneva.engine.connect() as administrator:
@@ -168,6 +168,7 @@ def test_one_that_died_while_it_rested_is_replaced_without_anybody_noticing(
     keeper.seconds.now += 1.1
 
     assert keeper.own_id() != dead
+    assert caplog.messages == []
 
 
 def test_a_drive_keeps_a_connection_of_an_engine_of_its_own(

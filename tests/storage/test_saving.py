@@ -100,8 +100,12 @@ def test_a_users_own_engine_is_not_held_on_to(
     assert _saved(rows, key) == ("1", 1, None)
 
 
-def test_a_connection_that_died_costs_a_checkpoint_nothing(
-    geneva: gd.Drive, rows: Rows, open_drive: OpenDrive, server_database: str
+def test_a_connection_that_died_costs_a_checkpoint_nothing_and_logs_no_error(
+    geneva: gd.Drive,
+    rows: Rows,
+    open_drive: OpenDrive,
+    server_database: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = open_drive(geneva.engine.url).store
     key = _running(rows)
@@ -117,6 +121,7 @@ def test_a_connection_that_died_costs_a_checkpoint_nothing(
 
     assert store.checkpoint_writer.save([_at(key, "2", 2)]) == [True]
     assert _saved(rows, key) == ("2", 2, None)
+    assert caplog.messages == []
 
 
 def test_inside_a_joined_transaction_a_position_is_part_of_it(geneva: gd.Drive, rows: Rows) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL, Dialect
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState, QueuePool
 
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import dialects
@@ -44,6 +45,7 @@ def make_engine(url: str | URL) -> Engine:
             poolclass=QueuePool,
             max_overflow=-1,
             pool_pre_ping=dialect.may_lose_connections,
+            pool_reset_on_return=None,  # see _reset_without_a_log_line
             connect_args=dialect.connect_arguments(parsed),
         )
     except NoSuchModuleError as error:
@@ -54,6 +56,7 @@ def make_engine(url: str | URL) -> Engine:
             f"The driver {error.name!r} for this database is not installed. "
             f"Run: pip install {package}."
         ) from error
+    _reset_without_a_log_line(engine)
     fork_safety.begin_anew_in_children(engine)
     dialect.prepare_own(engine, parsed)
     return engine
@@ -65,6 +68,27 @@ def refuse_async(dialect: Dialect | type[Dialect]) -> None:
             f"{dialect.driver!r} is an asynchronous driver, and GenevaDrive needs one that is not. "
             f"Write the URL as {dialect.name}://..., without a driver."
         )
+
+
+def _reset_without_a_log_line(engine: Engine) -> None:
+    """Roll a connection back when it returns to the pool, and discard it if that fails.
+
+    SQLAlchemy does the same. But for each connection whose server is gone, it logs an error with a
+    traceback, although the next call opens another one.
+    """
+    dialect = engine.dialect
+
+    def reset(
+        connection: DBAPIConnection, entry: ConnectionPoolEntry, state: PoolResetState
+    ) -> None:
+        if state.transaction_was_reset or state.terminate_only:
+            return
+        try:
+            connection.rollback()
+        except dialect.loaded_dbapi.Error as error:
+            entry.invalidate(error)
+
+    event.listen(engine, "reset", reset)
 
 
 def parse_url(url: str | URL) -> URL:
