@@ -7,4 +7,4 @@ import os
 IS_SOAK = os.environ.get("GENEVA_SOAK") == "1"
 
 RESTARTS = 20 if IS_SOAK else 3
-TROUBLE_SECONDS = 10.0 if IS_SOAK else 2.5  # longer than the scenarios' lease
+TROUBLE_SECONDS = 10.0 if IS_SOAK else 2.5

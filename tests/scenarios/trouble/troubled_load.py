@@ -18,6 +18,7 @@ from tests.scenarios.trouble.judgement import Trouble, assert_logs_are_short, as
 from tests.scenarios.trouble.ledger import Ledger
 
 APPLICATION = "tests.scenarios.trouble.application"
+LEASE = "5s"  # a worker that only waits for the machine must not be taken for dead
 BATCH = 4  # workflows of each kind
 STILL_SECONDS = 5.0  # after which nothing more is expected of the others beside a paused workflow
 
@@ -87,6 +88,7 @@ class TroubledLoad:
                 *("worker", "--app", APPLICATION, "--concurrency", "16"),
                 program=GENEVA,
                 scenario_notes=str(self._notes),
+                lease=LEASE,
             )
             self._workers.append(worker)
         for worker in self._workers:
