@@ -53,6 +53,8 @@ class Effect(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     workflow_key: Mapped[str] = mapped_column(String(80))
     body: Mapped[str] = mapped_column(String(40))
+    # Wide rows, so that a full disk refuses the body's own statements too.
+    weight: Mapped[str] = mapped_column(String(1500), default="x" * 1500)
 
 
 def linger() -> None:

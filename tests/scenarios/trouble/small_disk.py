@@ -67,8 +67,8 @@ def mounted(path: Path, megabytes: int) -> Iterator[SmallDisk]:
 def on_disk(cook: Cook, disk: SmallDisk) -> Cook:
     """Return how to make a server whose tables are on a small disk.
 
-    The log of PostgreSQL's changes is elsewhere: without space for it, the whole server ends, which
-    is another trouble.
+    What a server needs to go on at all is elsewhere, such as its write-ahead log. Without space for
+    that it ends, which is another trouble.
     """
 
     def make(directory: Path, port: int) -> Recipe | None:
@@ -76,10 +76,14 @@ def on_disk(cook: Cook, disk: SmallDisk) -> Cook:
         if recipe is None:
             return None
         if recipe.account == "postgres":
-            return replace(
-                recipe, initialize=[*recipe.initialize, "--waldir", str(directory / "wal")]
-            )
-        small = "--innodb-log-file-size=8M"
-        return replace(recipe, initialize=[*recipe.initialize, small], serve=[*recipe.serve, small])
+            elsewhere = ["--waldir", str(directory / "wal")]
+            return replace(recipe, initialize=[*recipe.initialize, *elsewhere])
+        names = ("log-group-home-dir", "data-home-dir", "undo-directory")
+        elsewhere = [f"--innodb-{name}={directory}" for name in names]
+        return replace(
+            recipe,
+            initialize=[*recipe.initialize, *elsewhere],
+            serve=[*recipe.serve, *elsewhere],
+        )
 
     return make

@@ -20,7 +20,7 @@ from tests.servers import KINDS, Server
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(900)]
 
-MEGABYTES = {"sqlite": 24, "postgresql": 96, "mysql": 128}
+MEGABYTES = {"sqlite": 24, "postgresql": 96, "mysql": 64}
 
 
 @pytest.fixture
