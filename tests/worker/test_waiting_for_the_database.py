@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from tests.engines import trace
-from tests.heroes import User, save
+from tests.heroes import User, names, save
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import outage
 from tests.worker.watching import Watch, rows_of, wait, wait_until
@@ -316,6 +316,40 @@ def test_past_the_lease_the_execution_is_released_and_no_recovery_is_counted(
     said = signup.reload().execution_history[0].error_message
     assert said is not None
     assert said.startswith("Its worker waited in vain for the database. The database at ")
+
+
+def full_error(drive: gd.Drive) -> Exception:
+    driver: Any = drive.engine.dialect.dbapi
+    made: Exception
+    if drive.engine.dialect.name == "postgresql":
+        made = driver.errors.DiskFull("could not extend file: No space left on device")
+    elif drive.engine.dialect.name == "mysql":
+        made = driver.OperationalError(1114, "The table 'test_users' is full")
+    else:
+        made = driver.OperationalError("database or disk is full")
+    return made
+
+
+def test_a_full_disk_that_outlasts_the_lease_is_no_fault_of_a_transactional_body(
+    geneva: gd.Drive, make_drive: MakeDrive, users: None
+) -> None:
+    drive = make_drive(max_recoveries=0, **SHORT)
+    watch = Watch(drive)
+
+    class Signup(gd.Workflow):
+        @gd.step(transaction=True)
+        def work(self, session: Session) -> None:
+            session.add(User(name="Ada"))
+
+    signup = Signup.create()
+    with refusing(drive, "INSERT INTO test_users", full_error(drive)), drive.worker():
+        watch.wait_for_steps(1, "failed")
+    drive.worker().run_until_idle()
+
+    *given_back, last = rows_of(signup)
+    assert set(given_back) == {("work", "failed", "recovered")}
+    assert last == ("work", "completed", "success")
+    assert names(geneva) == ["Ada"]
 
 
 def test_a_hero_query_that_times_out_for_ten_leases_fails_the_step(

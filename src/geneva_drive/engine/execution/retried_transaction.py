@@ -30,6 +30,7 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.errors import (
     ClaimLost,
+    DatabaseFull,
     DatabaseUnavailable,
     MissingRights,
     NotMigrated,
@@ -107,7 +108,8 @@ class Repeats:
             return failure
         if self._wait.may_try_again(trouble):
             return None
-        if is_ours or isinstance(trouble, DatabaseUnavailable):
+        # A lock may be held by the body itself, through another engine; it cannot fill a disk.
+        if is_ours or isinstance(trouble, DatabaseUnavailable | DatabaseFull):
             self._wait.give_up(trouble)
             return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
         return failure
