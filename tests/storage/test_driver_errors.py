@@ -44,6 +44,8 @@ ERRORS: list[tuple[BaseException, Trouble]] = [
     (pymysql.OperationalError(1213, "Deadlock found"), Trouble.BUSY),
     (pymysql.OperationalError(1205, "Lock wait timeout"), Trouble.BUSY),
     (pymysql.OperationalError(1969, "max_statement_time exceeded"), Trouble.BUSY),
+    (pymysql.OperationalError(1305, "SAVEPOINT sa_savepoint_1 does not exist"), Trouble.BUSY),
+    (pymysql.OperationalError(1305, "PROCEDURE shop.charge does not exist"), Trouble.OTHER),
     (pymysql.OperationalError(3024, "maximum statement execution time"), Trouble.BUSY),
     (pymysql.OperationalError(1114, "The table is full"), Trouble.FULL),
     (pymysql.OperationalError(1030, "Got error 28 from storage engine"), Trouble.FULL),

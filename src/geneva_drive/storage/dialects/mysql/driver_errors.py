@@ -9,6 +9,9 @@ from geneva_drive.storage.dialects.trouble import Trouble
 DRIVERS = frozenset({"pymysql", "MySQLdb", "mysql", "mariadb", "aiomysql", "asyncmy"})
 
 _NO_SPACE = re.compile(r"[Ee]rr(or|code:?) 28\b|No space left")
+# A deadlock or a statement timeout has ended the whole transaction. SQLAlchemy, which then returns
+# to its savepoint, raises this in its place. The number is also that of a missing procedure.
+_ROLLED_BACK = re.compile(r"\b1305\b.*SAVEPOINT \S+ does not exist")
 
 _NUMBERS = {
     Trouble.UNAVAILABLE: (
@@ -38,6 +41,8 @@ def sort(error: BaseException) -> Trouble:
         return _BY_NUMBER[number]
     if _NO_SPACE.search(str(error)):
         return Trouble.FULL
+    if _ROLLED_BACK.search(str(error)):
+        return Trouble.BUSY
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if "InterfaceError" in kinds:  # the driver's connection is closed
         return Trouble.UNAVAILABLE
