@@ -30,7 +30,7 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.errors import (
     ClaimLost,
-    DatabaseFull,
+    DatabaseBusy,
     DatabaseUnavailable,
     MissingRights,
     NotMigrated,
@@ -108,8 +108,8 @@ class Repeats:
             return failure
         if self._wait.may_try_again(trouble):
             return None
-        # A lock may be held by the body itself, through another engine; it cannot fill a disk.
-        if is_ours or isinstance(trouble, DatabaseUnavailable | DatabaseFull):
+        # Only a lock can be the body's own doing, by a query that takes too long or another engine.
+        if is_ours or not isinstance(trouble, DatabaseBusy):
             self._wait.give_up(trouble)
             return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
         return failure
