@@ -105,9 +105,9 @@ def test_a_query_is_read_in_pages_of_any_number(
     monkeypatch.setattr("geneva_drive.drive.queries._PAGE", 2)
     ids = [Delivery.create().id for _ in range(5)]
 
-    assert Delivery.ready().ids() == ids
-    assert Delivery.ready().limit(3).ids() == ids[:3]
-    assert Delivery.ready().limit(4).ids() == ids[:4]
+    assert [workflow.id for workflow in Delivery.ready()] == ids
+    assert [workflow.id for workflow in Delivery.ready().limit(3)] == ids[:3]
+    assert [workflow.id for workflow in Delivery.ready().limit(4)] == ids[:4]
 
 
 def test_a_limit_holds_for_everything_that_is_read(geneva: gd.Drive) -> None:
@@ -115,6 +115,7 @@ def test_a_limit_holds_for_everything_that_is_read(geneva: gd.Drive) -> None:
     limited = Delivery.ready().limit(2)
 
     assert limited.all() == created[:2]
+    assert limited.ids() == [created[0].id, created[1].id]
     assert limited.count() == 2
     assert limited.first() == created[0]
     assert Delivery.ready().limit(0).all() == []

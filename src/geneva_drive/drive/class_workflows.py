@@ -41,6 +41,7 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import ExecutionRecord
+from geneva_drive.storage.statements.workflow_search import WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -187,7 +188,7 @@ class ClassWorkflows(Generic[W]):
         return await handle.areload()
 
     def query(self) -> WorkflowQuery[W]:
-        return WorkflowQuery(self._drive, types=type_names(self._class))
+        return WorkflowQuery(self._drive, WorkflowFilter(types=type_names(self._class)))
 
     def ready(self) -> WorkflowQuery[W]:
         return self.query().ready()

@@ -15,7 +15,7 @@ from geneva_drive.engine import heroes
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema import keys
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.workflow_search import WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -38,57 +38,50 @@ class WorkflowQuery(Generic[W]):
     """
 
     _drive: Drive
-    types: list[str] | None = None
-    state: WorkflowState | None = None
-    only_ongoing: bool = False
-    hero: tuple[str, str] | None = None
+    wanted: WorkflowFilter
     maximum: int | None = None
-    template: str | None = None
-    since: datetime | None = None
-    is_newest_first: bool = False
-    cursor: Key | None = None  # the id after which it goes on
 
     def ready(self) -> WorkflowQuery[W]:
-        return replace(self, state=WorkflowState.READY)
+        return self._with(state=WorkflowState.READY)
 
     def performing(self) -> WorkflowQuery[W]:
-        return replace(self, state=WorkflowState.PERFORMING)
+        return self._with(state=WorkflowState.PERFORMING)
 
     def finished(self) -> WorkflowQuery[W]:
-        return replace(self, state=WorkflowState.FINISHED)
+        return self._with(state=WorkflowState.FINISHED)
 
     def canceled(self) -> WorkflowQuery[W]:
-        return replace(self, state=WorkflowState.CANCELED)
+        return self._with(state=WorkflowState.CANCELED)
 
     def paused(self) -> WorkflowQuery[W]:
-        return replace(self, state=WorkflowState.PAUSED)
+        return self._with(state=WorkflowState.PAUSED)
 
     def ongoing(self) -> WorkflowQuery[W]:
-        return replace(self, only_ongoing=True)
+        return self._with(only_ongoing=True)
 
     def for_hero(self, hero: object) -> WorkflowQuery[W]:
         reference = heroes.reference_to(hero)
         if reference is None:
             raise InvalidInput("for_hero() needs a hero, got None.")
-        return replace(self, hero=(reference.type, reference.id))
+        return self._with(hero=(reference.type, reference.id))
 
     def of_type(self, type_name: str) -> WorkflowQuery[W]:
         """Select workflows by type; this process need not have the class."""
-        return replace(self, types=[type_name])
+        return self._with(types=[type_name])
 
     def of_template(self, name: str) -> WorkflowQuery[W]:
         """Select workflows that a template built."""
-        return replace(self, template=name)
+        return self._with(template=name)
 
     def created_since(self, moment: datetime) -> WorkflowQuery[W]:
-        return replace(self, since=moment)
+        return self._with(since=moment)
 
     def newest_first(self) -> WorkflowQuery[W]:
-        return replace(self, is_newest_first=True)
+        return self._with(is_newest_first=True)
 
     def after(self, workflow_id: object) -> WorkflowQuery[W]:
         """Continue a list after the workflow with this id, which may be gone meanwhile."""
-        return replace(self, cursor=keys.parse(self._drive.store.key_type, workflow_id))
+        return self._with(after=keys.parse(self._drive.store.key_type, workflow_id))
 
     def limit(self, count: int) -> WorkflowQuery[W]:
         return replace(
@@ -102,28 +95,25 @@ class WorkflowQuery(Generic[W]):
         return next(iter(self if self.maximum == 0 else self.limit(1)), None)
 
     def ids(self) -> list[Any]:
-        return [workflow.id for workflow in self]
+        store = self._drive.store
+        with store.reading() as connection:
+            return store.workflow_search.ids(connection, self.wanted, self.maximum)
 
     def count(self) -> int:
         store = self._drive.store
         with store.reading() as connection:
-            total = store.workflows.count(connection, self._conditions())
+            total = store.workflow_search.count(connection, self.wanted)
         return total if self.maximum is None else min(total, self.maximum)
 
     def __iter__(self) -> Iterator[WorkflowHandle[W]]:
-        store = self._drive.store
-        last = None
+        store, wanted = self._drive.store, self.wanted
+        with store.reading() as connection:
+            sections = store.workflow_search.sections(connection, wanted)
         remaining = self.maximum
         while remaining is None or remaining > 0:
             page = _PAGE if remaining is None else min(_PAGE, remaining)
             with store.reading() as connection:
-                records = store.workflows.list_matching(
-                    connection,
-                    self._conditions(),
-                    limit=page,
-                    after=last,
-                    newest_first=self.is_newest_first,
-                )
+                records = store.workflow_search.page(connection, wanted, sections, limit=page)
                 # A dynamic workflow may have 100,000 active executions: read them only on demand.
                 small = [record.id for record in records if record.type != DYNAMIC_TYPE]
                 active = store.executions.active_of(connection, small)
@@ -135,27 +125,11 @@ class WorkflowQuery(Generic[W]):
                 yield self._drive.open_handle(record, None if known is None else tuple(known))
             if len(records) < page:
                 return
-            last = records[-1].id
+            wanted = replace(wanted, after=records[-1].id)
             remaining = None if remaining is None else remaining - len(records)
 
-    def _conditions(self) -> list[Any]:
-        workflows = self._drive.store.workflows
-        conditions = []
-        if self.types is not None:
-            conditions.append(workflows.is_of_types(self.types))
-        if self.state is not None:
-            conditions.append(workflows.in_state(self.state))
-        if self.only_ongoing:
-            conditions.append(workflows.is_ongoing())
-        if self.hero is not None:
-            conditions.append(workflows.is_of_hero(*self.hero))
-        if self.template is not None:
-            conditions.append(workflows.is_of_template(self.template))
-        if self.since is not None:
-            conditions.append(workflows.is_created_since(self.since))
-        if self.cursor is not None:
-            conditions.append(workflows.is_after(self.cursor, self.is_newest_first))
-        return conditions
+    def _with(self, **changes: Any) -> WorkflowQuery[W]:
+        return replace(self, wanted=replace(self.wanted, **changes))
 
 
 @dataclass(frozen=True, slots=True)

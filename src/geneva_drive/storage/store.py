@@ -26,6 +26,7 @@ from geneva_drive.storage.statements.parked_executions import ParkedExecutions
 from geneva_drive.storage.statements.requirements import Requirements
 from geneva_drive.storage.statements.results import Results
 from geneva_drive.storage.statements.workers import Workers
+from geneva_drive.storage.statements.workflow_search import WorkflowSearch
 from geneva_drive.storage.statements.workflows import Workflows
 
 
@@ -36,6 +37,7 @@ class Store:
         self.database = database
         self.tables = tables
         self.workflows = Workflows(tables, database.dialect)
+        self.workflow_search = WorkflowSearch(tables, database.dialect)
         self.executions = Executions(tables, database.dialect)
         self.attempts = Attempts(tables, database.dialect)
         self.graphs = Graphs(tables, database.dialect)

@@ -110,7 +110,7 @@ def _query(
 ) -> WorkflowQuery[Any]:
     query: WorkflowQuery[Any] = drive.workflows(Workflow).query()
     if state is not None:
-        query = replace(query, state=WorkflowState(state))
+        query = replace(query, wanted=replace(query.wanted, state=WorkflowState(state)))
     if type_name is not None:
         query = query.of_type(type_name)
     if template is not None:
@@ -141,7 +141,7 @@ def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
     console.print(_widest_that_fits(console, [_table(rows, each) for each in _COLUMNS]))
     total = query.count()
     if total > len(workflows):
-        which = "newest" if query.is_newest_first else "oldest"
+        which = "newest" if query.wanted.is_newest_first else "oldest"
         click.echo(
             f"\nThe {which} {len(workflows)} of {total:,}. Filter with --state, --type, "
             f"--template, --hero or --since, raise --limit, or go on with --cursor "

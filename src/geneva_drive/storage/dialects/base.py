@@ -12,11 +12,13 @@ from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    Index,
     RowMapping,
     Select,
     Table,
     and_,
     bindparam,
+    exists,
     func,
     insert,
     select,
@@ -117,6 +119,35 @@ class Dialect:
     def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:  # noqa: ARG002 - used on MySQL
         """Return the query, read by this index even where the optimizer would choose another."""
         return query
+
+    def along_index(
+        self,
+        query: Select[Any],
+        index: Index,
+        values: Sequence[Any],
+        *,
+        after: Key | None,
+        descending: bool = False,
+    ) -> Select[Any]:
+        """Return the query for rows after a key whose first columns of an index have these values.
+
+        The key is the last column of the index, and the order of the rows.
+        """
+        *columns, key = index.columns
+        query = query.where(*(c == value for c, value in zip(columns, values, strict=True)))
+        if after is not None:
+            query = query.where(key < after if descending else key > after)
+        ordered = query.order_by(key.desc() if descending else key)
+        return self.by_index(ordered, key.table, str(index.name))
+
+    def without_match(
+        self,
+        query: Select[Any],
+        table: Table,  # noqa: ARG002 - used on MySQL
+        is_match: ColumnElement[bool],
+    ) -> Select[Any]:
+        """Return the query for the rows that have no match in another table."""
+        return query.where(~exists().where(is_match))
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
         return query.with_for_update(skip_locked=skip_locked)

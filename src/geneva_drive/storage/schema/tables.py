@@ -28,6 +28,7 @@ class Tables(TableBuilder):
 
     def __init__(self, *, prefix: str, key_type: KeyType, has_partial_indexes: bool) -> None:
         super().__init__(prefix=prefix, key_type=key_type, has_partial_indexes=has_partial_indexes)
+        self.workflows_by_state = Index(f"{prefix}workflows_state", "state", "type", "id")
         self.workflows = self._workflows()
         self.step_executions = step_executions(self)
         self.checkpoints = self._checkpoints()
@@ -83,7 +84,7 @@ class Tables(TableBuilder):
                 where=f"state NOT IN ({ended}) AND NOT allow_multiple",
             ),
             Index(f"{self.prefix}workflows_hero", "hero_type", "hero_id"),
-            Index(f"{self.prefix}workflows_state", "state", "type", "id"),
+            self.workflows_by_state,
             # The node of another workflow that started this one.
             Column("parent_execution_id", self.key_kind()),
             Column("is_detached", Boolean, nullable=False, server_default=false()),

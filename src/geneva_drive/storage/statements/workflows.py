@@ -15,7 +15,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
-    func,
     insert,
     select,
     update,
@@ -140,75 +139,8 @@ class Workflows:
         row = connection.execute(query).mappings().first()
         return WorkflowRecord.of(row) if row else None
 
-    def in_state(self, state: WorkflowState) -> ColumnElement[bool]:
-        """Return the condition for a state as readers see it."""
-        c = self._table.c
-        match state:
-            case WorkflowState.READY:
-                return and_(c.state == WorkflowState.READY, ~self._has_running())
-            case WorkflowState.PERFORMING:
-                return and_(c.state == WorkflowState.READY, self._has_running())
-            case _:
-                return c.state == state
-
-    def _has_running(self) -> ColumnElement[bool]:
-        executions = self._tables.step_executions.c
-        return exists().where(
-            executions.workflow_id == self._table.c.id,
-            executions.state == StepState.IN_PROGRESS,
-        )
-
     def is_ongoing(self) -> ColumnElement[bool]:
         return self._table.c.state.not_in(ENDED_WORKFLOW_STATES)
-
-    def is_of_types(self, types: Sequence[str]) -> ColumnElement[bool]:
-        return self._table.c.type.in_(types)
-
-    def is_of_hero(self, hero_type: str, hero_id: str) -> ColumnElement[bool]:
-        return and_(self._table.c.hero_type == hero_type, self._table.c.hero_id == hero_id)
-
-    def is_after(self, workflow_id: Key, newest_first: bool) -> ColumnElement[bool]:
-        key = self._table.c.id
-        beyond: ColumnElement[bool] = key < workflow_id if newest_first else key > workflow_id
-        return beyond
-
-    def is_created_since(self, moment: datetime) -> ColumnElement[bool]:
-        return self._table.c.created_at >= moment
-
-    def is_of_template(self, name: str) -> ColumnElement[bool]:
-        graphs = self._tables.graphs.c
-        return self._table.c.id.in_(select(graphs.workflow_id).where(graphs.template == name))
-
-    def select(
-        self,
-        conditions: Sequence[ColumnElement[bool]],
-        *,
-        limit: int | None,
-        after: Key | None = None,
-        newest_first: bool = False,
-    ) -> Select[Any]:
-        key = self._table.c.id
-        order = key.desc() if newest_first else key
-        query = select(self._table).where(*conditions).order_by(order).limit(limit)
-        return query if after is None else query.where(self.is_after(after, newest_first))
-
-    def list_matching(
-        self,
-        connection: Connection,
-        conditions: Sequence[ColumnElement[bool]],
-        *,
-        limit: int | None,
-        after: Key | None = None,
-        newest_first: bool = False,
-    ) -> list[WorkflowRecord]:
-        rows = connection.execute(
-            self.select(conditions, limit=limit, after=after, newest_first=newest_first)
-        )
-        return [WorkflowRecord.of(row) for row in rows.mappings()]
-
-    def count(self, connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:
-        query = select(func.count()).select_from(self._table).where(*conditions)
-        return connection.scalar(query) or 0
 
     def ended_and_awaited(
         self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
@@ -264,21 +196,26 @@ class Workflows:
 
         The second value is the portion's last id, or None if it was the last portion.
         """
-        c = self._table.c
-        walk = [c.state == WorkflowState.READY, c.type == type_name]
-        if after is not None:
-            walk.append(c.id > after)
-        last: Key | None = connection.scalar(
-            select(c.id).where(*walk).order_by(c.id).offset(portion - 1).limit(1)
+        c, e = self._table.c, self._tables.step_executions.c
+        following = self._dialect.along_index(
+            select(c.id),
+            self._tables.workflows_by_state,
+            (WorkflowState.READY, type_name),
+            after=after,
         )
-        if last is not None:
-            walk.append(c.id <= last)
-        query = select(c.id).where(*walk, ~self._has_active()).order_by(c.id)
-        return connection.scalars(query).all(), last
-
-    def _has_active(self) -> ColumnElement[bool]:
-        is_of_this = self._tables.step_executions.c.workflow_id == self._table.c.id
-        return exists().where(is_of_this, is_active_execution(self._tables))
+        last: Key | None = connection.scalar(following.offset(portion - 1).limit(1))
+        walk = [c.state == WorkflowState.READY, c.type == type_name]
+        is_active = [e.workflow_id == c.id, is_active_execution(self._tables)]
+        # Said of the executions too: otherwise a merge join reads all outside this portion.
+        for key, conditions in ((c.id, walk), (e.workflow_id, is_active)):
+            if after is not None:
+                conditions.append(key > after)
+            if last is not None:
+                conditions.append(key <= last)
+        query = select(c.id).where(*walk).order_by(c.id)
+        query = self._dialect.by_index(query, self._table, f"{self._table.name}_state")
+        found = self._dialect.without_match(query, self._tables.step_executions, and_(*is_active))
+        return connection.scalars(found).all(), last
 
     def ended(
         self, connection: Connection, before: datetime, limit: int, *, passing_over: Collection[Key]

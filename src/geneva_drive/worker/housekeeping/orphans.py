@@ -12,7 +12,7 @@ from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
-_PORTION = 2000
+_PORTION = 10_000
 
 
 class Orphans:

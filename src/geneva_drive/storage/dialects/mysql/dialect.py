@@ -64,6 +64,13 @@ class MySQL(Dialect):
         # MySQL would rather read all of history, in the order of the claim index.
         return force_index(query, table, index)
 
+    def without_match(
+        self, query: Select[Any], table: Table, is_match: ColumnElement[bool]
+    ) -> Select[Any]:
+        # For EXISTS, MariaDB starts a subquery for each row, or copies the other table.
+        unmatched = [column.is_(None) for column in table.primary_key]
+        return query.outerjoin(table, is_match).where(*unmatched)
+
     def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
         # Several Drives may share a user's engine.
         if not event.contains(engine, "checkout", _read_committed):

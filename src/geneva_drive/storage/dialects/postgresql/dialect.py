@@ -13,6 +13,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    Index,
     Integer,
     Select,
     Table,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     literal_column,
     select,
     true,
+    tuple_,
 )
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
@@ -89,6 +91,29 @@ class PostgreSQL(Dialect):
         self, connection: Connection, tables: Tables, request: ClaimRequest
     ) -> Sequence[Taken]:
         return claim(connection, tables, request)
+
+    def along_index(
+        self,
+        query: Select[Any],
+        index: Index,
+        values: Sequence[Any],
+        *,
+        after: Key | None,
+        descending: bool = False,
+    ) -> Select[Any]:
+        # Of columns that equal a value, PostgreSQL forgets the order. It would then rather read the
+        # whole table by its key, the ended workflows before the first wanted one included. So the
+        # last value is a range of one.
+        *columns, last, key = index.columns
+        *others, value = values
+        low, high = last >= value, last <= value
+        if after is not None:
+            row = tuple_(last, key)
+            place = tuple_(literal(value, last.type), literal(after, key.type))
+            low, high = (low, row < place) if descending else (row > place, high)
+        equal = (c == other for c, other in zip(columns, others, strict=True))
+        order = (last.desc(), key.desc()) if descending else (last, key)
+        return query.where(*equal, low, high).order_by(*order)
 
     def forget_plans(self, connection: Connection) -> None:
         # A plan made for an empty table scans all of it, and is kept as the table grows, until

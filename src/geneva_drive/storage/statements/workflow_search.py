@@ -1,0 +1,203 @@
+"""Finds workflows by type, state, hero and template, in the order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, Connection, Select, func, select, union_all
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES, WorkflowState
+from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.tables import Tables
+
+_MOST_SECTIONS = 400  # in one statement: SQLite takes at most 500 parts of a UNION
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowFilter:
+    """Which workflows are wanted, and in which order; a field that is None leaves all of them."""
+
+    types: Sequence[str] | None = None
+    state: WorkflowState | None = None  # as readers see it
+    only_ongoing: bool = False
+    hero: tuple[str, str] | None = None  # its type and id
+    template: str | None = None
+    since: datetime | None = None  # when they were created
+    is_newest_first: bool = False
+    after: Key | None = None  # the id after which they are wanted, in that order
+
+    @property
+    def stored_states(self) -> list[WorkflowState]:
+        """Return the states that the rows may have; `performing` is stored as `ready`."""
+        states = STORED_WORKFLOW_STATES
+        if self.state is not None:
+            is_running = self.state is WorkflowState.PERFORMING
+            states = frozenset({WorkflowState.READY if is_running else self.state})
+        return sorted(states - ENDED_WORKFLOW_STATES if self.only_ongoing else states)
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if few workflows are wanted, and found by other than their state."""
+        return self.state is WorkflowState.PERFORMING or self.hero is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the index by state and type: in it, workflows are ordered by id."""
+
+    state: WorkflowState
+    type: str
+
+
+class WorkflowSearch:
+    """Reads the workflows that a filter selects."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._table = tables.workflows
+        self._dialect = dialect
+
+    def sections(self, connection: Connection, wanted: WorkflowFilter) -> list[Section] | None:
+        """Return the sections that hold what is wanted; None if another index finds it faster.
+
+        A caller that pages keeps them. A workflow of a type that is new meanwhile is not found.
+        """
+        states = wanted.stored_states
+        is_anything = wanted.types is None and len(states) == len(STORED_WORKFLOW_STATES)
+        if is_anything or wanted.is_narrow or wanted.template is not None:
+            return None
+        given = wanted.types
+        found = [
+            Section(state, name)
+            for state in states
+            for name in (self.types_in(connection, state) if given is None else given)
+        ]
+        return found if len(found) <= _MOST_SECTIONS else None
+
+    def types_in(self, connection: Connection, state: WorkflowState) -> list[str]:
+        """Return the types that have a workflow in a stored state."""
+        # One index lookup per type: DISTINCT would read a million sleepers one by one.
+        c = self._table.c
+        query = select(c.type).where(c.state == state).order_by(c.type).limit(1)
+        query = self._dialect.by_index(query, self._table, f"{self._table.name}_state")
+        types: list[str] = []
+        found = connection.scalar(query)
+        while found is not None:
+            types.append(found)
+            found = connection.scalar(query.where(c.type > found))
+        return types
+
+    def page(
+        self,
+        connection: Connection,
+        wanted: WorkflowFilter,
+        sections: Sequence[Section] | None,
+        *,
+        limit: int,
+    ) -> list[WorkflowRecord]:
+        """Return the first workflows; `sections` are those of the filter."""
+        if sections is None:
+            query = select(self._table).where(*self._conditions(wanted)).limit(limit)
+        else:
+            found = self._first_ids(wanted, sections, limit).subquery()
+            query = select(self._table).join(found, found.c.id == self._table.c.id)
+        ordered = query.order_by(_order(wanted, self._table.c.id))
+        return [WorkflowRecord.of(row) for row in connection.execute(ordered).mappings()]
+
+    def ids(self, connection: Connection, wanted: WorkflowFilter, limit: int | None) -> list[Key]:
+        sections = None if limit is None else self.sections(connection, wanted)
+        if limit is None or sections is None:
+            key = self._table.c.id
+            query = select(key).where(*self._conditions(wanted)).order_by(_order(wanted, key))
+            return list(connection.scalars(query.limit(limit)))
+        return list(connection.scalars(self._first_ids(wanted, sections, limit)))
+
+    def count(self, connection: Connection, wanted: WorkflowFilter) -> int:
+        if wanted.state is not WorkflowState.READY:
+            return connection.scalar(self._counting(wanted)) or 0
+        # The few that perform are subtracted: comparing each ready one with them takes longer.
+        stored = select(func.count()).select_from(self._table).where(*self._stored(wanted))
+        performing = self._counting(replace(wanted, state=WorkflowState.PERFORMING))
+        difference = stored.scalar_subquery() - performing.scalar_subquery()
+        return connection.scalar(select(difference)) or 0
+
+    def _counting(self, wanted: WorkflowFilter) -> Select[Any]:
+        return select(func.count()).select_from(self._table).where(*self._conditions(wanted))
+
+    def _first_ids(
+        self, wanted: WorkflowFilter, sections: Sequence[Section], limit: int
+    ) -> Select[Any]:
+        """Select the first ids of all sections: a few of each, merged."""
+        c = self._table.c
+        conditions = [*self._performing(wanted), *self._created(wanted)]
+        ids = select(c.id).where(*conditions).limit(limit)
+        heads = [
+            self._dialect.along_index(
+                ids,
+                self._tables.workflows_by_state,
+                (one.state, one.type),
+                after=wanted.after,
+                descending=wanted.is_newest_first,
+            )
+            for one in sections
+        ]
+        if not heads:
+            return select(c.id).where(c.id.in_([]))
+        if len(heads) == 1:
+            return heads[0]
+        merged = union_all(*(select(head.subquery()) for head in heads)).subquery()
+        return select(merged.c.id).order_by(_order(wanted, merged.c.id)).limit(limit)
+
+    def _conditions(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
+        return [*self._stored(wanted), *self._performing(wanted)]
+
+    def _stored(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
+        """Return the conditions on what is stored of a workflow."""
+        c, graphs = self._table.c, self._tables.graphs.c
+        column = self._dialect.unindexed if wanted.is_narrow else _as_it_is
+        states = wanted.stored_states
+        conditions: list[ColumnElement[bool]] = []
+        if len(states) < len(STORED_WORKFLOW_STATES):
+            conditions.append(column(c.state).in_(states))
+        if wanted.types is not None:
+            conditions.append(column(c.type).in_(wanted.types))
+        if wanted.hero is not None:
+            hero_type, hero_id = wanted.hero
+            conditions += [c.hero_type == hero_type, c.hero_id == hero_id]
+        if wanted.template is not None:
+            built = select(graphs.workflow_id).where(graphs.template == wanted.template)
+            conditions.append(c.id.in_(built))
+        if wanted.after is not None:
+            is_newest_first = wanted.is_newest_first
+            conditions.append(c.id < wanted.after if is_newest_first else c.id > wanted.after)
+        return [*conditions, *self._created(wanted)]
+
+    def _created(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
+        return [] if wanted.since is None else [self._table.c.created_at >= wanted.since]
+
+    def _performing(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
+        """Return the condition that tells `performing` and `ready` apart, if one is wanted."""
+        executions = self._tables.step_executions.c
+        # By the claim, which has an index that holds few rows, and as a list of its own: compared
+        # with EXISTS, PostgreSQL and MariaDB would read the executions of all workflows.
+        running = select(executions.workflow_id).where(executions.claim_token.is_not(None))
+        match wanted.state:
+            case WorkflowState.READY:
+                return [self._table.c.id.not_in(running)]
+            case WorkflowState.PERFORMING:
+                return [self._table.c.id.in_(running)]
+            case _:
+                return []
+
+
+def _order(wanted: WorkflowFilter, key: ColumnElement[Any]) -> ColumnElement[Any]:
+    return key.desc() if wanted.is_newest_first else key
+
+
+def _as_it_is(column: Column[Any]) -> ColumnElement[Any]:
+    return column
