@@ -160,3 +160,15 @@ def test_the_walk_for_orphans_goes_on_where_it_was(geneva: gd.Drive, database: s
     assert f"{EXECUTIONS}_one_active" in orphans
     assert not READS_WORKFLOWS.search(orphans)
     assert not READS_EXECUTIONS.search(orphans)
+
+
+@pytest.mark.parametrize("database", ["sqlite"])  # the others know how few graphs there are
+def test_what_stored_graphs_need_is_found_by_the_graphs(geneva: gd.Drive) -> None:
+    needs = geneva.store.requirements
+    stored = [*needs.jobs(), *needs.methods(), *needs.lost_nodes()]
+
+    found = plans(geneva, lambda connection: needs.names(connection, stored))
+
+    assert len(found) == 4
+    assert not [each for each in found if READS_WORKFLOWS.search(each)]
+    assert not [each for each in found if READS_EXECUTIONS.search(each)]

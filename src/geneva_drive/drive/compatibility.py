@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.requirements import Needed, Needs
 
@@ -108,7 +110,7 @@ def check(drive: Drive) -> list[Stuck]:
     with store.reading() as connection:
         checker = _Checker(drive, connection, definitions)
         return [
-            *checker.look(Obstacle.CLASS_UNKNOWN, needs.classes(), checker.lacks_class),
+            *checker.look_at_classes(),
             *checker.look(Obstacle.STEP_GONE, needs.steps(graph_types), checker.lacks_step),
             *checker.look(Obstacle.JOB_UNKNOWN, needs.jobs(), _lacks_job),
             *checker.look(Obstacle.METHOD_GONE, needs.methods(), checker.lacks_step),
@@ -124,26 +126,34 @@ class _Checker:
     def __init__(
         self, drive: Drive, connection: Connection, definitions: dict[str, Definition]
     ) -> None:
-        self._obstacles = drive.store.requirements
+        self._needs = drive.store.requirements
+        self._search = drive.store.workflow_search
         self._connection = connection
         self._definitions = definitions
 
     def look(
         self, obstacle: Obstacle, needs: Needs, is_lacking: Callable[[Needed], bool]
     ) -> Iterator[Stuck]:
-        for needed in self._obstacles.count(self._connection, needs):
+        for needed in self._needs.names(self._connection, needs):
             if is_lacking(needed):
-                found = self._obstacles.examples(self._connection, needs, needed, _EXAMPLES)
-                yield Stuck(
-                    obstacle=obstacle,
-                    type=needed.type or None,
-                    name=needed.name,
-                    workflow_count=needed.workflow_count,
-                    examples=tuple(found),
-                )
+                yield self._stuck(obstacle, needs, needed)
 
-    def lacks_class(self, needed: Needed) -> bool:
-        return needed.type not in self._definitions
+    def look_at_classes(self) -> Iterator[Stuck]:
+        """Check the types of ongoing workflows."""
+        found: set[str] = set()
+        for state in STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES:
+            found.update(self._search.types_in(self._connection, state))
+        for name in sorted(found - {DYNAMIC_TYPE} - set(self._definitions)):
+            yield self._stuck(Obstacle.CLASS_UNKNOWN, self._needs.classes(), Needed(name, name))
+
+    def _stuck(self, obstacle: Obstacle, needs: Needs, needed: Needed) -> Stuck:
+        return Stuck(
+            obstacle=obstacle,
+            type=needed.type or None,
+            name=needed.name,
+            workflow_count=self._needs.count(self._connection, needs, needed),
+            examples=tuple(self._needs.examples(self._connection, needs, needed, _EXAMPLES)),
+        )
 
     def lacks_step(self, needed: Needed) -> bool:
         definition = self._definitions.get(needed.type)
@@ -158,9 +168,7 @@ class _Checker:
     def look_at_children(self) -> Iterator[Stuck]:
         """Check the child types, which stand in the arguments of the nodes that start children."""
         found: dict[tuple[str, str], set[Key]] = {}
-        for workflow_type, args, workflow_id in self._obstacles.children(
-            self._connection, CHILD_JOB
-        ):
+        for workflow_type, args, workflow_id in self._needs.children(self._connection, CHILD_JOB):
             child_type = json.loads(args).get("type", "")
             if child_type not in self._definitions:
                 found.setdefault((workflow_type, child_type), set()).add(workflow_id)

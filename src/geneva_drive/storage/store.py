@@ -44,7 +44,7 @@ class Store:
         self.results = Results(tables)
         self.families = Families(tables)
         self.overviews = Overviews(tables)
-        self.requirements = Requirements(tables)
+        self.requirements = Requirements(tables, database.dialect)
         self.checkpoints = Checkpoints(tables)
         self.checkpoint_writer = CheckpointWriter(database, tables, self.checkpoints)
         self.audit_entries = AuditEntries(tables)
