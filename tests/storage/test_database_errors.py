@@ -26,6 +26,12 @@ READ_ONLY: dict[str, dict[str, str]] = {
 }
 
 
+WAY_OUT = (
+    "Check that it runs and exists, and its address: --database, the app's own, or "
+    "GENEVA_DATABASE_URL."
+)
+
+
 @pytest.fixture
 def closed_port() -> int:
     with socket.socket() as probe:
@@ -39,17 +45,21 @@ def unreachable(database: str, closed_port: int, tmp_path: Path) -> tuple[str, s
     """A URL where nobody answers, and what the driver says about it."""
     port = closed_port
     return {
-        "sqlite": (f"sqlite:///{tmp_path}/no/such/folder.db", "unable to open database file."),
+        "sqlite": (
+            f"sqlite:///{tmp_path}/no/such/folder.db",
+            f"opened: there is no folder '{tmp_path}/no/such'. Create it, or correct the URL: "
+            f"--database, GENEVA_DATABASE_URL, or your app's own.",
+        ),
         "postgresql": (
             f"postgresql+psycopg://ann:***@127.0.0.1:{port}/shop",
-            f'connection failed: connection to server at "127.0.0.1", port {port} failed: '
+            f'reached: connection failed: connection to server at "127.0.0.1", port {port} failed: '
             f"Connection refused Is the server running on that host and accepting TCP/IP "
-            f"connections?",
+            f"connections? {WAY_OUT}",
         ),
         "mysql": (
             f"mysql+pymysql://ann:***@127.0.0.1:{port}/shop",
-            "(2003, \"Can't connect to MySQL server on '127.0.0.1' "
-            '([Errno 111] Connection refused)").',
+            "reached: (2003, \"Can't connect to MySQL server on '127.0.0.1' "
+            f'([Errno 111] Connection refused)"). {WAY_OUT}',
         ),
     }[database]
 
@@ -66,11 +76,7 @@ def test_a_database_that_is_down_is_named(
 ) -> None:
     url, cause = unreachable
     drive = open_drive(url.replace("***", "secret"))
-    message = (
-        f"The database at {url} cannot be reached: {cause} "
-        f"Check that it runs and exists, and its address: --database, the app's own, or "
-        f"GENEVA_DATABASE_URL."
-    )
+    message = f"The database at {url} cannot be {cause}"
 
     with pytest.raises(gd.errors.DatabaseUnavailable) as on_use:
         gd.Workflow.using(drive).query().count()
@@ -178,9 +184,8 @@ def test_a_file_that_is_not_a_database_is_named(
         drive.migrate()
 
     assert str(refusal.value) == (
-        f"The database at sqlite:///{file} cannot be reached: file is not a database. "
-        f"Check that it runs and exists, and its address: --database, the app's own, or "
-        f"GENEVA_DATABASE_URL."
+        f"The database at sqlite:///{file} cannot be opened: the file is not a database. Name "
+        f"another file, or correct the URL: --database, GENEVA_DATABASE_URL, or your app's own."
     )
     assert file.read_text() == "Dear reader, " * 1000
 

@@ -12,13 +12,14 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.errors import DatabaseUnavailable, StorageError
 
 
-class FileNotUsable(StorageError):
+class FileNotUsable(DatabaseUnavailable):
     """The URL names the wrong file or folder; there is no server to start."""
 
     def __init__(self, url: str, cause: str, way_out: str) -> None:
-        super().__init__(
+        StorageError.__init__(
+            self,
             f"The database at {url} cannot be opened: {cause}. {way_out}, or correct the URL: "
-            f"--database, GENEVA_DATABASE_URL, or your app's own."
+            f"--database, GENEVA_DATABASE_URL, or your app's own.",
         )
 
 
