@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import get_args
 
+from geneva_drive import checks
+from geneva_drive.durations import Duration
 from geneva_drive.engine import crash_points
-from geneva_drive.engine.crash_points import Point
+from geneva_drive.engine.crash_points import Life, Point
 
 
 class Crashed(crash_points.Crash):
@@ -14,8 +18,10 @@ class Crashed(crash_points.Crash):
 
 
 @contextmanager
-def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
-    """End the thread that runs executions right after `point`: "claim", "body" or "commit".
+def crash_after(
+    point: Point = "item", *, items: int = 1, timeout: Duration | str = 10
+) -> Iterator[None]:
+    """Crash the worker right after `point`: "claim", "body", "commit" or "checkpoint".
 
     `crash_after(items=3)` crashes after the third item of a resumable step, before its checkpoint.
     The body of a node that starts a child ends when the child is created; the child commits with
@@ -28,20 +34,53 @@ def crash_after(point: Point = "item", *, items: int = 1) -> Iterator[None]:
     >>> with crash_after("body"):  # doctest: +SKIP
     ...     drain(drive)           # the body ran, its outcome was not recorded
     >>> drain(drive)               # doctest: +SKIP
+
+    A worker with threads (`drive.worker()`) dies as a whole: it commits nothing more, keeps its
+    claims and does not sign off, so they are recovered when its lease is over. If such a worker
+    runs, the end of the block waits for the crash, at most `timeout`. A thread of Python cannot be
+    killed: bodies that run on other threads of the worker go on, and their outcomes are dropped.
+
+    >>> with drive.worker(), crash_after("body"):  # doctest: +SKIP
+    ...     Signup.create()
+    >>> expire_leases(drive)                       # doctest: +SKIP
     """
-
-    passed = 0
-
-    def watch(reached: Point) -> None:
-        nonlocal passed
-        if reached == point:
-            passed += 1
-            if passed == items:
-                raise Crashed(point)
-
-    with crash_points.watching(watch):
+    checks.choice("crash_after(point)", point, get_args(Point))
+    checks.whole_number("crash_after(items=...)", items, at_least=1)
+    patience = checks.duration("crash_after(timeout=...)", timeout).total_seconds()
+    trap = _Trap(point, items)
+    with crash_points.watching(trap.watch):
         try:
             yield
         except Crashed:
             return
-    raise AssertionError(f"No execution reached the point {point!r}.")
+        if crash_points.is_any_worker_running():
+            trap.sprung.wait(min(patience, threading.TIMEOUT_MAX))
+    if not trap.sprung.is_set():
+        raise AssertionError(f"No execution reached the point {point!r}.")
+    if trap.victim is not None:
+        trap.victim.stop()
+
+
+class _Trap:
+    """Crashes the first thread that reaches a point for the nth time."""
+
+    def __init__(self, point: Point, times: int) -> None:
+        self._point = point
+        self._times = times
+        self._passed = 0
+        self._lock = threading.Lock()
+        self.victim: Life | None = None
+        self.sprung = threading.Event()
+
+    def watch(self, reached: Point, life: Life | None) -> None:
+        if reached != self._point:
+            return
+        with self._lock:
+            self._passed += 1
+            if self._passed != self._times:
+                return
+        if life is not None:
+            life.is_over = True
+        self.victim = life
+        self.sprung.set()
+        raise Crashed(self._point)

@@ -93,6 +93,12 @@ class Flights:
         with self._lock:
             return set(self._flights)
 
+    def abandon(self) -> None:
+        """Forget all flights: the worker is dead, and its claims are left to other workers."""
+        with self._lock:
+            self._flights.clear()
+            self._emptied.notify_all()
+
     def wait_until_empty(self, timeout: float) -> bool:
         with self._emptied:
             return self._emptied.wait_for(lambda: not self._flights, timeout)

@@ -13,8 +13,8 @@ from datetime import timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.engine.claimed import Claimed, chained, with_stored_nodes
-from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.next_claim import NextClaim
+from geneva_drive.engine.crash_points import Crash, Life
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
 from geneva_drive.engine.execution.group_commit import announce
@@ -43,6 +43,7 @@ class Stopping:
 
     begun: threading.Event = field(default_factory=threading.Event)
     drained: threading.Event = field(default_factory=threading.Event)  # `drain_timeout` is over
+    life: Life = field(default_factory=Life)  # over once a test has crashed the worker
 
 
 class Performer:
@@ -64,13 +65,14 @@ class Performer:
         self._stopping = stopping
         self._on_free = on_free
         self._may_begin = may_begin
+        self.life = stopping.life
         self._breaks = Breaks(should_stop=stopping.begun.is_set)
         self._database = environment.store.database
         self._patience = Patience(environment.settings.lease, stopping.begun.is_set)
         self.flights = Flights()
         self._prefetch = Prefetch()
         self._leaving = 0  # flights being committed whose threads will then be free
-        self._pool = Pool(concurrency, self._perform)
+        self._pool = Pool(concurrency, self._serve)
         self._committer = Committer(environment, identity)
         self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys of limits with room again
         self.is_clogged = False  # too many threads hang in bodies past their timeout
@@ -137,8 +139,20 @@ class Performer:
         if flight.settle():
             self._report(flight, HandedOver(self._environment.clock.now()))
 
-    def _perform(self, flight: Flight) -> Flight | None:
+    def _serve(self, flight: Flight) -> Flight | None:
         """Run a flight on a thread of the pool; return the one that the thread runs next."""
+        self.life.enter()
+        try:
+            return self._perform(flight)
+        except Crash:
+            self._die()
+            return None
+
+    def _die(self) -> None:
+        self.flights.abandon()
+        self._on_free()  # the poller rests no longer, and ends
+
+    def _perform(self, flight: Flight) -> Flight | None:
         if self._stopping.drained.is_set():
             self._release_running(flight)  # it was chained after the worker had drained
             return None
@@ -147,6 +161,7 @@ class Performer:
             return None
         if not flight.start():
             return None
+        self.life.reached("claim")
         try:
             # A chained execution may come without its stored node, which the commit needs too.
             # Most workflows have no stored graph: checked here, to save the call.
@@ -198,10 +213,11 @@ class Performer:
 
     def _conclude(self, flight: Flight, performed: Concluded | Committed) -> Flight | None:
         match performed:
-            case Committed(applied):
+            case Committed():
                 flight.settle()
-                return self._land_committed(flight, applied)
+                return self._land_committed(flight, performed)
             case Concluded(outcome, position) if flight.settle():
+                self.life.reached("body")
                 may_chain = self._may_chain(flight.claimed)
                 return self.commit(Pending(flight, outcome, may_chain, position))
             case Concluded():
@@ -243,11 +259,15 @@ class Performer:
         return own
 
     def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
+        self.life.require()
         # Hold the token until what follows is in the flights, or the heartbeat would release it.
         with self._identity.tokens.expecting() as token:
             began_at = time.monotonic()
             self._note_leaving(len(group))
             followings = self._committer.commit(group, token)
+            for pending in group:
+                if pending.flight.has_started:
+                    self.life.reached("commit")
             self._prefetch.committed(time.monotonic() - began_at)
             landed = [(p.flight, one) for p, one in zip(group, followings, strict=True)]
             flights = self._land(landed)
@@ -258,7 +278,11 @@ class Performer:
 
     def _report(self, flight: Flight, outcome: StepOutcome) -> None:
         """Commit an outcome on a thread that runs no steps."""
-        following = self.commit(Pending(flight, outcome, self._may_chain(flight.claimed)))
+        try:
+            following = self.commit(Pending(flight, outcome, self._may_chain(flight.claimed)))
+        except Crash:
+            self._die()
+            return
         if following is not None:
             self._submit(following)
 
@@ -284,8 +308,8 @@ class Performer:
                 self.freed.put(key)
                 self._on_free()
 
-    def _land_committed(self, flight: Flight, applied: Applied | None) -> Flight | None:
-        following = None
+    def _land_committed(self, flight: Flight, committed: Committed) -> Flight | None:
+        following, applied = None, committed.applied
         if applied is not None:
             following = chained(flight.claimed, applied)
             try:
@@ -293,6 +317,8 @@ class Performer:
             except Exception:
                 # It is committed: the flight has to land, or it would hold its slot forever.
                 logger.exception("Execution %s was not announced", flight.claimed.execution.id)
+        if committed.has_run:
+            self.life.reached("commit")
         flights = self._land([(flight, following)])
         return flights[0] if flights else None
 

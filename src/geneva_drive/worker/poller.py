@@ -79,7 +79,7 @@ class Poller:
     def _poll(self) -> None:
         rest, has_failed = _FIRST_REST, False
         longest = self._environment.settings.poll_interval.total_seconds()
-        while not self._stopping.is_set():
+        while not (self._stopping.is_set() or self._performer.life.is_over):
             self._bell.clear()
             try:
                 found = self._claim()
@@ -97,6 +97,7 @@ class Poller:
                 # More hints may follow shortly.
                 rest = _FIRST_REST
                 self._gather()
+        self.found_nothing.set()  # for `run_until_idle`, whose worker a test may have crashed
 
     def _next_rest(self, found: Found, rest: float, longest: float) -> float:
         if found is not Found.NOTHING:

@@ -61,6 +61,7 @@ class Worker:
         )
         self._bell = threading.Event()
         self._stopping = Stopping()
+        self._life = self._stopping.life
         self._performer = Performer(
             environment,
             self.identity,
@@ -78,7 +79,7 @@ class Worker:
             Periodic(
                 "heartbeat",
                 settings.heartbeat_interval,
-                self._heartbeat.beat,
+                self._beat,
                 log,
                 after_failure=_RETRY_BEAT_AFTER,  # no step begins until it is heard
             ),
@@ -120,6 +121,7 @@ class Worker:
             self._services.append(Listener(watch))
         for service in self._services:
             service.start()
+        self._life.begin(self.stop)
         self._poller.start()
 
     def stop(self) -> None:
@@ -133,6 +135,7 @@ class Worker:
         try:
             self._wind_down()
         finally:
+            self._life.end()
             self._stopped.set()
 
     def _wind_down(self) -> None:
@@ -148,7 +151,8 @@ class Worker:
         for service in reversed(self._services):
             service.stop(timeout=_LAST_COMMIT)
         self._leave_bell()
-        _do_within(_LAST_COMMIT, self._sign_off)
+        if not self._life.is_over:
+            _do_within(_LAST_COMMIT, self._sign_off)
 
     def _sign_off(self) -> None:
         try:
@@ -164,7 +168,7 @@ class Worker:
     def run(self) -> None:
         """Work until `stop()` or `request_stop()` is called."""
         with self:
-            while not (self._stopping.begun.is_set() or self.needs_recycling):
+            while not (self._stopping.begun.is_set() or self.needs_recycling or self._life.is_over):
                 with contextlib.suppress(queue.Empty):
                     self._stop_requests.get(timeout=0.5)
                     return
@@ -181,8 +185,12 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _beat(self) -> None:
+        if not self._life.is_over:
+            self._heartbeat.beat()
+
     def _do(self, duty: Duty) -> None:
-        if duty.do(self._environment):
+        if not self._life.is_over and duty.do(self._environment):
             self._bell.set()
 
 

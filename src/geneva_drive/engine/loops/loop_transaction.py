@@ -9,7 +9,7 @@ from typing import Any, Self
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session, SessionTransaction
 
-from geneva_drive.engine import transaction_mark
+from geneva_drive.engine import crash_points, transaction_mark
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
 from geneva_drive.engine.loops.step_loop import StepLoop
@@ -76,6 +76,7 @@ class LoopTransaction:
             notify()
 
     def save(self, state: LoopState) -> Interruption | None:
+        crash_points.require_life()
         with self._database.translating():  # the checkpoint is ours, not the body's statement
             return self._save(state)
 

@@ -124,6 +124,7 @@ class StepLoop:
         )
 
     def save(self, state: LoopState) -> Interruption | None:
+        crash_points.require_life()
         if open_writes.are_there():
             self._return_to_saved()
             self._refuse_open_writes()
@@ -168,6 +169,7 @@ class StepLoop:
             saver.forget_skipped()
         if update.progress is not None:
             self._report_progress(state)
+        crash_points.reached("checkpoint")
 
     def item_begins(self) -> None:
         """Do nothing: the writes of an item cannot be undone."""
