@@ -180,6 +180,28 @@ def test_what_was_claimed_under_a_token_is_found_by_who_holds_it(geneva: gd.Driv
     assert "step_executions_held" in plan(geneva, *statements[-1])
 
 
+def test_executions_are_moved_by_their_ids_and_not_by_their_tokens(
+    geneva: gd.Drive, rows: Rows, database: str
+) -> None:
+    """By a token, a recovery would wait for all that a frozen worker had claimed under it."""
+    if database != "mysql":
+        pytest.skip("Only MySQL and MariaDB lock the rows that an index passes over.")
+    store, held = geneva.store, {"state": "in_progress", "claimable": False, "worker_id": "w"}
+    rows.crowd(doublings=8)
+    ids = [rows.due(**held, claim_token=token) for token in ["t", "u"] * 20]
+    with geneva.engine.connect() as connection:
+        connection.execute(text(ANALYZE[database]))
+    with store.reading() as connection:
+        moving = store.executions.get_many(connection, ids[4:])
+    with noted(geneva.engine) as statements:
+        moved = store.write(lambda c: store.executions.move(c, moving, {"priority": 1}))
+    assert moved == 36
+
+    found = plan(geneva, *next(each for each in statements if each[0].startswith("UPDATE")))
+
+    assert re.search(r"'range', '[^']*', 'PRIMARY', '8'", found)
+
+
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.usefixtures("crowd")
 def test_attempts_at_nodes_of_several_workflows_are_found_by_their_keys(

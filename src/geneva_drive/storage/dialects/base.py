@@ -16,6 +16,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    Update,
     and_,
     bindparam,
     exists,
@@ -148,6 +149,10 @@ class Dialect:
     ) -> Select[Any]:
         """Return the query for the rows that have no match in another table."""
         return query.where(~exists().where(is_match))
+
+    def by_key(self, statement: Update) -> Update:
+        """Return an update that finds its rows by the primary key, and locks no others."""
+        return statement
 
     def lock(self, query: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
         return query.with_for_update(skip_locked=skip_locked)

@@ -154,7 +154,7 @@ class Executions:
             .where(self._among(record.id for record in moving), c.state.in_(states), fence)
             .values(**values)
         )
-        return connection.execute(statement).rowcount
+        return connection.execute(self._dialect.by_key(statement)).rowcount
 
     def complete(
         self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime
@@ -166,7 +166,7 @@ class Executions:
     @cached_property
     def _completing(self) -> Update:
         c = self._table.c
-        return (
+        statement = (
             update(self._table)
             .where(
                 self._dialect.listed(c.id, "ids"),
@@ -182,6 +182,7 @@ class Executions:
                 finished_at=bindparam("now"),
             )
         )
+        return self._dialect.by_key(statement)
 
     def claim(self, connection: Connection, request: ClaimRequest) -> Sequence[Taken]:
         """Claim executions with their workflows, in the order to run them."""

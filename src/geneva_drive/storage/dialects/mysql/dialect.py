@@ -13,6 +13,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    Update,
     event,
     func,
     select,
@@ -70,6 +71,13 @@ class MySQL(Dialect):
         # For EXISTS, MariaDB starts a subquery for each row, or copies the other table.
         unmatched = [column.is_(None) for column in table.primary_key]
         return query.outerjoin(table, is_match).where(*unmatched)
+
+    def by_key(self, statement: Update) -> Update:
+        # MySQL locks each row that an index passes over, and waits for those that are locked. By
+        # the claim token it would wait for all that a frozen worker had claimed with a row.
+        for name in ("mysql", "mariadb"):
+            statement = statement.with_hint("FORCE INDEX (PRIMARY)", dialect_name=name)
+        return statement
 
     def prepare(self, engine: Engine, settings: Settings) -> None:  # noqa: ARG002 - as in Dialect
         # Several Drives may share a user's engine.
