@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check fix bench clean .venv
+.PHONY: help demo test quick soak check fix bench clean .venv
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
@@ -25,6 +25,9 @@ test: .venv/.dev  ## Run every test on SQLite, PostgreSQL and MySQL
 
 quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in two minutes
 	@GENEVA_TEST_DATABASES=sqlite $(PYTEST) $(MANY) -m "not scenario"
+
+soak: .venv/.dev  ## Kill, race, suspend and command workers for an hour; SOAK_MINUTES=1 for a minute per part
+	@$(BIN)/python -m tests.soak $(SOAK)
 
 check: .venv/.dev  ## Check format, lint, types and the order of the rooms
 	@$(BIN)/ruff format --check

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -128,11 +129,17 @@ def create(drive: gd.Drive, hero_id: str) -> str:
         return f"refused {refusal.existing.id}"
 
 
-def resume(drive: gd.Drive, workflow_id: str) -> str:
+def create_once(drive: gd.Drive, key: str) -> str:
+    return f"created {Single.using(drive).create(idempotency_key=key).id}"
+
+
+def give(command: str, done: str, drive: gd.Drive, workflow_id: str) -> str:
+    workflow = Single.using(drive).find(workflow_id)
     try:
-        return f"resumed {Single.using(drive).find(workflow_id).resume().id}"
+        getattr(workflow, command)()
     except InvalidStateError as refusal:
         return f"refused {refusal}"
+    return f"{done} {workflow.id}"
 
 
 def perform(drive: gd.Drive, workflow_id: str) -> str:
@@ -142,8 +149,12 @@ def perform(drive: gd.Drive, workflow_id: str) -> str:
 
 COMMANDS: dict[str, Callable[[gd.Drive, str], str]] = {
     "create": create,
-    "resume": resume,
+    "create-once": create_once,
     "perform": perform,
+    "pause": partial(give, "pause", "paused"),
+    "resume": partial(give, "resume", "resumed"),
+    "cancel": partial(give, "cancel", "canceled"),
+    "skip": partial(give, "skip", "skipped"),
 }
 
 

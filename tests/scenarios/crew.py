@@ -13,10 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import geneva_drive as gd
+from geneva_drive.durations import parse_duration
 from geneva_drive.errors import StorageError
-from tests.scenarios.conftest import StartProcess, completed_count
-from tests.scenarios.processes import GENEVA, Process, wait_until
+from tests.scenarios.conftest import StartProcess, completed_count, suspend_between_transactions
+from tests.scenarios.processes import GENEVA, SETTINGS, Process, wait_until
 
+LEASE = parse_duration(SETTINGS["GENEVA_LEASE"])
 BATCH = 40  # workflows that are started in one round
 
 
@@ -31,12 +33,14 @@ class Crew:
         start: StartProcess,
         notes: Path,
         chance: random.Random,
+        dwell: float = 0.0,
     ) -> None:
         self._drive = drive
         self._load = load
         self._start = start
         self._notes = notes
         self._chance = chance
+        self._dwell = dwell  # seconds that each body of the load takes
         self._keys = itertools.count(1)
         self._arriving: list[Process] = []
         self._workers: list[Process] = []
@@ -49,6 +53,7 @@ class Crew:
                 *("worker", "--app", self._load.__name__),
                 program=GENEVA,
                 scenario_notes=str(self._notes),
+                scenario_dwell=str(self._dwell),
             )
             self._workers.append(worker)
             self._arriving.append(worker)
@@ -58,6 +63,14 @@ class Crew:
             self._workers.remove(victim)
             self._arriving = [one for one in self._arriving if one is not victim]
             victim.kill()
+
+    def suspend_past_the_lease(self) -> None:
+        """Stop a worker with SIGSTOP; it wakes up at a random moment after its lease is over."""
+        sleeper = self._chance.choice(self._workers)
+        suspend_between_transactions(sleeper, self._drive)
+        wait_until(lambda: not self._is_within_lease(sleeper), "the lease is over")
+        threading.Event().wait(self._chance.uniform(0, 2))
+        sleeper.go_on()
 
     def stop(self) -> list[int]:
         """Ask all to stop; give their exit codes."""
@@ -86,6 +99,10 @@ class Crew:
 
     def _has_signed_on(self, worker: Process) -> bool:
         return any(row.name.endswith(f":{worker.pid}") for row in self._drive.workers)
+
+    def _is_within_lease(self, worker: Process) -> bool:
+        rows = [row for row in self._drive.workers if row.name.endswith(f":{worker.pid}")]
+        return any(row.silent_for < LEASE for row in rows)
 
     def _feed(self) -> None:
         for key in itertools.islice(self._keys, BATCH):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ import geneva_drive as gd
 from tests.scenarios.effects import EFFECTS
 
 FOLDER = "GENEVA_SCENARIO_NOTES"
+DWELL = float(os.environ.get("GENEVA_SCENARIO_DWELL", "0"))  # seconds
 STEPS = ("one", "two", "three", "four", "charge", "six", "weigh", "eight", "nine", "ten")
 
 # A worker that logs each step is several times slower, and commits in smaller groups.
@@ -70,9 +72,14 @@ class Load(gd.Workflow):
 
 
 def note(workflow: Load, step: str) -> None:
-    """Say that a body began; what is written so is not lost when the process is killed."""
+    """Say that a body began, and dwell in it.
+
+    What is written so is not lost when the process is killed.
+    """
     began_at = datetime.now(UTC).isoformat()
     os.write(_notes(), f"{workflow.id} {step} {workflow.attempt} {began_at}\n".encode())
+    if DWELL:
+        time.sleep(DWELL)
 
 
 @cache
