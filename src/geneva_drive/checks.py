@@ -6,10 +6,12 @@ Each returns the value, or raises an error whose sentence begins with `name`. Th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeGuard
 
+from geneva_drive.display import shown
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
 
@@ -27,7 +29,7 @@ def whole_number(
 ) -> int:
     # True is an int to Python, and never what was meant.
     if not isinstance(value, int) or isinstance(value, bool):
-        raise error(f"{name} must be a whole number, got {value!r}.{hint}")
+        raise error(f"{name} must be a whole number, got {shown(value)}.{hint}")
     _check_range(name, value, at_least, at_most, error, hint)
     return value
 
@@ -41,7 +43,9 @@ def number(
     error: MakeError = InvalidInput,
 ) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise error(f"{name} must be a number, got {value!r}.")
+        raise error(f"{name} must be a number, got {shown(value)}.")
+    if isinstance(value, float) and math.isinf(value):
+        raise error(f"{name} must be finite, got {shown(value)}.")
     _check_range(name, value, at_least, at_most, error)
     return value
 
@@ -56,14 +60,14 @@ def _check_range(
 ) -> None:
     # Negated, as a comparison with NaN is always false.
     if at_least is not None and not value >= at_least:
-        raise error(f"{name} must be at least {at_least}, got {value!r}.{hint}")
+        raise error(f"{name} must be at least {at_least}, got {shown(value)}.{hint}")
     if at_most is not None and not value <= at_most:
-        raise error(f"{name} must be at most {at_most}, got {value!r}.{hint}")
+        raise error(f"{name} must be at most {at_most}, got {shown(value)}.{hint}")
 
 
 def flag(name: str, value: object, *, error: MakeError = InvalidInput) -> bool:
     if not isinstance(value, bool):
-        raise error(f"{name} must be True or False, got {value!r}.")
+        raise error(f"{name} must be True or False, got {shown(value)}.")
     return value
 
 
@@ -75,10 +79,10 @@ def choice(
     error: MakeError = InvalidInput,
     hint: str = "",
 ) -> str:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = [repr(str(each)) for each in choices]
         options = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        raise error(f"{name} must be {options}, got {value!r}.{hint}")
+        raise error(f"{name} must be {options}, got {shown(value)}.{hint}")
     return str(value)
 
 
@@ -94,13 +98,13 @@ def text(
 def text_fault(value: object, longest: int | None = None) -> str | None:
     """Return what is wrong with a text, or None if every database stores it as it is."""
     if not isinstance(value, str):
-        return f"must be text, got {value!r}"
+        return f"must be text, got {shown(value)}"
     if not value:
         return "must not be empty"
     if longest is not None and len(value) > longest:
         return f"must be at most {longest} characters long, got {len(value)}"
     if not value.isprintable() and not _is_storable(value):
-        return f"must not contain NUL or lone surrogates, got {value!r}"
+        return f"must not contain NUL or lone surrogates, got {shown(value)}"
     return None
 
 
@@ -144,5 +148,5 @@ def duration_or_moment(
 def positive_duration(name: str, value: object, *, error: MakeError = InvalidInput) -> timedelta:
     span = duration(name, value, error=error)
     if not span:
-        raise error(f"{name} must be longer than zero, got {value!r}.")
+        raise error(f"{name} must be longer than zero, got {shown(value)}.")
     return span

@@ -6,6 +6,8 @@ import math
 import re
 from datetime import timedelta
 
+from geneva_drive.display import shown
+
 Duration = timedelta | float | int
 
 _UNITS = {
@@ -27,9 +29,9 @@ def parse_duration(value: object) -> timedelta:
     except OverflowError:
         span = timedelta.max
     if span < timedelta(0):
-        raise ValueError(f"{value!r} is negative")
+        raise ValueError(f"{shown(value)} is negative")
     if span > _LONGEST:
-        raise ValueError(f"{value!r} is too long a time")
+        raise ValueError(f"{shown(value)} is too long a time")
     return span
 
 
@@ -37,14 +39,16 @@ def _read(value: object) -> timedelta:
     if isinstance(value, timedelta):
         return value
     if isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a duration")  # noqa: TRY004 - one kind of error for callers
+        raise ValueError(f"{shown(value)} is not a duration")  # noqa: TRY004 - one kind of error for callers
     if isinstance(value, int | float):
         if math.isnan(value):
-            raise ValueError(f"{value!r} is not a duration")
+            raise ValueError(f"{shown(value)} is not a duration")
         return timedelta(seconds=value)
     if isinstance(value, str) and (match := _TEXT.match(value)):
         return timedelta(**{_UNITS[match[2] or "s"]: float(match[1])})
-    raise ValueError(f"{value!r} is not a duration (a timedelta, seconds, or text such as '30s')")
+    raise ValueError(
+        f"{shown(value)} is not a duration (a timedelta, seconds, or text such as '30s')"
+    )
 
 
 def describe(span: timedelta) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from geneva_drive import checks
 from geneva_drive.checks import MakeError
+from geneva_drive.display import shown
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
 
@@ -71,7 +72,7 @@ def parse_rate(text: str) -> Rate:
     match = _RATE.match(text)
     if match is None or not 0 < int(match[1]) <= _MOST or int(match[2] or 1) < 1:
         raise ValueError(
-            f"rate must be starts per time, such as '10/s', '100/m' or '5/2s', got {text!r}"
+            f"rate must be starts per time, such as '10/s', '100/m' or '5/2s', got {shown(text)}"
         )
     count, length, unit = int(match[1]), int(match[2] or 1), match[3]
     period = parse_duration(f"{length}{unit}")
@@ -89,7 +90,7 @@ def check_limit(name: str, limit: Limit, *, error: MakeError = InvalidInput) -> 
     rate: object = limit.rate
     if rate is not None:
         try:
-            parse_rate(rate if isinstance(rate, str) else repr(rate))
+            parse_rate(rate if isinstance(rate, str) else shown(rate))
         except ValueError as fault:
             raise error(f"{name}: {fault}.") from None
     if limit.key is not None and (not callable(limit.key) or isinstance(limit.key, type)):
@@ -100,5 +101,5 @@ def check_key(name: str, key: object, *, error: MakeError = InvalidInput) -> str
     """Return the key of a limit, as it was written or as a callable returned it."""
     found = checks.text(name, key, longest=MAX_KEY_LENGTH, error=error)
     if found.startswith(QUEUE_PREFIX):
-        raise error(f"{name} must not begin with {QUEUE_PREFIX!r}, got {found!r}.")
+        raise error(f"{name} must not begin with {QUEUE_PREFIX!r}, got {shown(found)}.")
     return found

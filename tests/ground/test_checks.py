@@ -26,10 +26,15 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: checks.number("share", float("nan"), at_least=0),
         "share must be at least 0, got nan.",
     ),
+    (lambda: checks.number("share", float("inf")), "share must be finite, got inf."),
     (lambda: checks.flag("detached", 1), "detached must be True or False, got 1."),
     (
         lambda: checks.choice("color", "blue", ("red", "green", "black")),
         "color must be 'red', 'green' or 'black', got 'blue'.",
+    ),
+    (
+        lambda: checks.choice("color", [], ("red", "green")),
+        "color must be 'red' or 'green', got [].",
     ),
     (lambda: checks.text("queue", 7), "queue must be text, got 7."),
     (lambda: checks.text("queue", ""), "queue must not be empty."),

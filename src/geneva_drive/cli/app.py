@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from geneva_drive.cli.output.error_line import with_place
+from geneva_drive.display import shown
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
@@ -22,7 +23,7 @@ class AppNotUsable(InvalidInput):
 
     def __init__(self, app: str, why: str) -> None:
         self.app = app
-        super().__init__(f"--app {app!r}: {why}")
+        super().__init__(f"--app {shown(app)}: {why}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import click
 from geneva_drive.cli.completion import ongoing_ids
 from geneva_drive.cli.output.error_line import with_class
 from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.display import shown
 from geneva_drive.durations import parse_duration
 from geneva_drive.errors import UnknownEnum, UnknownStoredType
 from geneva_drive.serialization import typed_json
@@ -68,19 +69,19 @@ def parsed_by(
 def hero(text: str) -> HeroRef:
     hero_type, _, hero_id = text.partition("/")
     if not hero_type or not hero_id:
-        raise ValueError(f"{text!r} must have the form TYPE/ID, such as User/42")
+        raise ValueError(f"{shown(text)} must have the form TYPE/ID, such as User/42")
     return HeroRef(hero_type, hero_id)
 
 
 def span(text: str) -> timedelta:
     if text.strip().isdigit():
         # Elsewhere a bare number means seconds; here, people mean days.
-        raise ValueError(f"{text!r} has no unit: write {text}d for days, {text}h for hours")
+        raise ValueError(f"{shown(text)} has no unit: write {text}d for days, {text}h for hours")
     try:
         return parse_duration(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is not a duration such as 90d or 12h; the units are ms, s, m, h and d"
+            f"{shown(text)} is not a duration such as 90d or 12h; the units are ms, s, m, h and d"
         ) from None
 
 
@@ -104,9 +105,9 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         read = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{text!r} is not JSON: {error}") from error
+        raise ValueError(f"{shown(text)} is not JSON: {error}") from error
     if not isinstance(read, dict):
-        raise ValueError(f"{text!r} is not a JSON object, such as '{{\"key\": 1}}'")  # noqa: TRY004 - `parsed_by` catches one kind
+        raise ValueError(f"{shown(text)} is not a JSON object, such as '{{\"key\": 1}}'")  # noqa: TRY004 - `parsed_by` catches one kind
     return read
 
 
@@ -118,24 +119,26 @@ def cursor(text: str) -> Any:
         if not text.lstrip().startswith(_JSON_BEGINS):
             return text
         raise ValueError(
-            f"{text!r} starts like JSON but is not: {error}. To pass it as text, quote it: "
+            f"{shown(text)} starts like JSON but is not: {error}. To pass it as text, quote it: "
             f"{json.dumps(text, ensure_ascii=False)}"
         ) from error
     try:
         return typed_json.load(text)
     except (UnknownStoredType, UnknownEnum) as error:
         raise ValueError(
-            f"{text!r} has an unknown type: name the module that defines it with --app"
+            f"{shown(text)} has an unknown type: name the module that defines it with --app"
         ) from error
     except Exception as error:
         # An app parses its types with its own functions, which may raise anything.
-        raise ValueError(f"{text!r} cannot be read as typed JSON: {with_class(error)}") from error
+        raise ValueError(
+            f"{shown(text)} cannot be read as typed JSON: {with_class(error)}"
+        ) from error
 
 
 def names(text: str) -> tuple[str, ...]:
     listed = tuple(name.strip() for name in text.split(","))
     if not all(listed):
-        raise ValueError(f"{text!r} has an empty name: write a,b")
+        raise ValueError(f"{shown(text)} has an empty name: write a,b")
     return listed
 
 
@@ -150,7 +153,8 @@ def queues(text: str) -> dict[str, int | None]:
             parsed[name] = int(cap)
         else:
             raise ValueError(
-                f"{listed!r} must be a queue, or a queue with a number from 1 up, such as mail:2"
+                f"{shown(listed)} must be a queue, or a queue with a number from 1 up, such as "
+                f"mail:2"
             )
     return parsed
 

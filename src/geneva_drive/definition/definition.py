@@ -16,6 +16,7 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.conditions import Condition
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import Policy
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepNotDefined
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class Definition:
                 return node.name
         name = self._name_in_class(wanted)
         if name is None:
-            raise StepNotDefined(self.type, repr(reference), self.step_names)
+            raise StepNotDefined(self.type, shown(reference), self.step_names)
         return name
 
     def _name_in_class(self, wanted: object) -> str | None:

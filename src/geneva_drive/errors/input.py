@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from geneva_drive.display import shown
 from geneva_drive.errors.base import GenevaDriveError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class NoSuchBranch(InvalidInput):
         self.chosen = chosen
         self.branches = tuple(branches)
         super().__init__(
-            f"Decision {decision!r} of {workflow} chose {chosen!r}, which is not one of its "
+            f"Decision {decision!r} of {workflow} chose {shown(chosen)}, which is not one of its "
             f"branches: {', '.join(branches) or '(none)'}. It returns a branch's name or decorated "
             f"method, a list of these, or None."
         )

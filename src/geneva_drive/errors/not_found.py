@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from geneva_drive.display import shown
 from geneva_drive.errors.base import GenevaDriveError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class WorkflowNotFound(NotFound):
         self.workflow_id = workflow_id
         kind = f"{wanted} workflow" if wanted else "workflow"
         super().__init__(
-            f"There is no {kind} with id {workflow_id!r}. `geneva list` shows all workflows."
+            f"There is no {kind} with id {shown(workflow_id)}. `geneva list` shows all workflows."
         )
 
 
@@ -52,18 +53,18 @@ class StepNotDefined(NotFound):
         self.workflow = workflow
         self.step = step
         super().__init__(
-            f"Workflow {workflow!r} has no step {step!r}. "
-            f"Its steps are: {', '.join(steps) if steps else '(none)'}."
+            f"Workflow {workflow!r} has no step {shown(step)}. Its steps are: "
+            f"{', '.join(steps) if steps else '(none)'}."
         )
 
 
 class NodeNotFound(StepNotDefined):
     """A dynamic workflow has no node of this name or id."""
 
-    def __init__(self, workflow_id: object, node: str) -> None:
-        super().__init__("", node, ())
+    def __init__(self, workflow_id: object, node: object) -> None:
+        super().__init__("", node if isinstance(node, str) else shown(node), ())
         self.args = (
-            f"Workflow {workflow_id} has no node of the name or id {node!r}. "
+            f"Workflow {workflow_id} has no node of the name or id {shown(node)}. "
             f"`geneva show {workflow_id}` lists its nodes.",
         )
 
@@ -84,7 +85,7 @@ class UnknownWorkflowClass(NotFound):
     def __init__(self, type_name: str) -> None:
         self.type_name = type_name
         super().__init__(
-            f"No workflow class of type {type_name!r} is imported in this process. Import its "
+            f"No workflow class of type {shown(type_name)} is imported in this process. Import its "
             f"module first, or name it with --app or GENEVA_APP."
         )
 
@@ -93,8 +94,9 @@ class UnknownStoredType(NotFound):
     def __init__(self, type_name: str) -> None:
         self.type_name = type_name
         super().__init__(
-            f"The database holds a value of type {type_name!r}, which is not registered in this "
-            f"process. Register it with gd.register_serializer in a module that the app imports."
+            f"The database holds a value of type {shown(type_name)}, which is not registered in "
+            f"this process. Register it with gd.register_serializer in a module that the app "
+            f"imports."
         )
 
 
@@ -113,6 +115,6 @@ class UnknownEnumMember(NotFound):
         self.enum_name = enum_name
         self.value = value
         super().__init__(
-            f"The database holds {value!r} of the Enum {enum_name!r}, which has no such member. "
-            f"Restore the member, or return its successor from the Enum's _missing_."
+            f"The database holds {shown(value)} of the Enum {enum_name!r}, which has no such "
+            f"member. Restore the member, or return its successor from the Enum's _missing_."
         )

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal, NoReturn, TypeVar, overload
 
 from geneva_drive import checks
+from geneva_drive.display import shown
 from geneva_drive.durations import Duration
 from geneva_drive.iteration.loop_backend import Query
 from geneva_drive.iteration.loop_run import LoopRun
@@ -40,7 +41,7 @@ class LoopFields:
 
     @property
     def description(self) -> str:
-        return f"at {self.name!r}, cursor {self.cursor!r}"
+        return f"at {self.name!r}, cursor {shown(self.cursor)}"
 
     @property
     def cursor(self) -> Any:
@@ -91,7 +92,7 @@ class IterableStep(LoopFields):
         if not isinstance(cursor, int) or isinstance(cursor, bool):
             raise TypeError(
                 f"advance() needs an integer cursor, and the cursor of step {self.name!r} is "
-                f"{cursor!r}. Move it with set(...)."
+                f"{shown(cursor)}. Move it with set(...)."
             )
         self.set(cursor + 1)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
 from geneva_drive.iteration.loop import Loop
@@ -29,8 +30,8 @@ def _count(total: Any) -> int:
         count = -1
     if count < 0 or isinstance(total, str):
         raise InvalidInput(
-            f"progress(total=...) is {total!r}; it must be a whole number from 0 up, or a function "
-            f"that returns one."
+            f"progress(total=...) is {shown(total)}; it must be a whole number from 0 up, or a "
+            f"function that returns one."
         )
     return count
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.interruption import Interrupted
@@ -39,7 +40,7 @@ class Throttles(list[Throttle]):
         given: Any = throttle.condition
         if not callable(given):
             raise InvalidInput(
-                f"throttle() takes a function that is called before each item, got {given!r}. "
+                f"throttle() takes a function that is called before each item, got {shown(given)}. "
                 f"Write it.throttle(lambda: ..., backoff=...)."
             )
         if not has_begun:

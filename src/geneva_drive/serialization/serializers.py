@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from geneva_drive import checks
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, UnknownStoredType
 from geneva_drive.serialization.stored_types import OWN, STORED_ANYWAY, STRUCTURES, Serializer
 
@@ -79,7 +80,7 @@ def decode(name: str, stored: Any) -> Any:
 
 def _check(kind: object, encode: object, decode: object, name: object) -> None:
     if not isinstance(kind, type):
-        raise InvalidInput(f"A serializer is registered for a class, not for {kind!r}.")
+        raise InvalidInput(f"A serializer is registered for a class, not for {shown(kind)}.")
     if kind in STORED_ANYWAY:
         raise InvalidInput(
             f"{kind.__qualname__} is stored by GenevaDrive itself and takes no other serializer. "
@@ -88,7 +89,8 @@ def _check(kind: object, encode: object, decode: object, name: object) -> None:
     for given, function in (("encode", encode), ("decode", decode)):
         if not callable(function):
             raise InvalidInput(
-                f"{given} of the serializer of {_place_of(kind)} is not callable: {function!r}."
+                f"{given} of the serializer of {_place_of(kind)} is not callable: "
+                f"{shown(function)}."
             )
     if name is not None:
         checks.text(f"The name of the serializer of {_place_of(kind)}", name)

@@ -10,6 +10,7 @@ from json.encoder import encode_basestring_ascii
 from types import NoneType
 from typing import Any
 
+from geneva_drive.display import shown
 from geneva_drive.errors import CursorTooLarge, InvalidInput, PayloadTooLarge
 from geneva_drive.serialization import enum_names, serializers, stored_types
 from geneva_drive.serialization.stored_types import Serializer, Unstorable
@@ -109,7 +110,7 @@ def _write_item(key: object, item: object) -> str:
     try:
         return _write(item)
     except Unstorable as refusal:
-        refusal.within(f"[{key!r}]")
+        refusal.within(f"[{shown(key)}]")
         raise
 
 

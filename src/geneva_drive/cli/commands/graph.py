@@ -22,6 +22,7 @@ from geneva_drive.cli.parameters import json_option
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import shown
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import GraphView, view_of_class, view_of_workflow
 from geneva_drive.errors import NotFound, UnknownWorkflowClass
@@ -43,7 +44,7 @@ class NoSuchClass(NotFound):
         close = get_close_matches(type_name, known, 1)
         hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known)}."
         super().__init__(
-            f"No workflow class of type {type_name!r} is imported in this process. {hint}"
+            f"No workflow class of type {shown(type_name)} is imported in this process. {hint}"
         )
 
 

@@ -13,6 +13,7 @@ from geneva_drive.definition.nodes.declaration import Declared
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Decorator
 from geneva_drive.definition.options.options import Options
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 
@@ -134,7 +135,7 @@ class Chain:
         if not isinstance(reference, str | Declared):
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} takes a step's name or the decorated "
-                f"method, not {reference!r}.",
+                f"method, not {shown(reference)}.",
                 node.where,
             )
         name = reference if isinstance(reference, str) else self._names.get(reference)
@@ -147,8 +148,8 @@ class Chain:
         if found is None:
             known = ", ".join(each.node.name for each in self._entries if each.is_in_chain)
             raise StepConfigurationError(
-                f"{option} of {self._owner}.{node.name} names {reference!r}, which is not defined "
-                f"before it. Defined so far: {known or '(none)'}.",
+                f"{option} of {self._owner}.{node.name} names {shown(reference)}, which is not "
+                f"defined before it. Defined so far: {known or '(none)'}.",
                 node.where,
             )
         if not self._entries[found].is_in_chain:
@@ -191,7 +192,7 @@ class Chain:
             listed = f"list of {held[0].kind.noun}s"
             raise StepConfigurationError(
                 f"{self._owner}.{attribute} is a {listed} of its parent and cannot become "
-                f"{value!r}. Override it with another {listed}.",
+                f"{shown(value)}. Override it with another {listed}.",
                 code_location.of_function(value) or code_location.of_caller(),
             )
 
@@ -220,7 +221,7 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
                 first = next(each for each in value if _is_live(each))
                 raise StepConfigurationError(
                     f"{owner}.{attribute} is a list of {first.kind.noun}s, but its item {number} "
-                    f"is {item!r}.",
+                    f"is {shown(item)}.",
                     first.where,
                 )
             yield _node(f"{attribute}_{number}", item)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 _PACKAGE = __name__.partition(".")[0]
@@ -51,7 +52,8 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def name_of(function: object) -> str:
-    return getattr(function, "__name__", None) or repr(function)
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else shown(function)
 
 
 def fault(what: str) -> StepConfigurationError:

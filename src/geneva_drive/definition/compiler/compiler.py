@@ -17,6 +17,7 @@ from geneva_drive.definition.nodes.step import is_method
 from geneva_drive.definition.options import options, policies
 from geneva_drive.definition.options.conditions import CancelCondition, Condition
 from geneva_drive.definition.options.policies import Policy
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condit
         return value.condition
     if not is_method(value):
         raise code_location.fault(
-            f"a condition of a parent cannot become {value!r}. Override it with a method."
+            f"a condition of a parent cannot become {shown(value)}. Override it with a method."
         )
     return Condition("cancel_if", name)
 

@@ -9,6 +9,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _reference(option: str, value: object) -> object:
     reference = value.__func__ if isinstance(value, MethodType) else value
     if not isinstance(reference, str | Previous | Declared | FunctionType):
         raise StepConfigurationError(
-            f"{option} takes a name, a decorated method or a list of these, not {value!r}."
+            f"{option} takes a name, a decorated method or a list of these, not {shown(value)}."
         )
     return reference
 
@@ -108,7 +109,8 @@ def _check(
         close = difflib.get_close_matches(name or "", others, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
         raise StepConfigurationError(
-            f"{owner}.{node.name} depends on {reference!r}, and {owner} has no such node. {hint}"
+            f"{owner}.{node.name} depends on {shown(reference)}, and {owner} has no such node. "
+            f"{hint}"
             f"The others are: {', '.join(others) or '(none)'}.",
             node.where,
         )

@@ -7,6 +7,7 @@ from typing import Any
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.step import Step, is_method
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 
@@ -34,13 +35,14 @@ def by_method(owner: str, former: Node, value: Any) -> Node:
         )
     if not former.has_method:
         raise StepConfigurationError(
-            f"{owner}.{name} is {former.declared!r} of its parent and cannot become {value!r}. "
-            f"Override it with gd.{former.kind.maker}(...), or choose another name.",
+            f"{owner}.{name} is {former.declared!r} of its parent and cannot become "
+            f"{shown(value)}. Override it with gd.{former.kind.maker}(...), or choose another "
+            f"name.",
             where,
         )
     if not is_method(value):
         raise StepConfigurationError(
-            f"{owner}.{name} is a {noun} of its parent and cannot become {value!r}. "
+            f"{owner}.{name} is a {noun} of its parent and cannot become {shown(value)}. "
             f"Override it with a method, or write {name} = gd.removed_step().",
             where,
         )

@@ -13,6 +13,7 @@ from geneva_drive.definition.options import options
 from geneva_drive.definition.options.conditions import CancelCondition
 from geneva_drive.definition.options.keywords import StepOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 P = ParamSpec("P")
@@ -103,14 +104,15 @@ def _make(
 ) -> Step[Any, Any]:
     where = where or code_location.of_caller()
     if isinstance(function, Declared):
-        raise StepConfigurationError(f"{function!r} is a {function.kind.noun} already.", where)
+        raise StepConfigurationError(f"{shown(function)} is a {function.kind.noun} already.", where)
     if isinstance(function, Job):
         raise StepConfigurationError(
-            f"{function!r} is a job and no method taking self. Write gd.task(job=...).", where
+            f"{shown(function)} is a job and no method taking self. Write gd.task(job=...).", where
         )
     if not is_method(function):
         raise StepConfigurationError(
-            f"A {kind.noun} is a method taking self, not {type(function).__name__} {function!r}.",
+            f"A {kind.noun} is a method taking self, not {type(function).__name__} "
+            f"{shown(function)}.",
             where,
         )
     with code_location.naming(

@@ -12,6 +12,7 @@ from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import TaskOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
@@ -91,15 +92,15 @@ def _misuse(function: object, job: object) -> str:
     if job is None:
         return "args of a task go with job=, which they are the arguments of."
     if function is not None:
-        return f"A task calls a method or a job, not both {function!r} and {job!r}."
-    return f"job of a task takes a function decorated with @gd.job, not {job!r}."
+        return f"A task calls a method or a job, not both {shown(function)} and {shown(job)}."
+    return f"job of a task takes a function decorated with @gd.job, not {shown(job)}."
 
 
 def _arguments(job: Job[..., Any], args: object) -> Mapping[str, Any]:
     if args is None:
         args = {}
     if not isinstance(args, Mapping) or not all(isinstance(name, str) for name in args):
-        raise StepConfigurationError(f"args is a dict of the job's arguments, not {args!r}.")
+        raise StepConfigurationError(f"args is a dict of the job's arguments, not {shown(args)}.")
     try:
         typed_json.dump(args, "args")
     except InvalidInput as error:

@@ -9,6 +9,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 from geneva_drive.definition.compiler import call_signatures, code_location
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Condition:
             return
         if not callable(test) or isinstance(test, type):
             raise code_location.fault(
-                f"{self.option} takes a method's name, a callable or a boolean, not {test!r}."
+                f"{self.option} takes a method's name, a callable or a boolean, not {shown(test)}."
             )
         call_signatures.check_plain(self.option, test, "self")
 
@@ -41,10 +42,10 @@ class Condition:
         method = inspect.getattr_static(workflow_class, self.test, None)
         if not callable(getattr(workflow_class, self.test, None)):
             raise code_location.fault(
-                f"{self.option}={self.test!r} names no method of {workflow_class.__name__}."
+                f"{self.option}={shown(self.test)} names no method of {workflow_class.__name__}."
             )
         if inspect.isfunction(method):
-            call_signatures.check_plain(f"{self.option}={self.test!r}", method, "self")
+            call_signatures.check_plain(f"{self.option}={shown(self.test)}", method, "self")
 
     def holds(self, workflow: Workflow[Any]) -> bool:
         match self.test:
@@ -60,7 +61,8 @@ class Condition:
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(
-                f"{self.option} takes a plain function, and {self.test!r} returned a coroutine."
+                f"{self.option} takes a plain function, and {shown(self.test)} returned a "
+                f"coroutine."
             )
         return bool(answer)
 

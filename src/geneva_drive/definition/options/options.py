@@ -21,6 +21,7 @@ from geneva_drive.definition.options.policies import (
     Policy,
     Retry,
 )
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 from geneva_drive.limit import Limit, check_limit
 
@@ -77,7 +78,7 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
         close = get_close_matches(unknown[0], known, 1)
         meant = f" Did you mean {close[0]!r}?" if close else ""
         raise StepConfigurationError(
-            f"there is no option {unknown[0]!r}.{meant} The options are: "
+            f"there is no option {shown(unknown[0])}.{meant} The options are: "
             f"{', '.join(sorted(known))}."
         )
 
@@ -138,7 +139,7 @@ def _limit(value: object) -> Limit | None:
     if value is None:
         return None
     if not isinstance(value, Limit):
-        raise StepConfigurationError(f"limit takes a gd.Limit, not {value!r}.")
+        raise StepConfigurationError(f"limit takes a gd.Limit, not {shown(value)}.")
     check_limit("limit", value, error=StepConfigurationError)
     if callable(value.key):
         call_signatures.check_plain("limit: key", value.key, "self")
@@ -179,7 +180,7 @@ def _policies(given: Mapping[str, Any]) -> tuple[Policy, ...]:
     limits = [name for name in ("max_reattempts", "terminal_action") if name in given]
     if retry is not None:
         if not isinstance(retry, Retry):
-            raise StepConfigurationError(f"retry takes a gd.Retry, not {retry!r}.")
+            raise StepConfigurationError(f"retry takes a gd.Retry, not {shown(retry)}.")
         if on_exception is not None or limits:
             raise StepConfigurationError(
                 "retry is short for a whole policy: leave out on_exception, max_reattempts and "

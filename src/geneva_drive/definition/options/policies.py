@@ -11,6 +11,7 @@ from typing import Any, Literal, Never
 from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.options.backoff import Backoff, exponential, linear
+from geneva_drive.display import shown
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import StepConfigurationError
 
@@ -65,7 +66,7 @@ class ExceptionPolicy:
             ):
                 raise code_location.fault(
                     f"wait, max_reattempts and terminal_action belong to a policy that "
-                    f"reattempts; this one says {action!r}."
+                    f"reattempts; this one says {shown(action)}."
                 )
             object.__setattr__(self, "action", chosen)
             object.__setattr__(self, "matching", _matching(matching))
@@ -157,7 +158,7 @@ def _backoff(value: BackoffName | Duration | Backoff) -> Duration | Backoff:
     if value not in named:
         raise code_location.fault(
             f"The backoff of a Retry is 'exponential', 'linear', a duration or a callable, "
-            f"not {value!r}."
+            f"not {shown(value)}."
         )
     return named[value]
 
@@ -189,7 +190,7 @@ def _parse_one(option: object) -> Policy:
 def _no_policy(value: object) -> StepConfigurationError:
     return code_location.fault(
         f"on_exception takes an action, a gd.ExceptionPolicy, a callable or a list of these, "
-        f"not {value!r}."
+        f"not {shown(value)}."
     )
 
 
@@ -226,14 +227,14 @@ def _matching(value: object) -> tuple[type[BaseException], ...] | Predicate | No
         call_signatures.check_plain("matching", value, "error")
         return value
     raise code_location.fault(
-        f"matching takes exception classes or a callable of the error, not {value!r}."
+        f"matching takes exception classes or a callable of the error, not {shown(value)}."
     )
 
 
 def _classes(values: tuple[Any, ...]) -> tuple[type[BaseException], ...]:
     for value in values:
         if not (isinstance(value, type) and issubclass(value, BaseException)):
-            raise code_location.fault(f"matching takes exception classes, not {value!r}.")
+            raise code_location.fault(f"matching takes exception classes, not {shown(value)}.")
     if not values:
         raise code_location.fault("matching names no exception class, so it would never match.")
     return values

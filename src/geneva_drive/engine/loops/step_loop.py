@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, cast
 
 from geneva_drive.definition.definition import Node
+from geneva_drive.display import shown
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.commit.events import progressed
 from geneva_drive.engine.environment import Environment
@@ -215,7 +216,7 @@ class StepLoop:
             SkippedItem(
                 cursor=typed_json.dump_cursor(item[1], self._max_cursor_size),
                 completed_iterations=state.completed + 1,
-                item=_repr_of(item[0]),
+                item=shown(item[0], _MAX_ITEM),
                 error_class=details.error_class,
                 error_message=details.message,
                 at=self._environment.clock.now(),
@@ -273,10 +274,3 @@ class StepLoop:
                 environment.clock.now(),
             )
         )
-
-
-def _repr_of(item: Any) -> str:
-    try:
-        return typed_json.safe_text(repr(item))[:_MAX_ITEM]
-    except Exception:  # noqa: BLE001 - a user's __repr__ may raise anything, and the loop goes on
-        return f"<{type(item).__name__} that cannot be put into words>"

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.nodes.child import Child
 from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.display import shown
 from geneva_drive.engine import heroes, results
 from geneva_drive.engine.commands import cancel as cancellation
 from geneva_drive.engine.commands.command import execute
@@ -46,7 +47,7 @@ def plan(
     hero = child.hero(instance) if callable(child.hero) else child.hero
     context = child.context(instance) if callable(child.context) else child.context
     if context is not None and not isinstance(context, Mapping):
-        raise InvalidInput(f"The context of a child workflow is a dict, not {context!r}.")
+        raise InvalidInput(f"The context of a child workflow is a dict, not {shown(context)}.")
     limit = environment.settings.max_payload_size
     return NewWorkflow(
         definition=definition,

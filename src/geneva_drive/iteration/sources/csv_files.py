@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 from zlib import crc32
 
+from geneva_drive.display import shown
 from geneva_drive.errors import CsvChanged, InvalidInput
 
 CsvRow = dict[str | None, Any]
@@ -31,8 +32,8 @@ def pairs(
     """Yield each row as a dict, like `csv.DictReader`; takes the options of `csv.reader`."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(
-            f"iterate_over_csv() takes the path of a file, got {path!r}. Pass the path: the loop "
-            f"opens the file itself, at the cursor."
+            f"iterate_over_csv() takes the path of a file, got {shown(path)}. Pass the path: the "
+            f"loop opens the file itself, at the cursor."
         )
     saved = None if cursor is None else _saved(cursor)
     return _rows(path, saved, _byte_encoding(encoding), csv_options)
@@ -144,8 +145,8 @@ def _byte_encoding(encoding: str) -> str:
         return "utf-8"
     if "\n".encode(name) != b"\n":
         raise InvalidInput(
-            f"A CSV file in {encoding!r} cannot be resumed: rows are found by their byte offset, "
-            f"which needs an encoding with a one-byte newline. Convert the file to utf-8."
+            f"A CSV file in {shown(encoding)} cannot be resumed: rows are found by their byte "
+            f"offset, which needs an encoding with a one-byte newline. Convert the file to utf-8."
         )
     return name
 
@@ -155,7 +156,7 @@ def _saved(cursor: Any) -> Cursor:
         case (int(offset), int(checksum)) if offset >= 0:
             return offset, checksum
     raise InvalidInput(
-        f"The saved cursor {cursor!r} is not a position in a CSV file: this loop saves (byte "
+        f"The saved cursor {shown(cursor)} is not a position in a CSV file: this loop saves (byte "
         f"offset, checksum). It was saved by another loop. Rewind the step with `geneva rewind`, "
         f"or restore that loop."
     )

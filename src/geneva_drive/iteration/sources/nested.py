@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources.sequences import given_pairs
 
@@ -78,8 +79,8 @@ def _require_ascent(level: str, before: Any, cursor: Any) -> None:
     if before is _NOTHING or _is_less(before, cursor):
         return
     raise InvalidInput(
-        f"The {level} cursor {cursor!r} of a nested loop comes after {before!r} and is not "
-        f"greater: a resumed loop would lose items. Give each item a cursor of its own, in "
+        f"The {level} cursor {shown(cursor)} of a nested loop comes after {shown(before)} and is "
+        f"not greater: a resumed loop would lose items. Give each item a cursor of its own, in "
         f"ascending order: sort by it, or number the items with enumerate(...)."
     )
 
@@ -89,7 +90,7 @@ def _both(cursor: Any) -> tuple[Any, Any]:
         case (outer_cursor, inner_cursor):
             return outer_cursor, inner_cursor
     raise InvalidInput(
-        f"The saved cursor {cursor!r} is not one of a nested loop, which saves (outer cursor, "
+        f"The saved cursor {shown(cursor)} is not one of a nested loop, which saves (outer cursor, "
         f"inner cursor). It was saved by another loop. Rewind the step with `geneva rewind`, or "
         f"restore that loop."
     )
@@ -100,7 +101,7 @@ def _is_less(one: Any, other: Any) -> bool:
         return bool(one < other)
     except TypeError as error:
         raise InvalidInput(
-            f"The cursors {one!r} and {other!r} of a nested loop cannot be compared, so the loop "
-            f"cannot be resumed. Use cursors of one type, in ascending order; if they changed "
-            f"since the cursor was saved, rewind the step with `geneva rewind`."
+            f"The cursors {shown(one)} and {shown(other)} of a nested loop cannot be compared, so "
+            f"the loop cannot be resumed. Use cursors of one type, in ascending order; if they "
+            f"changed since the cursor was saved, rewind the step with `geneva rewind`."
         ) from error

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration import maybe_async
 
@@ -53,7 +54,7 @@ class PagePosition:
             case (token, int(done)) if not isinstance(done, bool) and done >= 0:
                 return cls(token, done)
         raise InvalidInput(
-            f"The saved cursor {cursor!r} is not a position in a page: this loop saves "
+            f"The saved cursor {shown(cursor)} is not a position in a page: this loop saves "
             f"(token, count). It was saved by another loop. Rewind the step with `geneva rewind`, "
             f"or restore that loop."
         )
@@ -71,12 +72,12 @@ class Page:
             case (items, next_token) if isinstance(fetched, tuple) and isinstance(items, Iterable):
                 if next_token is not None and next_token == token:
                     raise InvalidInput(
-                        f"The page of token {token!r} names itself as the next one, so the loop "
-                        f"would never end. Return None as the next token of the last page."
+                        f"The page of token {shown(token)} names itself as the next one, so the "
+                        f"loop would never end. Return None as the next token of the last page."
                     )
                 return cls(token, list(items), next_token)
         raise InvalidInput(
-            f"fetch({token!r}) returned {fetched!r}. It should return a tuple (items, "
+            f"fetch({shown(token)}) returned {shown(fetched)}. It should return a tuple (items, "
             f"next_token), with None as the next token of the last page."
         )
 

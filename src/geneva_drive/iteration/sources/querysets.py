@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 
 
@@ -112,9 +113,9 @@ class QuerySetRecords:
         """Raise if the loop would not advance, as with floats that are read as decimals."""
         if after is not None and _bare(self._parts(after)) in found:
             raise InvalidInput(
-                f"The record with the cursor {after!r} comes after itself: the database compares "
-                f"{', '.join(self.key)} more exactly than it returns them. Use another field as "
-                f"cursor=, such as the primary key."
+                f"The record with the cursor {shown(after)} comes after itself: the database "
+                f"compares {', '.join(self.key)} more exactly than it returns them. Use another "
+                f"field as cursor=, such as the primary key."
             )
 
     def _parts(self, after: Any) -> Sequence[Any]:
@@ -122,7 +123,7 @@ class QuerySetRecords:
         if len(parts) == len(self.key) and None not in parts:
             return parts
         raise InvalidInput(
-            f"The saved cursor {after!r} does not fit this loop, whose cursor has the fields "
+            f"The saved cursor {shown(after)} does not fit this loop, whose cursor has the fields "
             f"{', '.join(self.key)}. It was saved by another loop. Rewind the step with "
             f"`geneva rewind`, or restore that loop."
         )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator, Sequen
 from itertools import islice
 from typing import Any, TypeVar
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.sources.querysets import is_queryset
@@ -41,7 +42,7 @@ def checked(pair: Any) -> tuple[Any, Any]:
         case (_, _) if isinstance(pair, tuple):
             return pair
     raise InvalidInput(
-        f"A loop with cursors takes (item, cursor) tuples, and got {pair!r}. Yield each item "
+        f"A loop with cursors takes (item, cursor) tuples, and got {shown(pair)}. Yield each item "
         f"together with the cursor that stands for it."
     )
 
@@ -54,8 +55,8 @@ def index_of(cursor: Any) -> int:
     if isinstance(cursor, int) and not isinstance(cursor, bool) and cursor >= 0:
         return cursor
     raise InvalidInput(
-        f"The saved cursor {cursor!r} is not an index: this loop counts its items from 0. It was "
-        f"saved by another loop. Rewind the step with `geneva rewind`, or restore that loop."
+        f"The saved cursor {shown(cursor)} is not an index: this loop counts its items from 0. It "
+        f"was saved by another loop. Rewind the step with `geneva rewind`, or restore that loop."
     )
 
 
@@ -83,7 +84,7 @@ def _require_iterable(given: object) -> None:
             f"function. Make the step an `async def`."
         )
     raise InvalidInput(
-        f"iterate_over() takes an iterable, got {given!r}. To loop a number of times, use "
+        f"iterate_over() takes an iterable, got {shown(given)}. To loop a number of times, use "
         f"iterate_over(range(...))."
     )
 
