@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from geneva_drive import checks
+from geneva_drive.display import shown
 from geneva_drive.durations import Duration
+from geneva_drive.errors import InvalidInput
 
 
 class Clock(Protocol):
@@ -22,11 +24,37 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+class ClockInUtc:
+    """A clock of the user's, which may tell the time in another zone.
+
+    Spans must be added in UTC: in a local zone, Python adds them to what the wall clock shows, and
+    is an hour off where daylight saving begins or ends.
+    """
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self._name = name
+        self._clock = clock
+
+    def now(self) -> datetime:
+        told: object = self._clock.now()
+        if not isinstance(told, datetime):
+            raise self._refusal(told, "is not a datetime")
+        if told.utcoffset() is None:
+            raise self._refusal(told, "has no time zone")
+        return told.astimezone(UTC)
+
+    def _refusal(self, told: object, fault: str) -> InvalidInput:
+        return InvalidInput(
+            f"{self._name}: now() returned {shown(told)}, which {fault}. Return an aware datetime, "
+            f"such as datetime.now(UTC)."
+        )
+
+
 class ShiftedClock:
     """Another clock, shifted by a span."""
 
     def __init__(self, clock: Clock, shift: timedelta) -> None:
-        self._clock = clock
+        self._clock = checked_clock("The clock of a ShiftedClock", clock)
         self._shift = shift
 
     def now(self) -> datetime:
@@ -35,6 +63,27 @@ class ShiftedClock:
     def advance(self, span: Duration | str) -> None:
         """Shift the clock by a timedelta (also a negative one), seconds, or text such as '1d'."""
         self._shift += shift_of("advance", span)
+
+
+def checked_clock(name: str, clock: object) -> Clock:
+    """Return a clock that tells UTC, or raise an error that begins with `name`."""
+    if isinstance(clock, SystemClock | ShiftedClock | ClockInUtc):
+        return clock
+    if not callable(getattr(clock, "now", None)):
+        raise _no_clock(name, clock)
+    in_utc = ClockInUtc(name, clock)  # type: ignore[arg-type]  # it has a method now()
+    try:
+        in_utc.now()
+    except TypeError as error:  # a class instead of an instance
+        raise _no_clock(name, clock) from error
+    return in_utc
+
+
+def _no_clock(name: str, given: object) -> InvalidInput:
+    return InvalidInput(
+        f"{name} must be an object with a method now() that takes no argument and returns an aware "
+        f"datetime, got {shown(given)}."
+    )
 
 
 def shift_of(caller: str, span: Duration | str) -> timedelta:

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from geneva_drive import checks
-from geneva_drive.clock import Clock, SystemClock
+from geneva_drive.clock import Clock, SystemClock, checked_clock
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import MAX_KEY_LENGTH, Limit, check_limit
 
@@ -31,13 +32,14 @@ def _count(name: str, value: object) -> int:
 
 
 def _optional_span(name: str, value: object) -> timedelta | None:
-    return None if value in (None, "", "off") else checks.positive_duration(name, value)
+    is_off = value is None or (isinstance(value, str) and value in ("", "off"))
+    return None if is_off else checks.positive_duration(name, value)
 
 
 def _table_prefix(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.isidentifier() or len(value) > 30:  # noqa: PLR2004 - index names stay under MySQL's 64
         raise InvalidInput(
-            f"{name} must be at most 30 letters, digits and underscores, got {value!r}."
+            f"{name} must be at most 30 letters, digits and underscores, got {shown(value)}."
         )
     return value
 
@@ -48,9 +50,9 @@ def _durability(name: str, value: object) -> str:
 
 def _switch(name: str, value: object) -> bool:
     switches = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
-    answer = switches.get(str(value).lower())
-    if answer is None:
-        raise InvalidInput(f"{name} must be 'on' or 'off', got {value!r}.")
+    answer = switches.get(value.lower()) if isinstance(value, str) else value
+    if not isinstance(answer, bool):
+        raise InvalidInput(f"{name} must be 'on' or 'off', got {shown(value)}.")
     return answer
 
 
@@ -58,12 +60,14 @@ def _queue_limits(name: str, value: object) -> Mapping[str, Limit]:
     """Return limits by queue, from a dictionary or text such as "mail=5,mail=100/m,bulk=2"."""
     given = _written_limits(name, value) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{name} must be a dictionary of queues and gd.Limit, got {value!r}.")
+        raise InvalidInput(
+            f"{name} must be a dictionary of queues and gd.Limit, got {shown(value)}."
+        )
     for queue, limit in given.items():
         checks.text(f"{name}: the name of a queue", queue, longest=MAX_KEY_LENGTH)
-        owner = f"{name}: the limit of queue {queue!r}"
+        owner = f"{name}: the limit of queue {shown(queue)}"
         if not isinstance(limit, Limit):
-            raise InvalidInput(f"{owner} must be a gd.Limit, got {limit!r}.")
+            raise InvalidInput(f"{owner} must be a gd.Limit, got {shown(limit)}.")
         if limit.key is not None:
             raise InvalidInput(f"{owner} must not have a key: the queue is its key.")
         check_limit(owner, limit)
@@ -80,11 +84,16 @@ def _written_limits(name: str, text: str) -> dict[str, Limit]:
         elif "/" in bound:
             found[queue] = replace(known, rate=bound)
         else:
-            raise InvalidInput(f"{name} must be written queue=5 or queue=100/m, got {part!r}.")
+            raise InvalidInput(f"{name} must be written queue=5 or queue=100/m, got {shown(part)}.")
     return found
 
 
-def _as_is(_name: str, value: object) -> Any:
+def _session_factory(name: str, value: object) -> object:
+    if value is not None and not callable(value):
+        raise InvalidInput(
+            f"{name} must be a callable that returns a session, such as a sessionmaker, got "
+            f"{shown(value)}."
+        )
     return value
 
 
@@ -102,9 +111,11 @@ _PARSERS: dict[str, _Parser] = {
     "max_payload_size": _count,
     "sqlite_durability": _durability,
     "notify": _switch,
-    "session_factory": _as_is,
-    "clock": _as_is,
+    "session_factory": _session_factory,
+    "clock": checked_clock,
 }
+# The others can be set in the environment.
+_ONLY_KEYWORDS = ("session_factory", "clock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,21 +154,22 @@ class Settings:
             close = get_close_matches(unknown[0], known, 1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
             raise InvalidInput(
-                f"There is no setting {unknown[0]!r}.{meant} The settings are: {', '.join(known)}."
+                f"There is no setting {shown(unknown[0])}.{meant} The settings are: "
+                f"{', '.join(known)}."
             )
         values: dict[str, Any] = {}
         for name, parse in _PARSERS.items():
             variable = f"GENEVA_{name.upper()}"
             if name in given:
                 values[name] = parse(f"Setting {name}", given[name])
-            elif parse is not _as_is and variable in environment:
+            elif name not in _ONLY_KEYWORDS and variable in environment:
                 values[name] = parse(f"Setting {variable}", environment[variable])
         return cls(**values)
 
 
 def mistyped(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield unknown variables that look like one of ours, each with the known one."""
-    settings = [name for name, parse in _PARSERS.items() if parse is not _as_is]
+    settings = [name for name in _PARSERS if name not in _ONLY_KEYWORDS]
     known = [*_VARIABLES, *(f"GENEVA_{name.upper()}" for name in settings)]
     for name in sorted(environment):
         # A longer name, such as GENEVA_APP_NAME, is the user's own.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.testing import drain
 
 URL = "sqlite:///never_opened.db"
 
@@ -120,3 +122,30 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
         "max_recoveries, max_result_size, notify, poll_interval, queue_limits, retention, "
         "session_factory, sqlite_durability, table_prefix."
     )
+
+
+class ClockOnTheWall:
+    def __init__(self, told: datetime) -> None:
+        self.told = told
+
+    def now(self) -> datetime:
+        return self.told
+
+
+def test_a_wait_lasts_as_long_on_a_local_clock_when_summer_time_ends(geneva: gd.Drive) -> None:
+    class Reminder(gd.Workflow):
+        @gd.step(wait=timedelta(hours=1))
+        def remind(self) -> None: ...
+
+    berlin = ZoneInfo("Europe/Berlin")
+    geneva.clock = clock = ClockOnTheWall(datetime(2026, 10, 25, 2, 30, tzinfo=berlin))
+    reminder = Reminder.create()
+
+    clock.told = datetime(2026, 10, 25, 2, 29, fold=1, tzinfo=berlin)
+    early = drain(geneva)
+    clock.told = datetime(2026, 10, 25, 2, 30, fold=1, tzinfo=berlin)
+    in_time = drain(geneva)
+
+    [execution] = reminder.step_executions
+    assert (early, in_time) == (0, 1)
+    assert execution.scheduled_for == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)

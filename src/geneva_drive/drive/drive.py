@@ -11,10 +11,11 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from geneva_drive import checks
-from geneva_drive.clock import Clock
+from geneva_drive.clock import Clock, checked_clock
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import shown
 from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.explanation import explain
@@ -27,6 +28,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.errors import InvalidInput
 from geneva_drive.settings import Settings
+from geneva_drive.states import StepState
 from geneva_drive.storage.connections.database import Database
 from geneva_drive.storage.connections.database_file import explain_file_errors
 from geneva_drive.storage.dialects.hints import Hints
@@ -74,9 +76,9 @@ class Drive:
 
     @clock.setter
     def clock(self, clock: Clock) -> None:
-        self._clock = clock
+        self._clock = checked_clock("Drive.clock", clock)
         if self._environment is not None:
-            self._environment.clock = clock
+            self._environment.clock = self._clock
 
     @property
     def environment(self) -> Environment:
@@ -146,8 +148,14 @@ class Drive:
         queue: str | None = None,
     ) -> ExecutionQuery:
         """Query the step executions of all workflows."""
-        given = {"state": state, "type": type, "queue": queue}
-        return ExecutionQuery(self, {name: v for name, v in given.items() if v is not None})
+        given: dict[str, str] = {}
+        if state is not None:
+            given["state"] = checks.choice("executions(state=...)", state, tuple(StepState))
+        if type is not None:
+            given["type"] = checks.text("executions(type=...)", type)
+        if queue is not None:
+            given["queue"] = checks.text("executions(queue=...)", queue)
+        return ExecutionQuery(self, given)
 
     def worker(self, queues: Queues | None = None, concurrency: int = 8) -> Worker:
         """Create a worker for the workflow classes that this process has imported.
@@ -161,8 +169,6 @@ class Drive:
         >>> with drive.worker(concurrency=4):
         ...     pass  # the application runs here
         """
-        if isinstance(queues, str):
-            raise InvalidInput(f"queues takes a list of names, not {queues!r}.")
         return Worker(self.environment, queues=queues, concurrency=concurrency)
 
     def housekeep(self) -> int:
@@ -188,6 +194,8 @@ class Drive:
         span = self.settings.retention
         if older_than is not None:
             span = checks.duration("prune(older_than=...)", older_than)
+        if progress is not None and not callable(progress):
+            raise InvalidInput(f"prune(progress=...) must be a function, got {shown(progress)}.")
         if span is None:
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
         return prune(self.environment, span, progress)
