@@ -73,6 +73,18 @@ STATES = "'ready', 'performing', 'paused', 'finished', 'canceled'"
             id="since-without-a-unit",
         ),
         pytest.param(
+            ["list", "--hero", "User/\udce9"],
+            "The argument 'User/\\udce9' cannot be decoded. Check the encoding of the terminal or "
+            "script that wrote it. See `geneva --help`.",
+            id="argument-that-cannot-be-decoded",
+        ),
+        pytest.param(
+            ["--database", "sqlite:///\udcff.db", "list"],
+            "The argument 'sqlite:///\\udcff.db' cannot be decoded. Check the encoding of the "
+            "terminal or script that wrote it. See `geneva --help`.",
+            id="url-that-cannot-be-decoded",
+        ),
+        pytest.param(
             ["resume", "1", "--data", "{"],
             "Invalid value for '--data': '{' is not JSON: Expecting property name enclosed in "
             "double quotes: line 1 column 2 (char 1). See `geneva resume --help`.",

@@ -10,8 +10,10 @@ from typing import Any
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
+from geneva_drive import checks
 from geneva_drive.cli.exit_codes import MEANINGS, ExitCode, code_for
 from geneva_drive.cli.output.error_line import one_line
+from geneva_drive.display import shown
 from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
@@ -55,9 +57,16 @@ class Geneva(click.Group):
         close = get_close_matches(name, _NAMES, 1, _CLOSE)
         meant = [_SYNONYMS[name]] if name in _SYNONYMS else close
         hint = f" Did you mean '{meant[0]}'?" if meant else ""
-        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        raise click.UsageError(f"No such command {shown(name)}.{hint}", ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        broken = [each for each in args if checks.text_fault(f"{each} ")]
+        if broken:
+            raise click.UsageError(
+                f"The argument {shown(broken[0])} cannot be decoded. Check the encoding of the "
+                f"terminal or script that wrote it.",
+                ctx,
+            )
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from geneva_drive import checks
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 
 HeroLoader = Callable[[str], Any]
+
+MAX_TYPE_LENGTH = 191
 
 _loaders: dict[str, HeroLoader] = {}
 
@@ -30,7 +33,9 @@ class HeroRef:
     def __init__(self, type: str, id: str | int) -> None:
         is_number = isinstance(id, int) and not isinstance(id, bool)
         hero_id = str(id) if is_number else id
-        object.__setattr__(self, "type", checks.text("The type of a HeroRef", type))
+        object.__setattr__(
+            self, "type", checks.text("The type of a HeroRef", type, longest=MAX_TYPE_LENGTH)
+        )
         object.__setattr__(self, "id", checks.text("The id of a HeroRef", hero_id))
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -46,9 +51,9 @@ def register_hero(type_name: str, load: HeroLoader) -> None:
 
     Registering a type again replaces its loader.
     """
-    checks.text("The name of a hero type", type_name)
+    checks.text("The name of a hero type", type_name, longest=MAX_TYPE_LENGTH)
     if not callable(load):
-        raise InvalidInput(f"The loader of hero type {type_name!r} is not callable: {load!r}.")
+        raise InvalidInput(f"The loader of hero type {type_name!r} is not callable: {shown(load)}.")
     _loaders[type_name] = load
 
 

@@ -23,6 +23,7 @@ from geneva_drive.definition.current_execution import CurrentExecution
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.options.policies import OnException
+from geneva_drive.display import shown
 from geneva_drive.durations import Duration
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import Outcome
@@ -164,6 +165,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         A resumable step continues from its cursor, or from the start with `rewind`.
         """
         delay = _delay("reattempt", wait)
+        checks.flag("reattempt(rewind=...)", rewind)
         _signal(self, "reattempt", flow_control.Reattempt(delay, rewind))
 
     def suspend(self, wait: Duration | None = None) -> NoReturn:
@@ -198,7 +200,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     @classmethod
     def using(cls, drive: Drive) -> ClassWorkflows[Self]:
         """Create and read workflows of this class with another Drive than the default."""
-        return drive.workflows(cls)
+        return drive_lookup.require("The argument of using()", drive).workflows(cls)
 
     @classmethod
     def create(  # noqa: PLR0913 - the contract's optional keywords
@@ -319,7 +321,7 @@ def _delay(verb: str, wait: Duration | None) -> timedelta | None:
 def _text(verb: str, reason: Any) -> str | None:
     if reason is None or isinstance(reason, str):
         return reason
-    raise InvalidInput(f"{verb}(reason=...) must be text, got {reason!r}.")
+    raise InvalidInput(f"{verb}(reason=...) must be text, got {shown(reason)}.")
 
 
 def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:

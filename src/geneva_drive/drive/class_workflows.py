@@ -13,8 +13,10 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import checks
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
+from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.display import shown
 from geneva_drive.drive import joined_transaction
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -57,6 +59,8 @@ class ClassWorkflows(Generic[W]):
     """The workflows of a class on a Drive, as `SignupWorkflow.using(drive)` returns them."""
 
     def __init__(self, drive: Drive, workflow_class: type[W]) -> None:
+        if not isinstance(workflow_class, WorkflowMeta):
+            raise InvalidInput(f"workflows() takes a workflow class, got {shown(workflow_class)}.")
         self._drive = drive
         self._class = workflow_class
 
@@ -81,7 +85,7 @@ class ClassWorkflows(Generic[W]):
         new = NewWorkflow(
             definition=definition_of(self._class),
             hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
-            allow_multiple=allow_multiple,
+            allow_multiple=checks.flag("create(allow_multiple=...)", allow_multiple),
             context=self._context(context),
             queue=_job_option(options.queue, queue),
             priority=_job_option(options.priority, priority),
@@ -126,6 +130,8 @@ class ClassWorkflows(Generic[W]):
         self, built: DynamicWorkflow, session: JoinedTransaction | None
     ) -> WorkflowHandle[W]:
         """Start a workflow whose graph was built in code; see `DynamicWorkflow.start`."""
+        if not isinstance(built, DynamicWorkflow):
+            raise InvalidInput(f"start_dynamic() takes a gd.DynamicWorkflow, got {shown(built)}.")
         joined = joined_transaction.opened(
             session, "await session.run_sync(lambda joined: workflow.start(session=joined))"
         )
@@ -221,7 +227,7 @@ class ClassWorkflows(Generic[W]):
         if not checks.is_json_object(context):
             raise InvalidInput(
                 f"The context of a workflow must be a dictionary with text as keys, "
-                f"got {context!r}."
+                f"got {shown(context)}."
             )
         return typed_json.dump_context(context, self._drive.settings.max_payload_size)
 

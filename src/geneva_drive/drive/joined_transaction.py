@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from sqlalchemy import Connection, Engine, event
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def opened(given: Any, async_form: str) -> JoinedTransaction | None:
             f"Use `{async_form}`."
         )
     raise InvalidInput(
-        f"create(session=...) must be a SQLAlchemy Session or Connection, got {session!r}."
+        f"create(session=...) must be a SQLAlchemy Session or Connection, got {shown(session)}."
     )
 
 

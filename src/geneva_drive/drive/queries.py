@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Workflow[Any], covariant=True)
 
 _PAGE = 500
+_MOST = 2**63 - 1  # of a number in a database
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,11 @@ class WorkflowQuery(Generic[W]):
 
     def of_type(self, type_name: str) -> WorkflowQuery[W]:
         """Select workflows by type; this process need not have the class."""
-        return self._with(types=[type_name])
+        return self._with(types=[checks.text("of_type()", type_name)])
 
     def of_template(self, name: str) -> WorkflowQuery[W]:
         """Select workflows that a template built."""
-        return self._with(template=name)
+        return self._with(template=checks.text("of_template()", name))
 
     def created_since(self, moment: datetime) -> WorkflowQuery[W]:
         return self._with(since=moment)
@@ -84,9 +85,7 @@ class WorkflowQuery(Generic[W]):
         return self._with(after=keys.parse(self._drive.store.key_type, workflow_id))
 
     def limit(self, count: int) -> WorkflowQuery[W]:
-        return replace(
-            self, maximum=checks.whole_number("The argument of limit()", count, at_least=0)
-        )
+        return replace(self, maximum=_count(count))
 
     def all(self) -> list[WorkflowHandle[W]]:
         return list(self)
@@ -141,9 +140,7 @@ class ExecutionQuery:
     maximum: int | None = None
 
     def limit(self, count: int) -> ExecutionQuery:
-        return replace(
-            self, maximum=checks.whole_number("The argument of limit()", count, at_least=0)
-        )
+        return replace(self, maximum=_count(count))
 
     def all(self) -> list[StepExecution]:
         store = self._drive.store
@@ -167,3 +164,7 @@ class ExecutionQuery:
 
     def __iter__(self) -> Iterator[StepExecution]:
         return iter(self.all())
+
+
+def _count(value: object) -> int:
+    return checks.whole_number("The argument of limit()", value, at_least=0, at_most=_MOST)

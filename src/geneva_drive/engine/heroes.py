@@ -11,6 +11,7 @@ from sqlalchemy import Connection, inspect
 
 from geneva_drive.definition.heroes import HeroRef, loader_of
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import shown
 from geneva_drive.engine import django_models
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import HeroGone, InvalidInput
@@ -29,10 +30,10 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
     if django_models.is_model(type(hero)):
         return _named(hero, django_models.key_of(hero))
     state: Any = inspect(hero, raiseerr=False)
-    if not getattr(state, "is_instance", False):
+    if getattr(state, "is_instance", False) is not True:
         raise InvalidInput(
             f"A hero is a SQLAlchemy-mapped object, a Django model instance or a gd.HeroRef, not "
-            f"{hero!r}."
+            f"{shown(hero)}."
         )
     if session is not None and state.pending:
         session.flush()

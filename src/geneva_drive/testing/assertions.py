@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from geneva_drive import checks
+from geneva_drive.display import shown
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.testing.arguments import require_handle
 
 
 def assert_workflow_state(workflow: WorkflowHandle[Any], state: WorkflowState | str) -> None:
     """Assert the current state of a workflow."""
+    require_handle("assert_workflow_state", workflow)
+    checks.choice("assert_workflow_state(state=...)", state, tuple(WorkflowState))
     found = workflow.reload().state
     if found != state:
         _fail(f"{workflow.type} {workflow.id} is {found}, not {state}.", workflow)
@@ -20,6 +25,8 @@ def assert_step_executed(
     workflow: WorkflowHandle[Any], step: object, state: StepState | str = StepState.COMPLETED
 ) -> None:
     """Assert that the latest execution of a step ended in a state."""
+    require_handle("assert_step_executed", workflow)
+    checks.choice("assert_step_executed(state=...)", state, tuple(StepState))
     name = workflow.name_of(step)
     attempts = [e for e in workflow.step_executions if e.step_name == name]
     if not attempts:
@@ -31,14 +38,20 @@ def assert_step_executed(
 
 def assert_cursor(workflow: WorkflowHandle[Any], expected: object) -> None:
     """Assert the cursor of the current resumable step, or of the last one."""
+    require_handle("assert_cursor", workflow)
     execution = _iterating(workflow)
     found = execution.cursor
     if found != expected or type(found) is not type(expected):
-        _fail(f"Step {execution.step_name!r} is at cursor {found!r}, not {expected!r}.", workflow)
+        _fail(
+            f"Step {execution.step_name!r} is at cursor {shown(found)}, not {shown(expected)}.",
+            workflow,
+        )
 
 
 def assert_iterations(workflow: WorkflowHandle[Any], expected: int) -> None:
     """Assert how many items that step has done over all its runs."""
+    require_handle("assert_iterations", workflow)
+    checks.whole_number("assert_iterations(expected=...)", expected, at_least=0)
     execution = _iterating(workflow)
     found = execution.completed_iterations
     if found != expected:

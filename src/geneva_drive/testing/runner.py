@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from geneva_drive import checks
 from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.workflow import Workflow, definition_of, start_executing
+from geneva_drive.display import shown
 from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -20,6 +22,7 @@ from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.schema.records import WorkflowRecord
+from geneva_drive.testing.arguments import drive_or_default, require_handle
 from geneva_drive.worker import inline_worker
 
 W = TypeVar("W", bound=Workflow[Any])
@@ -31,7 +34,8 @@ def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandl
 
     Raises `AssertionError` if more than `max_steps` executions are needed.
     """
-    _require_handle("speedrun", workflow)
+    require_handle("speedrun", workflow)
+    checks.whole_number("speedrun(max_steps=...)", max_steps, at_least=0)
     for _ in range(max_steps):
         if perform_next_step(workflow) is None and not _speedrun_child(workflow, max_steps):
             return workflow
@@ -55,7 +59,7 @@ def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int) -> bool:
 
 def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
     """Run the next execution, whatever its schedule; return None if there is none."""
-    _require_handle("perform_next_step", workflow)
+    require_handle("perform_next_step", workflow)
     workflow.reload()
     execution = _next_execution(workflow)
     if workflow.state is not WorkflowState.READY or execution is None:
@@ -65,7 +69,7 @@ def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
 
 def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> StepExecution:
     """Run the scheduled execution in this thread; `step`, if given, must be next."""
-    _require_handle("perform_step_inline", workflow)
+    require_handle("perform_step_inline", workflow)
     return _perform_inline(workflow, step, Breaks())
 
 
@@ -85,7 +89,7 @@ def _execution_to_run(workflow: WorkflowHandle[Any], step: object) -> StepExecut
         raise InvalidStateError(f"{workflow!r} has no scheduled step to perform.")
     if name is not None and name not in (execution.step_name, execution.node_id):
         raise InvalidStateError(
-            f"{workflow!r} is at step {execution.step_name!r}, not at {name!r}."
+            f"{workflow!r} is at step {execution.step_name!r}, not at {shown(name)}."
         )
     return execution
 
@@ -105,7 +109,7 @@ def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> S
 
 def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
     """Run a resumable step to its end, ignoring interruptions and waits."""
-    _require_handle("speedrun_resumable_step", workflow)
+    require_handle("speedrun_resumable_step", workflow)
     execution = _perform_inline(workflow, step, Breaks(are_off=True))
     for _ in range(_MOST_RUNS):
         going_on = workflow.reload().current_execution
@@ -122,7 +126,7 @@ def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> Step
 
 def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -> StepExecution:
     """Run `count` items of a resumable step, then interrupt it."""
-    _require_handle("run_iterations", workflow)
+    require_handle("run_iterations", workflow)
     _require_count(count)
     _require_resumable(workflow, _execution_to_run(workflow, step).step_name)
     execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
@@ -132,14 +136,6 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
         # The first run only created the partitions.
         return _perform_inline(workflow, step, Breaks(max_iterations=count))
     return execution
-
-
-def _require_handle(caller: str, workflow: Any) -> None:
-    if not isinstance(workflow, WorkflowHandle):
-        raise InvalidInput(
-            f"{caller}() needs a workflow handle, as create() and find() return it, got "
-            f"{workflow!r}."
-        )
 
 
 def _require_count(count: Any) -> None:
@@ -163,7 +159,7 @@ def _require_resumable(workflow: WorkflowHandle[Any], step_name: str) -> None:
 
 def drain(drive: Drive | None = None) -> int:
     """Run all due executions and those they make due; return how many ran."""
-    return inline_worker.run_due((drive or current_drive()).environment)
+    return inline_worker.run_due(drive_or_default("drain", drive).environment)
 
 
 def instance(
@@ -183,6 +179,13 @@ def instance(
     >>> instance(Invoice, context={"net": 100}).total()
     121.0
     """
+    opened = None if drive is None else drive_or_default("instance", drive)
+    if not isinstance(workflow_class, WorkflowMeta):
+        raise InvalidInput(f"instance() takes a workflow class, got {shown(workflow_class)}.")
+    if context is not None and not checks.is_json_object(context):
+        raise InvalidInput(
+            f"instance(context=...) must be a dictionary with text as keys, got {shown(context)}."
+        )
     now = datetime.now(UTC)
     reference = _reference_to(hero)
     record = WorkflowRecord(
@@ -195,7 +198,7 @@ def instance(
         created_at=now,
         updated_at=now,
     )
-    bare = _BareContext(drive, workflow_class, record, hero)
+    bare = _BareContext(opened, workflow_class, record, hero)
     return start_executing(workflow_class, bare)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from geneva_drive.clock import ShiftedClock, shift_of
-from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import Duration
+from geneva_drive.testing.arguments import drive_or_default
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[Sh
     >>> with time_travel("2d"):  # doctest: +SKIP
     ...     drain(drive)
     """
-    traveller = drive or current_drive()
+    traveller = drive_or_default("time_travel", drive)
     former = traveller.clock
     shifted = ShiftedClock(former, shift_of("time_travel", span))
     traveller.clock = shifted
@@ -33,5 +33,5 @@ def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[Sh
 
 def expire_leases(drive: Drive | None = None) -> None:
     """End the lease of every worker, as if all had died."""
-    store = (drive or current_drive()).store
+    store = drive_or_default("expire_leases", drive).store
     store.write(store.workers.expire_all)

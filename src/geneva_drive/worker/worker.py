@@ -18,8 +18,9 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive import checks
 from geneva_drive.definition import registry
 from geneva_drive.definition.dynamic import jobs
+from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
-from geneva_drive.errors import InvalidStateError, StorageError
+from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
 from geneva_drive.worker import unused_queues
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping.duties import duties
@@ -33,6 +34,7 @@ from geneva_drive.worker.service import Periodic, Service
 logger = logging.getLogger(__name__)
 
 _RETRY_BEAT_AFTER = timedelta(seconds=1)
+_MOST_THREADS = 10_000
 _LAST_COMMIT = 5.0  # seconds that the release of claims may take when the worker stops
 
 
@@ -54,11 +56,11 @@ class Worker:
         queues: Queues | None = None,
         concurrency: int = 8,
     ) -> None:
-        checks.whole_number("A worker's concurrency", concurrency, at_least=1)
-        self._environment = environment
-        self.identity = Identity(
-            queues=None if queues is None else frozenset(queues), caps=_caps(queues)
+        checks.whole_number(
+            "A worker's concurrency", concurrency, at_least=1, at_most=_MOST_THREADS
         )
+        self._environment = environment
+        self.identity = Identity(queues=_names(queues), caps=_caps(queues))
         self._bell = threading.Event()
         self._stopping = Stopping()
         self._life = self._stopping.life
@@ -192,6 +194,14 @@ class Worker:
     def _do(self, duty: Duty) -> None:
         if not self._life.is_over and duty.do(self._environment):
             self._bell.set()
+
+
+def _names(queues: object) -> frozenset[str] | None:
+    if queues is None:
+        return None
+    if not isinstance(queues, Iterable) or isinstance(queues, str | bytes):
+        raise InvalidInput(f"queues takes a list of names, not {shown(queues)}.")
+    return frozenset(checks.text("The name of a worker's queue", name) for name in queues)
 
 
 def _caps(queues: Queues | None) -> dict[str, int]:

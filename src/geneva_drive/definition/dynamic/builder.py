@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import secrets
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, InvalidStateError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class DynamicWorkflow:
         self.priority = priority
         self.idempotency_key = idempotency_key
         self.template_name: str | None = None
-        self._drive = drive
+        self._drive = drive if drive is None else drive_lookup.require("drive", drive)
         self._nodes: dict[str, StoredNode] = {}
         self._id_of: dict[str, str] = {}  # by name
         self._last: tuple[str, ...] = ()
@@ -111,11 +111,13 @@ class DynamicWorkflow:
         """
         self._refuse_if_started()
         if job is None and args:
-            raise InvalidInput(f"Node {name!r} has args and no job to take them. Give it a job.")
-        if checks.flag(f"Node {name!r}: keep_result", keep_result) and job is None:
-            raise InvalidInput(f"Node {name!r} has no job, and so no result. Give it a job.")
-        job_name = None if job is None else node_arguments.job_name(f"Node {name!r}", job)
-        parents = self._parents(f"Node {name!r}", depends_on)
+            raise InvalidInput(
+                f"Node {shown(name)} has args and no job to take them. Give it a job."
+            )
+        if checks.flag(f"Node {shown(name)}: keep_result", keep_result) and job is None:
+            raise InvalidInput(f"Node {shown(name)} has no job, and so no result. Give it a job.")
+        job_name = None if job is None else node_arguments.job_name(f"Node {shown(name)}", job)
+        parents = self._parents(f"Node {shown(name)}", depends_on)
         self._check_name(name)
         written = node_arguments.written_args(name, args)
         node_arguments.check_call(name, job, args or {})
@@ -149,6 +151,8 @@ class DynamicWorkflow:
         name_of = node_arguments.naming(name)
         planned: dict[str, StoredArgs] = {}
         checked: set[tuple[str, ...]] = set()
+        if not isinstance(items, Iterable):
+            raise InvalidInput(f"fan_out takes an iterable of items, got {shown(items)}.")
         for item in items:
             item_name = name_of(item)
             self._check_name(item_name, planned)
@@ -183,7 +187,7 @@ class DynamicWorkflow:
         self._refuse_if_started()
         reference = hero if isinstance(hero, HeroRef) else None
         args = node_arguments.child_args(name, workflow_class, reference, context, detached)
-        parents = self._parents(f"Node {name!r}", depends_on)
+        parents = self._parents(f"Node {shown(name)}", depends_on)
         self._check_name(name)
         node_id = self._add(name, CHILD_JOB, args, parents)
         if hero is not reference:
@@ -201,7 +205,7 @@ class DynamicWorkflow:
             if reference_to is None:
                 raise InvalidInput(
                     f"The hero of node {node.name!r} has no name before the workflow is started: "
-                    f"{hero!r}. Pass a gd.HeroRef."
+                    f"{shown(hero)}. Pass a gd.HeroRef."
                 )
             nodes[node_id] = replace(
                 node, args=node_arguments.with_hero(node.args, reference_to(hero))
@@ -240,17 +244,17 @@ class DynamicWorkflow:
         if name in self._id_of:
             first = self._nodes[self._id_of[name]]
             raise InvalidInput(
-                f"A node named {name!r} was added already: {first.id}, with the job "
+                f"A node named {shown(name)} was added already: {first.id}, with the job "
                 f"{first.job!r}. Names are unique within a workflow; choose another."
             )
         if name in planned:
             raise InvalidInput(
-                f"fan_out names two items {name!r}. Names are unique within a workflow; give "
+                f"fan_out names two items {shown(name)}. Names are unique within a workflow; give "
                 f"each item its own name."
             )
         if name in self._nodes:
             raise InvalidInput(
-                f"{name!r} is the id of node {self._nodes[name].name!r}. Choose another name."
+                f"{shown(name)} is the id of node {self._nodes[name].name!r}. Choose another name."
             )
 
     def _parents(self, thing: str, depends_on: object) -> tuple[str, ...]:
@@ -262,14 +266,14 @@ class DynamicWorkflow:
         if not isinstance(given, Iterable):
             raise InvalidInput(
                 f"{thing}: depends_on takes an id, a name, a list of these or None, not "
-                f"{depends_on!r}."
+                f"{shown(depends_on)}."
             )
         return tuple(dict.fromkeys(self._id(thing, reference) for reference in given))
 
     def _id(self, thing: str, reference: object) -> str:
         if not isinstance(reference, str):
             raise InvalidInput(
-                f"{thing}: depends_on takes ids and names, not {reprlib.repr(reference)}. Write "
+                f"{thing}: depends_on takes ids and names, not {shown(reference)}. Write "
                 f"*ids for a list within a list."
             )
         if reference in self._nodes:
@@ -277,8 +281,8 @@ class DynamicWorkflow:
         if reference in self._id_of:
             return self._id_of[reference]
         raise InvalidInput(
-            f"{thing} depends on {reference!r}, and no node of that id or name was added before "
-            f"it.{node_arguments.suggestion(reference, self._id_of)}"
+            f"{thing} depends on {shown(reference)}, and no node of that id or name was added "
+            f"before it.{node_arguments.suggestion(reference, self._id_of)}"
         )
 
     def _refuse_if_started(self) -> None:

@@ -12,6 +12,7 @@ from geneva_drive.checks import text_fault
 from geneva_drive.definition.compiler.graph import find_cycle
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs, StoredNode
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
+from geneva_drive.display import shown
 from geneva_drive.errors import Fault, NotFound, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
@@ -61,7 +62,7 @@ class _Reader:
             return {}, None
         self._refuse_unknown("$", found, _KEYS)
         if found.get("version") != VERSION or found["version"] is True:
-            self._add("$.version", f"The version is {VERSION}, not {found.get('version')!r}.")
+            self._add("$.version", f"The version is {VERSION}, not {shown(found.get('version'))}.")
         if not isinstance(found.get("signature", ""), str):
             self._add("$.signature", f"A signature is text, not {_kind(found['signature'])}.")
         return self._nodes(found.get("nodes")), self._moment(found.get("frozen_at"))
@@ -84,7 +85,7 @@ class _Reader:
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
-            self._add("$", f"The key {repeated!r} appears twice in one object.")
+            self._add("$", f"The key {shown(repeated)} appears twice in one object.")
         return found
 
     def _moment(self, given: object) -> datetime | None:
@@ -96,7 +97,8 @@ class _Reader:
             pass
         self._add(
             "$.frozen_at",
-            f"frozen_at is a moment with its zone, such as '2024-01-15T10:30:00Z', not {given!r}.",
+            f"frozen_at is a moment with its zone, such as '2024-01-15T10:30:00Z', not "
+            f"{shown(given)}.",
         )
         return None
 
@@ -202,11 +204,11 @@ class _Reader:
         seen: set[str] = set()
         for place, parent in enumerate(given):
             if not isinstance(parent, str) or parent not in known:
-                fault = f"There is no node with the id {parent!r}{self._hint(parent)}."
+                fault = f"There is no node with the id {shown(parent)}{self._hint(parent)}."
             elif parent == node_id:
                 fault = f"The node {node_id!r} cannot depend on itself."
             elif parent in seen:
-                fault = f"{parent!r} appears twice in this list."
+                fault = f"{shown(parent)} appears twice in this list."
             else:
                 seen.add(parent)
                 continue
@@ -233,7 +235,7 @@ class _Reader:
             if key not in keys:
                 self._add(
                     f"{path}{_key(key)}",
-                    f"There is no key {key!r} here. The keys are: {', '.join(sorted(keys))}.",
+                    f"There is no key {shown(key)} here. The keys are: {', '.join(sorted(keys))}.",
                 )
 
     def _add(self, path: str, message: str) -> None:
@@ -275,7 +277,7 @@ def _path(node_id: object, rest: str = "") -> str:
 
 
 def _key(key: object) -> str:
-    return f".{key}" if isinstance(key, str) and _plain_key(key) else f"[{key!r}]"
+    return f".{key}" if isinstance(key, str) and _plain_key(key) else f"[{shown(key)}]"
 
 
 def _kind(found: object) -> str:
@@ -287,7 +289,7 @@ def _kind(found: object) -> str:
         case list() | tuple():
             return "a list"
         case _:
-            return repr(found)
+            return shown(found)
 
 
 def _words(faults: Sequence[Fault]) -> str:

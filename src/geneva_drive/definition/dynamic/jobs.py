@@ -13,6 +13,7 @@ from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import JobOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 P = ParamSpec("P")
@@ -144,12 +145,12 @@ def _make(
 ) -> Job[..., Any]:
     where = where or code_location.of_caller()
     if isinstance(function, Job):
-        raise StepConfigurationError(f"{function!r} is a job already.", where)
+        raise StepConfigurationError(f"{shown(function)} is a job already.", where)
     if not callable(function) or isinstance(function, type):
         raise StepConfigurationError(
-            f"A job is a function, not {type(function).__name__} {function!r}.", where
+            f"A job is a function, not {type(function).__name__} {shown(function)}.", where
         )
-    with code_location.naming(f"Job {name or code_location.name_of(function)!r}", where):
+    with code_location.naming(f"Job {shown(name or code_location.name_of(function))}", where):
         full_name = options.name("the name", name) if name is not None else _name_of(function)
         parsed = options.parse_of_job(given)
         _check_body(function, parsed)

@@ -13,7 +13,9 @@ from geneva_drive.definition.dynamic.jobs import Job
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.metaclass import WorkflowMeta
+from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.definition.workflow import Workflow, definition_of
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
@@ -28,34 +30,40 @@ T = TypeVar("T")
 def job_name(thing: str, job: object) -> str:
     if isinstance(job, Job):
         return job.name
-    if job == CHILD_JOB:
+    if isinstance(job, str) and job == CHILD_JOB:
         raise InvalidInput(
             f"{thing}: the job {CHILD_JOB!r} creates child workflows. Add them with "
             f"w.workflow(name, WorkflowClass)."
         )
     if isinstance(job, str):
-        return checks.text(f"{thing}: the name of a job", job)
+        return checks.text(f"{thing}: the name of a job", job, longest=MAX_NAME_LENGTH)
     if callable(job):
         raise InvalidInput(
             f"{thing}: {code_location.name_of(job)!r} is not a job. Decorate the function with "
             f"@gd.job, so that workers find it by its name."
         )
     raise InvalidInput(
-        f"{thing}: a job is a function decorated with @gd.job, or the name of one, not {job!r}."
+        f"{thing}: a job is a function decorated with @gd.job, or the name of one, not "
+        f"{shown(job)}."
     )
 
 
 def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
     """Return the function that names the node of an item."""
-    if not isinstance(name, str):
+    if callable(name):
         return name
+    if not isinstance(name, str):
+        raise InvalidInput(
+            f"fan_out: the name is a format such as 'node_{{}}' or a function of the item, not "
+            f"{shown(name)}."
+        )
 
     def format_name(item: T) -> str:
         try:
             return name.format(item)
         except (LookupError, ValueError, AttributeError) as error:
             raise InvalidInput(
-                f"fan_out: the name {name!r} cannot be filled with {item!r}: "
+                f"fan_out: the name {shown(name)} cannot be filled with {shown(item)}: "
                 f"{typed_json.words_of(error)}. Write {{}} where the item goes, or pass a "
                 f"function of the item."
             ) from None
@@ -68,8 +76,10 @@ def written_args(name: str, args: object) -> StoredArgs:
     if args is None:
         return NO_ARGS
     if not checks.is_json_object(args):
-        raise InvalidInput(f"Node {name!r}: args is a dictionary with text as keys, not {args!r}.")
-    return StoredArgs(typed_json.dump(args, f"Node {name!r}: args"))
+        raise InvalidInput(
+            f"Node {shown(name)}: args is a dictionary with text as keys, not {shown(args)}."
+        )
+    return StoredArgs(typed_json.dump(args, f"Node {shown(name)}: args"))
 
 
 def check_call(name: str, job: object, args: Mapping[str, Any]) -> None:
@@ -79,7 +89,7 @@ def check_call(name: str, job: object, args: Mapping[str, Any]) -> None:
     try:
         job.check(args)
     except StepConfigurationError as error:
-        raise InvalidInput(f"Node {name!r}: {error.what}") from None
+        raise InvalidInput(f"Node {shown(name)}: {error.what}") from None
 
 
 def child_args(
@@ -90,11 +100,11 @@ def child_args(
     detached: object,
 ) -> StoredArgs:
     """Return the arguments of a node that creates a child workflow."""
-    checks.flag(f"Node {name!r}: detached", detached)
+    checks.flag(f"Node {shown(name)}: detached", detached)
     if context is not None and not checks.is_json_object(context):
         raise InvalidInput(
-            f"Node {name!r}: the context of a workflow is a JSON object: a dictionary with text "
-            f"as keys, not {context!r}."
+            f"Node {shown(name)}: the context of a workflow is a JSON object: a dictionary with "
+            f"text as keys, not {shown(context)}."
         )
     args = {
         "type": _type_of(name, workflow_class),
@@ -103,18 +113,19 @@ def child_args(
         "context": context,
         "detached": detached,
     }
-    typed_json.dump(context, f"Node {name!r}: context")
+    typed_json.dump(context, f"Node {shown(name)}: context")
     return StoredArgs(typed_json.dump(args))
 
 
 def _type_of(name: str, workflow_class: object) -> str:
     if isinstance(workflow_class, str):
-        return checks.text(f"Node {name!r}: the type of a child workflow", workflow_class)
+        thing = f"Node {shown(name)}: the type of a child workflow"
+        return checks.text(thing, workflow_class, longest=MAX_NAME_LENGTH)
     if isinstance(workflow_class, WorkflowMeta) and workflow_class is not Workflow:
         return definition_of(workflow_class).type  # type: ignore[arg-type]  # only Workflow has this metaclass
     raise InvalidInput(
-        f"Node {name!r}: a child workflow is named by its class, derived from gd.Workflow, or by "
-        f"its type, not {workflow_class!r}."
+        f"Node {shown(name)}: a child workflow is named by its class, derived from gd.Workflow, or "
+        f"by its type, not {shown(workflow_class)}."
     )
 
 

@@ -11,6 +11,7 @@ from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class Template(Generic[P]):
 
     def using(self, drive: Drive) -> Template[P]:
         """Start and find workflows of this template with another Drive than the default."""
-        return Template(self.name, self.function, self.where, drive)
+        required = drive_lookup.require("The argument of using()", drive)
+        return Template(self.name, self.function, self.where, required)
 
     def start(
         self,
@@ -150,13 +152,13 @@ isolated = _templates.isolated
 def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
     where = where or code_location.of_caller()
     if isinstance(function, Template):
-        raise StepConfigurationError(f"{function!r} is a template already.", where)
+        raise StepConfigurationError(f"{shown(function)} is a template already.", where)
     if not inspect.isfunction(function):
         raise StepConfigurationError(
-            f"A template is a function, not {type(function).__name__} {function!r}.", where
+            f"A template is a function, not {type(function).__name__} {shown(function)}.", where
         )
     full_name = f"{function.__module__}.{function.__qualname__}" if name is None else name
-    with code_location.naming(f"Template {name or function.__name__!r}", where):
+    with code_location.naming(f"Template {shown(name or function.__name__)}", where):
         options.name("the name", full_name)
         _check_function(function)
     made: Template[...] = Template(full_name, function, where)

@@ -14,6 +14,7 @@ from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import ChildOptions
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
@@ -86,10 +87,12 @@ def _make(declared: Child, given: ChildOptions) -> ChildStep:
 
 def _check_class(value: object, where: str) -> None:
     if isinstance(value, str) and value:
+        with code_location.naming("gd.child", where):
+            options.name("the name of a type", value)
         return
     if not isinstance(value, WorkflowMeta) or value is Workflow:
         raise StepConfigurationError(
-            f"gd.child takes a workflow class or the name of its type, not {value!r}.", where
+            f"gd.child takes a workflow class or the name of its type, not {shown(value)}.", where
         )
 
 
@@ -97,7 +100,8 @@ def _check(declared: Child) -> None:
     checks.flag("detached", declared.detached, error=StepConfigurationError)
     if isinstance(declared.hero, type | str):
         raise StepConfigurationError(
-            f"hero takes a record, a gd.HeroRef or a callable of the parent, not {declared.hero!r}."
+            f"hero takes a record, a gd.HeroRef or a callable of the parent, not "
+            f"{shown(declared.hero)}."
         )
     if callable(declared.hero):
         call_signatures.check_plain("hero", declared.hero, "self")
@@ -116,5 +120,6 @@ def _check_context(context: object) -> None:
         call_signatures.check_plain("context", context, "self")
     else:
         raise StepConfigurationError(
-            f"context takes a dict or a callable of the parent that gives one, not {context!r}."
+            f"context takes a dict or a callable of the parent that gives one, not "
+            f"{shown(context)}."
         )

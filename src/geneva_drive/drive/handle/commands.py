@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from geneva_drive import checks
 from geneva_drive.definition import registry
+from geneva_drive.display import shown
 from geneva_drive.drive.handle.family import HandleFamily
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.engine.commands import graph_changes
@@ -49,7 +50,7 @@ class HandleCommands(HandleFamily[W]):
         """
         if data is not None and not checks.is_json_object(data):
             raise InvalidInput(
-                f"resume(data=...) must be a dictionary with text as keys, got {data!r}."
+                f"resume(data=...) must be a dictionary with text as keys, got {shown(data)}."
             )
         settings = self._drive.settings
         return self._command("resume", lambda _, s: resume(s, settings, data), reason, actor)
@@ -62,6 +63,7 @@ class HandleCommands(HandleFamily[W]):
         self, force: bool = False, reason: str | None = None, actor: str | None = None
     ) -> Self:
         """End the workflow. A running step ends first, unless `force` drops its result."""
+        checks.flag("cancel(force=...)", force)
         return self._command("cancel", lambda _, s: cancel(s, reason, force=force), reason, actor)
 
     def skip(
@@ -78,6 +80,7 @@ class HandleCommands(HandleFamily[W]):
         actor: str | None = None,
     ) -> Self:
         """Run a failed or canceled step again: from its cursor, or with `rewind` from the start."""
+        checks.flag("reattempt(rewind=...)", rewind)
         return self._command(
             "reattempt", lambda _, s: reattempt(s, node, rewind=rewind), reason, actor
         )
@@ -158,7 +161,7 @@ def _audit_text(command: str, argument: str, value: Any, longest: int | None = N
     if value is None:
         return None
     if not isinstance(value, str):
-        raise InvalidInput(f"{command}({argument}=...) must be text, got {value!r}.")
+        raise InvalidInput(f"{command}({argument}=...) must be text, got {shown(value)}.")
     if longest is not None and len(value) > longest:
         raise InvalidInput(
             f"The {argument} must be at most {longest} characters long, got {len(value)}."

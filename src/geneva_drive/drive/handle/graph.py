@@ -131,7 +131,9 @@ class HandleGraph(HandleFields[W]):
         if not self._record.has_graph:
             return registry.require_definition(self._record.type).require(reference).name
         definition = self._definition
-        wanted = str(reference) if definition is None else definition.name_of(reference)
+        wanted = reference if definition is None else definition.name_of(reference)
+        if not isinstance(wanted, str):
+            raise NodeNotFound(self._record.id, wanted)
         nodes = self.dag["nodes"]
         if wanted in nodes:
             return wanted

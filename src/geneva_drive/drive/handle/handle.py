@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
+from geneva_drive.display import shown
 from geneva_drive.drive.handle.async_forms import HandleAsyncForms
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
@@ -54,7 +55,9 @@ class WorkflowHandle(HandleAsyncForms[W]):
     def name_of(self, step: object) -> str:
         """Return the name of a step, given as its name or as its decorated method."""
         definition = self._definition
-        return str(step) if definition is None else definition.name_of(step)
+        if definition is None:
+            return step if isinstance(step, str) else shown(step)
+        return definition.name_of(step)
 
     def why(self) -> str:
         """Return one sentence about what the workflow waits for now."""

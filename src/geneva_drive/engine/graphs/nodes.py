@@ -9,6 +9,7 @@ from functools import cached_property
 
 from sqlalchemy import Connection
 
+from geneva_drive.checks import text_fault
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
@@ -149,9 +150,11 @@ class StoredNodes(GraphNodes):
         return Graph.of({node.node_id: load_ids(node.depends_on) for node in nodes})
 
     def find(self, reference: object) -> str:
-        found = self._store.graphs.find(self._connection, self._id, str(reference))
+        found = None
+        if isinstance(reference, str) and not text_fault(reference):
+            found = self._store.graphs.find(self._connection, self._id, reference)
         if found is None:
-            raise NodeNotFound(self._id, str(reference))
+            raise NodeNotFound(self._id, reference)
         return found
 
     def id_of(self, record: ExecutionRecord) -> str:

@@ -10,6 +10,8 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState, QueuePool
 
+from geneva_drive import checks
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage import dialects
 from geneva_drive.storage.connections import fork_safety
@@ -26,9 +28,9 @@ _PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 class NotADatabaseURL(InvalidInput):
     def __init__(self, url: object) -> None:
-        shown = _PASSWORD.sub(r"\1***@", str(url))
+        written = _PASSWORD.sub(r"\1***@", url) if isinstance(url, str) else url
         super().__init__(
-            f"{shown!r} is not a database URL. Write it as sqlite:///file.db, "
+            f"{shown(written)} is not a database URL. Write it as sqlite:///file.db, "
             f"postgresql://user:password@host/name or mysql://user:password@host/name."
         )
 
@@ -48,8 +50,13 @@ def make_engine(url: str | URL) -> Engine:
             pool_reset_on_return=None,  # see _reset_without_a_log_line
             connect_args=dialect.connect_arguments(parsed),
         )
+        engine.dialect.create_connect_args(engine.url)
     except NoSuchModuleError as error:
         raise NotADatabaseURL(url) from error
+    except ValueError as error:
+        raise InvalidInput(
+            f"The database URL has an option that cannot be read: {error}."
+        ) from error
     except ModuleNotFoundError as error:
         package = _PACKAGES.get(error.name or "", error.name)
         raise InvalidInput(
@@ -93,6 +100,8 @@ def _reset_without_a_log_line(engine: Engine) -> None:
 
 def parse_url(url: str | URL) -> URL:
     """Return the URL with the driver that this package uses for its database."""
+    if not isinstance(url, URL) and checks.text_fault(url):
+        raise NotADatabaseURL(url)
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 
 
@@ -23,7 +24,7 @@ class CursorNotExact(LostPlace):
         super().__init__(
             cursor,
             columns,
-            f"The cursor {cursor!r} is not where its record stands in the order of "
+            f"The cursor {shown(cursor)} is not where its record stands in the order of "
             f"{', '.join(columns)}: the database compares other values than it gives. Order by the "
             f"primary key, or by a column whose values are read back exactly as they are stored.",
         )
@@ -36,7 +37,7 @@ class RepeatedKey(LostPlace):
         super().__init__(
             cursor,
             columns,
-            f"Several rows have the cursor {cursor!r}, made of {', '.join(columns)}, and those at "
-            f"the end of a chunk would be left out silently. Add a column to cursor= that tells "
-            f"them apart, or select from the tables themselves.",
+            f"Several rows have the cursor {shown(cursor)}, made of {', '.join(columns)}, and "
+            f"those at the end of a chunk would be left out silently. Add a column to cursor= "
+            f"that tells them apart, or select from the tables themselves.",
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, func, select, tuple_, type_coerce, update
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NullCursor
 from geneva_drive.storage.keysets.chunk_reader import ChunkReader, key_reader, record_reader
 from geneva_drive.storage.keysets.chunk_statements import beyond, up_to
@@ -270,7 +271,7 @@ class Keyset:
 
     def _other_loops(self, after: Any) -> InvalidInput:
         return InvalidInput(
-            f"The saved cursor {after!r} does not fit this loop, whose cursor is made of "
+            f"The saved cursor {shown(after)} does not fit this loop, whose cursor is made of "
             f"{', '.join(map(str, self._columns))}. It was saved by another loop. Rewind the step "
             f"with `geneva rewind`, or put that loop back."
         )

@@ -22,6 +22,7 @@ from sqlalchemy import (
     inspect,
 )
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 
 Column = ColumnElement[Any]
@@ -185,7 +186,7 @@ def _resolve(source: Source, part: Any) -> Column:
         return candidates[0]
     if candidates:
         raise InvalidInput(
-            f"The cursor {part!r} may be {' or '.join(map(str, candidates))}. Pass the column "
+            f"The cursor {shown(part)} may be {' or '.join(map(str, candidates))}. Pass the column "
             f"itself as cursor=."
         )
     raise InvalidInput(

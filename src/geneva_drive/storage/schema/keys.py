@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import Connection, inspect
 from sqlalchemy.types import BINARY, String, Uuid
 
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput
 
 _TEXT_LENGTHS = (32, 36)  # without and with hyphens
@@ -57,16 +58,23 @@ def parse(key_type: KeyType, value: object) -> Any:
     """Return the key that a user or the command line gave."""
     try:
         if key_type is KeyType.UUID:
-            return value if isinstance(value, UUID) else UUID(str(value))
-        number = int(str(value))
+            return value if isinstance(value, UUID) else UUID(_text(value))
+        number = int(_text(value))
     except ValueError:
         raise InvalidInput(
-            f"{value!r} is not a workflow id: ids of this database are "
+            f"{shown(value)} is not a workflow id: ids of this database are "
             f"{'UUIDs' if key_type is KeyType.UUID else 'whole numbers'}."
         ) from None
     if not -(2**63) <= number < 2**63:
-        raise InvalidInput(f"{value!r} is not a workflow id: it has more than 64 bits.")
+        raise InvalidInput(f"{shown(value)} is not a workflow id: it has more than 64 bits.")
     return number
+
+
+def _text(value: object) -> str:
+    is_id = isinstance(value, str | int | UUID) and not isinstance(value, bool)
+    if not is_id:
+        raise ValueError("not an id")
+    return str(value)
 
 
 class _Sequence:
