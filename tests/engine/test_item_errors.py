@@ -384,7 +384,7 @@ def test_an_item_that_cannot_be_put_into_words_is_skipped_too(geneva: gd.Drive) 
 
     assert [one.item for one in workflow.step_executions[0].skipped_items] == [
         "<Silent that cannot be put into words>",
-        "'" + "x" * 999,
+        "'" + "x" * 996 + "...",
         "'a \\x00'",
     ]
     assert [one.error_message for one in workflow.step_executions[0].skipped_items] == [

@@ -24,7 +24,7 @@ HOW = (
         ("postgresql://host:port/name", "'postgresql://host:port/name'"),
         ("postgresql://ann:secret@host:port/name", "'postgresql://ann:***@host:port/name'"),
         ("mysql+nosuchdriver://ann:secret@host/x", "'mysql+nosuchdriver://ann:***@host/x'"),
-        (5, "'5'"),
+        (5, "5"),
     ],
 )
 def test_what_is_not_a_url_is_refused_without_showing_a_password(url: str, shown: str) -> None:
