@@ -136,13 +136,13 @@ def duration_or_moment(
         return duration(name, value, error=error)
     if value.tzinfo is None or value.utcoffset() is None:
         raise error(
-            f"{name} must be a duration or a datetime with a time zone, got {value!r} without one. "
-            f"For a moment in UTC, pass tzinfo=UTC."
+            f"{name} must be a duration or a datetime with a time zone, got {shown(value)} "
+            f"without one. For a moment in UTC, pass tzinfo=UTC."
         )
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise error(f"{name}: {value!r} is too far away.") from None
+        raise error(f"{name}: {shown(value)} is too far away.") from None
 
 
 def positive_duration(name: str, value: object, *, error: MakeError = InvalidInput) -> timedelta:

@@ -5,6 +5,7 @@ To look longer than the suite does: GENEVA_JUNK_EXAMPLES=2000 pytest tests/drive
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import os
@@ -25,6 +26,7 @@ from geneva_drive.definition.dynamic.templates import Template
 from geneva_drive.definition.options import keywords
 from geneva_drive.display import shown
 from geneva_drive.drive.class_workflows import ClassWorkflows
+from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.settings import Settings
@@ -55,8 +57,12 @@ NOT_CALLED = {
     "errors",
 }
 
+CREATE_OPTIONS = list(CreateOptions.__annotations__)
 # Methods of a Drive that get records of the database.
 FOR_OURSELVES = {"explain", "open_handle", "open_execution"}
+
+# Methods of a handle that return when the workflow has ended.
+WAITING = {"wait", "ended"}
 
 
 class Order(gd.Workflow):
@@ -173,13 +179,14 @@ def methods(of: Callable[[], Any], **then: Callable[[Any], object]) -> Iterator[
             yield Call(
                 f"{of.__name__}.{name}",
                 functools.partial(_method, of, name),
-                ("context", "queue", "wait", "session") if name == "get_or_create" else (),
+                CREATE_OPTIONS if name.endswith("create") else (),
                 then.get(name, anything),
             )
 
 
 def _method(of: Callable[[], Any], name: str) -> Callable[..., Any]:
-    method: Callable[..., Any] = getattr(of(), name)
+    owner = of().cancel() if name in WAITING else of()
+    method: Callable[..., Any] = getattr(owner, name)
     return method
 
 
@@ -252,8 +259,12 @@ METHODS = [
     *methods(a_template, runs=read),
     Call("class", lambda: class_with),
     *(
-        Call(f"Order.{name}", functools.partial(getattr, Order, name))
-        for name in ("create", "get_or_create", "find", "for_hero", "using")
+        Call(
+            f"Order.{name}",
+            functools.partial(getattr, Order, name),
+            CREATE_OPTIONS if name.endswith("create") else (),
+        )
+        for name in ("create", "get_or_create", "acreate", "find", "afind", "for_hero", "using")
     ),
 ]
 HELPERS = [
@@ -295,7 +306,8 @@ def test_a_helper_for_tests_refuses_junk_or_fails_the_test(
 def attempt(call: Call, random: Random, *accepted: type[Exception]) -> None:
     by_place, by_name = arguments(random, call)
     try:
-        call.then(call.of()(*by_place, **by_name))
+        returned = call.of()(*by_place, **by_name)
+        call.then(asyncio.run(returned) if inspect.iscoroutine(returned) else returned)
     except accepted:
         pass
     except Exception as error:

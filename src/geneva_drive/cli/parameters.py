@@ -95,7 +95,7 @@ def since(text: str) -> timedelta | datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is neither a duration such as 24h or 7d nor a moment such as "
+            f"{shown(text)} is neither a duration such as 24h or 7d nor a moment such as "
             f"2026-01-31T12:00, in UTC"
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -7,9 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from geneva_drive.checks import text_fault
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import job_options, jobs
+from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NodeNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
@@ -42,16 +44,17 @@ def of_nodes(
 
     Raises an error for an unknown node, and for one that keeps no result.
     """
-    if isinstance(references, str):
+    if isinstance(references, str) or not isinstance(references, Iterable):
         raise InvalidInput(
-            f"results_of() takes a list of nodes, got {references!r}. result_of() reads one node."
+            f"results_of() takes a list of nodes, got {shown(references)}. result_of() reads one "
+            f"node."
         )
     if workflow.type == DYNAMIC_TYPE:
-        wanted = [str(reference) for reference in references]
+        wanted = [_name(workflow, reference) for reference in references]
         store = open_store()
         texts = store.read(lambda connection: _of_stored(connection, store, workflow.id, wanted))
     else:
-        names = [_names(definition, reference) for reference in references]
+        names = [_names(workflow, definition, reference) for reference in references]
         store = open_store()
         texts = store.read(lambda connection: _latest(connection, store, workflow.id, names))
     return [typed_json.load(text) for text in texts]
@@ -64,10 +67,18 @@ def stored_dependencies(store: Store, execution: ExecutionRecord) -> list[str]:
     return load_ids(node.depends_on)
 
 
-def _names(definition: Definition | None, reference: object) -> tuple[str, ...]:
+def _name(workflow: WorkflowRecord, reference: object) -> str:
+    if not isinstance(reference, str) or text_fault(reference):
+        raise NodeNotFound(workflow.id, reference)
+    return reference
+
+
+def _names(
+    workflow: WorkflowRecord, definition: Definition | None, reference: object
+) -> tuple[str, ...]:
     """Return the names under which a class's node may have kept its result."""
     if definition is None:
-        return (str(reference),)
+        return (_name(workflow, reference),)
     node = definition.require_result(reference)
     former = node.options.renamed_from
     return (node.name, former) if former else (node.name,)
