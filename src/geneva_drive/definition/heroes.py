@@ -13,6 +13,7 @@ from geneva_drive.errors import InvalidInput
 HeroLoader = Callable[[str], Any]
 
 MAX_TYPE_LENGTH = 191
+_MOST = 10**200
 
 _loaders: dict[str, HeroLoader] = {}
 
@@ -31,8 +32,10 @@ class HeroRef:
     id: str
 
     def __init__(self, type: str, id: str | int) -> None:
-        is_number = isinstance(id, int) and not isinstance(id, bool)
-        hero_id = str(id) if is_number else id
+        hero_id: object = id
+        # Python refuses to write a number of thousands of digits.
+        if isinstance(id, int) and not isinstance(id, bool) and -_MOST <= id <= _MOST:
+            hero_id = str(id)
         object.__setattr__(
             self, "type", checks.text("The type of a HeroRef", type, longest=MAX_TYPE_LENGTH)
         )

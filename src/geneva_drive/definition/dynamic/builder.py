@@ -110,6 +110,7 @@ class DynamicWorkflow:
         `workflow.result_of(name)` to read.
         """
         self._refuse_if_started()
+        written = node_arguments.written_args(name, args)
         if job is None and args:
             raise InvalidInput(
                 f"Node {shown(name)} has args and no job to take them. Give it a job."
@@ -119,7 +120,6 @@ class DynamicWorkflow:
         job_name = None if job is None else node_arguments.job_name(f"Node {shown(name)}", job)
         parents = self._parents(f"Node {shown(name)}", depends_on)
         self._check_name(name)
-        written = node_arguments.written_args(name, args)
         node_arguments.check_call(name, job, args or {})
         self._last = (self._add(name, job_name, written, parents, keep_result),)
         return self._last[0]

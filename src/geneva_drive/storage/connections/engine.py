@@ -52,6 +52,12 @@ def make_engine(url: str | URL) -> Engine:
         )
     except NoSuchModuleError as error:
         raise NotADatabaseURL(url) from error
+    except InvalidInput:
+        raise
+    except ValueError as error:
+        raise InvalidInput(
+            f"The database URL has an option that cannot be read: {error}."
+        ) from error
     except ModuleNotFoundError as error:
         package = _PACKAGES.get(error.name or "", error.name)
         raise InvalidInput(
@@ -59,20 +65,9 @@ def make_engine(url: str | URL) -> Engine:
             f"Run: pip install {package}."
         ) from error
     _reset_without_a_log_line(engine)
-    _check_options(engine)
     fork_safety.begin_anew_in_children(engine)
     dialect.prepare_own(engine, parsed)
     return engine
-
-
-def _check_options(engine: Engine) -> None:
-    """Read the options of the URL, which SQLAlchemy does only when it connects."""
-    try:
-        engine.dialect.create_connect_args(engine.url)
-    except ValueError as error:
-        raise InvalidInput(
-            f"The database URL has an option that cannot be read: {error}."
-        ) from error
 
 
 def refuse_async(dialect: Dialect | type[Dialect]) -> None:
