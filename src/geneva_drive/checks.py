@@ -139,6 +139,13 @@ def duration_or_moment(
             f"{name} must be a duration or a datetime with a time zone, got {shown(value)} "
             f"without one. For a moment in UTC, pass tzinfo=UTC."
         )
+    return moment(name, value, error=error)
+
+
+def moment(name: str, value: object, *, error: MakeError = InvalidInput) -> datetime:
+    """Return a moment in UTC."""
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise error(f"{name} must be a datetime with a time zone, got {shown(value)}.")
     try:
         return value.astimezone(UTC)
     except OverflowError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NoReturn
 
 import pytest
@@ -108,6 +109,11 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "limit-that-no-database-takes": (
         lambda drive: drive.executions().limit(2**63),
         "The argument of limit() must be at most 9223372036854775807, got 9223372036854775808.",
+    ),
+    "moment-without-a-zone": (
+        lambda drive: Order.ready().created_since(datetime(2026, 1, 1)),  # noqa: DTZ001 - naive
+        "The argument of created_since() must be a datetime with a time zone, got "
+        "datetime.datetime(2026, 1, 1, 0, 0).",
     ),
     "no-concurrency": (
         lambda drive: drive.worker(concurrency=None),

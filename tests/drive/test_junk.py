@@ -251,7 +251,15 @@ FUNCTIONS = [
 METHODS = [
     *methods(a_drive, executions=read, workflows_of_template=read, workflows=counted),
     *methods(orders, for_hero=read),
-    *methods(a_query, of_type=read, of_template=read, for_hero=read, limit=read),
+    *methods(
+        a_query,
+        of_type=read,
+        of_template=read,
+        for_hero=read,
+        limit=read,
+        after=read,
+        created_since=read,
+    ),
     *methods(executions, limit=read),
     *methods(an_order),
     *methods(a_graph),

@@ -75,7 +75,7 @@ class WorkflowQuery(Generic[W]):
         return self._with(template=checks.text("of_template()", name))
 
     def created_since(self, moment: datetime) -> WorkflowQuery[W]:
-        return self._with(since=moment)
+        return self._with(since=checks.moment("The argument of created_since()", moment))
 
     def newest_first(self) -> WorkflowQuery[W]:
         return self._with(is_newest_first=True)
