@@ -26,8 +26,9 @@ test: .venv/.dev  ## Run every test on SQLite, PostgreSQL and MySQL
 quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in two minutes
 	@GENEVA_TEST_DATABASES=sqlite $(PYTEST) $(MANY) -m "not scenario"
 
-soak: .venv/.dev  ## Kill, race, suspend and command workers for an hour; SOAK_MINUTES=1 for a minute per part
+soak: .venv/.dev  ## Kill, race, suspend and command workers for an hour, then break their databases; SOAK_MINUTES=1 for a minute per part
 	@$(BIN)/python -m tests.soak $(SOAK)
+	@GENEVA_SOAK=1 $(PYTEST) $(FEW) tests/scenarios/trouble
 
 check: .venv/.dev  ## Check format, lint, types and the order of the rooms
 	@$(BIN)/ruff format --check

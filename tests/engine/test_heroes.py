@@ -11,6 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 
 import geneva_drive as gd
+from geneva_drive.engine.heroes import reference_to
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.heroes import Base, Country, Invoice, OrderLine, Parcel, User, save
 from tests.looking import error_of, history, last
@@ -274,7 +275,7 @@ def _heroes_as_before() -> Iterator[None]:
     """A process remembers loaders and classes by name: let none of a test's own stay."""
     yield
     gd.register_hero("Robot", lambda hero_id: None)
-    Greeting.for_hero(User(id=1))
+    reference_to(User(id=1))
 
 
 def test_the_class_in_brackets_is_loaded_even_where_two_have_its_name(
