@@ -9,14 +9,37 @@ from pathlib import Path
 
 import pytest
 
+import geneva_drive as gd
+
 ROOT = Path(__file__).parent.parent.parent
-PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
+SOURCE = Path(*gd.__path__)
+PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+ANY_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^):#]*)(#[^)]*)?\)")
+QUOTED_SECTION = re.compile(r"See '([^']+)' in (docs/[^ ]+\.md)")
 
 
 def code_of(page: str) -> str:
     return "\n".join(BLOCK.findall((ROOT / page).read_text()))
+
+
+def headings_of(page: Path) -> list[str]:
+    return HEADING.findall(ANY_BLOCK.sub("", page.read_text()))
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors that GitHub makes of the headings."""
+    return {
+        "#" + re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+        for heading in headings_of(page)
+    }
+
+
+def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
+    file = page.parent / target if target else page
+    return file.exists() and (not anchor or anchor in anchors_of(file))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
@@ -40,7 +63,17 @@ def test_the_examples_of_a_page_run_as_printed(page: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_links_of_a_page_lead_somewhere(page: str) -> None:
-    folder = (ROOT / page).parent
-    targets = LINK.findall((ROOT / page).read_text())
+    links = LINK.findall(ANY_BLOCK.sub("", (ROOT / page).read_text()))
 
-    assert [target for target in targets if not (folder / target).exists()] == []
+    assert [link for link in links if not leads_somewhere(ROOT / page, *link)] == []
+
+
+def test_the_sections_that_messages_name_exist() -> None:
+    named = {
+        section
+        for path in SOURCE.rglob("*.py")
+        for section in QUOTED_SECTION.findall(path.read_text())
+    }
+
+    assert named == {("Skipping items", "docs/iterating/errors.md")}
+    assert [s for s, page in named if s not in headings_of(ROOT / page)] == []

@@ -206,7 +206,7 @@ def test_an_error_that_may_have_come_after_the_loop_is_an_error_of_the_step(
     assert error_of(last(workflow)) == ("builtins.ValueError", "no c")
     assert (
         "on_item_error='skip' skips an item only if its error ends the loop, and this error did "
-        "not, or that is not certain. See 'Skipping items' in docs/iterating.md.\n"
+        "not, or that is not certain. See 'Skipping items' in docs/iterating/errors.md.\n"
     ) in (last(workflow).error_backtrace or "")
     assert last(workflow).skipped_items == []
     assert places(workflow) == [("failed", None, 2, 2)]

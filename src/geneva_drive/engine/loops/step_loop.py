@@ -32,7 +32,7 @@ from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
 _MAX_ITEM = 1000  # characters of a skipped item's repr
 _NOT_SKIPPED = (
     "on_item_error='skip' skips an item only if its error ends the loop, and this error did not, "
-    "or that is not certain. See 'Skipping items' in docs/iterating.md."
+    "or that is not certain. See 'Skipping items' in docs/iterating/errors.md."
 )
 
 
