@@ -13,7 +13,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock, group_by_workflow, write_ended
-from geneva_drive.engine.graphs.conclusion import conclude
+from geneva_drive.engine.graphs.combined_change import change_after
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
 from geneva_drive.engine.graphs.summary import Summary
 from geneva_drive.engine.transitions.change import Change
@@ -101,7 +101,7 @@ def _decide(
     ]
     active = group_by_workflow(store.executions.active_of(connection, over) if over else ())
     return [
-        conclude(
+        change_after(
             Summary(one.workflow, last_step_name=_last_step_name(by_workflow[one.workflow.id])),
             following,
             active.get(one.workflow.id, ()),

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.graphs.conclusion import conclude
+from geneva_drive.engine.graphs.combined_change import change_after
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
 from geneva_drive.engine.graphs.summary import NodeEnd, Successors, Summary, summarize
@@ -58,9 +58,9 @@ def settle(
         # The workflow ends or has ended, so nothing follows; the nodes still count as done.
         store.graphs.pass_nodes(connection, {workflow.id: found.done_count})
     if found.is_plain and not following.is_over:
-        return conclude(found, following, ())
+        return change_after(found, following, ())
     active = store.executions.lock_active(connection, workflow.id)
-    return conclude(found, following, [one for one in active if one.id not in found.moves])
+    return change_after(found, following, [one for one in active if one.id not in found.moves])
 
 
 def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
-from geneva_drive.worker.housekeeping import lost_workers, orphans, retention, waits
+from geneva_drive.worker.housekeeping import left_waits, lost_workers, orphans, retention
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import Timers
 
@@ -17,7 +17,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
     always = (
         lost_workers.duty(every, may_judge),  # reschedule what lost workers held
         orphans.duty(every),  # continue ready workflows without an active execution
-        waits.duty(every),  # release and cancel waits that a crash left behind
+        left_waits.duty(every),  # release and cancel waits that a crash left behind
     )
     if settings.retention is None:
         return always

@@ -27,7 +27,9 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepSta
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 
-def conclude(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
+def change_after(
+    found: Summary, following: Successors, beside: Sequence[ExecutionRecord]
+) -> Change:
     """Return the change; `beside` are the other active executions, if they matter."""
     workflow = found.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
