@@ -65,6 +65,31 @@ def test_a_change_to_the_hero_is_rolled_back_with_its_step(geneva: gd.Drive, use
     assert history(workflow) == [("charge", "failed", "paused_by_exception")]
 
 
+def test_a_hook_reads_the_stored_hero_after_a_rollback(geneva: gd.Drive, users: None) -> None:
+    seen: list[str] = []
+
+    class Charge(gd.Workflow[Order]):
+        def after_step_ends(self, step_name: str, outcome: gd.Outcome) -> None:
+            seen.append(self.hero.status)
+
+        @gd.step(transaction=True, on_exception="skip")
+        def charge(self, session: Session) -> None:
+            self.hero.status = "charged"
+            raise ValueError("no")
+
+        @gd.resumable_step(transaction=True)
+        def pack(self, it: gd.IterableStep, session: Session) -> None:
+            for _ in it.iterate_over("a"):
+                self.hero.status = "packed"
+                raise ValueError("no")
+
+    workflow = Charge.create(save(geneva, Order()))
+    drain(geneva)
+
+    assert seen == ["new", "new"]
+    assert last(workflow).error_message == "no"
+
+
 def test_each_item_of_a_loop_saves_the_hero_with_its_cursor(geneva: gd.Drive, users: None) -> None:
     class Pack(gd.Workflow[Order]):
         @gd.resumable_step(transaction=True)

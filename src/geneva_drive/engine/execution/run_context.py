@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +78,17 @@ class RunContext:
     def handle(self) -> Any:
         return self._open_environment().open_handle(self._workflow)
 
-    def enter(self, session: Session) -> None:
+    @contextmanager
+    def within(self, session: Session) -> Iterator[None]:
         """Make the hero belong to the session of a step with `transaction=True`."""
         self._session = session
         self.__dict__.pop("_hero", None)  # the conditions have loaded it before, detached
+        try:
+            yield
+        finally:
+            # Handlers and hooks that run after a rollback load it again: this session is closed.
+            self._session = None
+            self.__dict__.pop("_hero", None)
 
     @property
     def loaded_hero(self) -> Any:

@@ -72,8 +72,10 @@ def _run_once(
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.loops.loop_transaction import LoopTransaction
 
-    with LoopTransaction(environment, loop) as transaction:
-        run.context.enter(transaction.session)
+    with (
+        LoopTransaction(environment, loop) as transaction,
+        run.context.within(transaction.session),
+    ):
         ended = run.run_body(transaction.session, flush=transaction.flush)
         outcome = conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:

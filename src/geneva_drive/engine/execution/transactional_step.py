@@ -41,9 +41,9 @@ def _run_once(
         database.joining(connection) as joined,
         # Closing the session must leave the connection's transaction alone.
         StepSession(connection, join_transaction_mode="rollback_only") as session,
+        run.context.within(session),
     ):
         transaction_mark.leave(connection)
-        run.context.enter(session)
         ended = run.run_body(session, flush=session.flush)
         if isinstance(ended, Failed) and connection.invalidated:
             # Whatever the body made of it: the connection is gone, and with it the transaction.
