@@ -49,6 +49,24 @@ def _raise(self: Any) -> None:
     raise ValueError("no")
 
 
+def test_an_item_is_repeated_if_its_error_hides_a_lost_connection(
+    geneva: gd.Drive, users: None
+) -> None:
+    seen: list[str] = []
+
+    def lose_once(self: Any, letter: str, session: Session) -> None:
+        seen.append(letter)
+        if seen == ["a", "b"]:
+            session.connection().invalidate()
+            raise ValueError("no")
+
+    workflow = speedrun(adding(lose_once, "abc"))
+
+    assert seen == ["a", "b", "b", "c"]
+    assert names(geneva) == ["a", "b", "c"]
+    assert history(workflow)[0] == ("rows", "completed", "success")
+
+
 def test_the_writes_of_all_items_are_committed(geneva: gd.Drive, users: None) -> None:
     workflow = speedrun(adding(max_iterations=4, checkpoint_every=3))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
@@ -17,7 +18,7 @@ from tests.engines import trace
 from tests.heroes import User, names, save
 from tests.worker.conftest import MakeDrive
 from tests.worker.faults import outage
-from tests.worker.watching import Watch, rows_of, wait, wait_until
+from tests.worker.watching import Watch, rows_of, wait, wait_until, wait_until_draining
 
 
 class Child(gd.Workflow):
@@ -231,6 +232,34 @@ def test_a_loader_that_meets_a_database_in_trouble_is_called_again(
     assert rows_of(task) == [("work", "completed", "success")]
 
 
+def test_a_transactional_body_waits_for_the_database_of_its_hero(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    driver: Any = geneva.engine.dialect.dbapi
+    calls: list[str] = []
+
+    def load(hero_id: str) -> str:
+        calls.append(hero_id)
+        if len(calls) < 7:
+            raise driver.OperationalError(*GONE[geneva.engine.dialect.name])
+        return f"hero {hero_id}"
+
+    gd.register_hero("InAnotherDatabase", load)
+
+    class Task(gd.Workflow):
+        may_proceed_without_hero = True  # so that the body loads it, and not the check before
+
+        @gd.step(transaction=True)
+        def work(self, session: Session) -> None:
+            assert self.hero == "hero 7"
+
+    task = Task.create(hero=gd.HeroRef("InAnotherDatabase", "7"))
+    make_drive(max_recoveries=0).worker().run_until_idle()
+
+    assert len(calls) == 7
+    assert rows_of(task) == [("work", "completed", "success")]
+
+
 def test_a_loader_that_fails_by_itself_fails_the_step(
     geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
@@ -253,6 +282,10 @@ GONE: dict[str, tuple[Any, ...]] = {
     "sqlite": ("unable to open database file",),
     "postgresql": ("connection refused",),
     "mysql": (2003, "Can't connect to server"),
+}
+READ_ONLY: dict[str, tuple[Any, ...]] = {
+    "sqlite": ("attempt to write a readonly database",),
+    "mysql": (1290, "The server is running with the --read-only option"),
 }
 BUSY: dict[str, tuple[Any, ...]] = {
     "sqlite": ("database is locked",),
@@ -287,6 +320,15 @@ def busy_error(drive: gd.Drive) -> Exception:
         )
         return error
     made: Exception = driver.OperationalError(*BUSY[drive.engine.dialect.name])
+    return made
+
+
+def read_only_error(drive: gd.Drive) -> Exception:
+    driver: Any = drive.engine.dialect.dbapi
+    if drive.engine.dialect.name == "postgresql":
+        error: Exception = driver.errors.ReadOnlySqlTransaction("cannot execute INSERT")
+        return error
+    made: Exception = driver.OperationalError(*READ_ONLY[drive.engine.dialect.name])
     return made
 
 
@@ -330,8 +372,12 @@ def full_error(drive: gd.Drive) -> Exception:
     return made
 
 
-def test_a_full_disk_that_outlasts_the_lease_is_no_fault_of_a_transactional_body(
-    geneva: gd.Drive, make_drive: MakeDrive, users: None
+@pytest.mark.parametrize("error_of", [full_error, read_only_error], ids=["full", "standby"])
+def test_a_database_that_cannot_be_written_longer_than_a_lease_is_no_fault_of_a_transactional_body(
+    geneva: gd.Drive,
+    make_drive: MakeDrive,
+    users: None,
+    error_of: Callable[[gd.Drive], Exception],
 ) -> None:
     drive = make_drive(max_recoveries=0, **SHORT)
     watch = Watch(drive)
@@ -342,7 +388,7 @@ def test_a_full_disk_that_outlasts_the_lease_is_no_fault_of_a_transactional_body
             session.add(User(name="Ada"))
 
     signup = Signup.create()
-    with refusing(drive, "INSERT INTO test_users", full_error(drive)), drive.worker():
+    with refusing(drive, "INSERT INTO test_users", error_of(drive)), drive.worker():
         watch.wait_for_steps(1, "failed")
     drive.worker().run_until_idle()
 
@@ -407,3 +453,47 @@ def test_a_worker_that_stops_waits_no_longer(
     said = signup.reload().execution_history[0].error_message
     assert said is not None
     assert said.startswith("Its worker was stopped while it waited for the database. ")
+
+
+def test_a_deadlock_while_the_worker_stops_repeats_the_transactional_body(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive()
+    begun = threading.Event()
+    bodies: list[str] = []
+
+    class Task(gd.Workflow):
+        @gd.step(transaction=True)
+        def work(self, session: Session) -> None:
+            bodies.append("work")
+            if len(bodies) == 1:
+                begun.set()
+                wait_until_draining()
+                raise OperationalError("UPDATE", None, busy_error(drive))
+
+    task = Task.create()
+    with drive.worker():
+        wait(begun)
+
+    assert bodies == ["work", "work"]
+    assert rows_of(task) == [("work", "completed", "success")]
+
+
+def test_a_transactional_body_that_only_meets_locks_while_its_worker_stops_is_given_back(
+    geneva: gd.Drive, make_drive: MakeDrive
+) -> None:
+    drive = make_drive()
+    begun = threading.Event()
+
+    class Task(gd.Workflow):
+        @gd.step(transaction=True)
+        def work(self, session: Session) -> None:
+            begun.set()
+            wait_until_draining()
+            raise OperationalError("UPDATE", None, busy_error(drive))
+
+    task = Task.create()
+    with drive.worker():
+        wait(begun)
+
+    assert rows_of(task) == [("work", "failed", "recovered"), ("work", "scheduled", None)]

@@ -64,6 +64,13 @@ class RollBack(Exception):
         self.is_concluded = is_concluded  # its after-hook has run
 
 
+class ConnectionLost(RollBack):
+    """The connection of the body's transaction is gone, whatever the body made of it."""
+
+    def __init__(self, trouble: StorageError) -> None:
+        super().__init__(Failed(trouble))
+
+
 class Repeats:
     """Decides whether a transaction that was rolled back is run again, and rests before it."""
 
@@ -84,12 +91,13 @@ class Repeats:
         trouble = self._database.passing(failure.error)
         if trouble is None:
             return failure
-        if has_begun and isinstance(trouble, DatabaseUnavailable):
+        # The body may be what breaks the connection, unless the library met another database: that
+        # of a registered loader or of the `session_factory`.
+        is_elsewhere = type(error) is RollBack and isinstance(failure.error, StorageError)
+        if has_begun and isinstance(trouble, DatabaseUnavailable) and not is_elsewhere:
             self._lost_connections += 1
             if self._lost_connections == _MAX_LOST_CONNECTIONS:
-                # Counted, as the body may be what breaks the connection.
-                why = f"The database was in trouble. {trouble}"
-                return Lost(why, self._max_recoveries)
+                return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
         return self._after_trouble(failure, trouble, is_ours=not isinstance(error, RollBack))
 
     def _after_rollback(self, failure: Failed) -> Failed | None:
@@ -109,10 +117,10 @@ class Repeats:
         if self._wait.may_try_again(trouble):
             return None
         # Only a lock can be the body's own doing, by a query that takes too long or another engine.
-        if is_ours or not isinstance(trouble, DatabaseBusy):
-            self._wait.give_up(trouble)
-            return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
-        return failure
+        if isinstance(trouble, DatabaseBusy) and not is_ours and self._wait.has_lasted:
+            return failure
+        self._wait.give_up(trouble)
+        return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
 
     def are_over(self) -> None:
         self._wait.is_over()

@@ -10,6 +10,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.retried_transaction import (
     OUTSIDE_BODY,
+    ConnectionLost,
     Repeats,
     RollBack,
     apply_ending,
@@ -77,6 +78,8 @@ def _run_once(
         run.context.within(transaction.session),
     ):
         ended = run.run_body(transaction.session, flush=transaction.flush)
+        if isinstance(ended, Failed) and transaction.is_connection_lost:
+            raise ConnectionLost(environment.store.database.lost_connection(ended.error))
         outcome = conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:
             # Within an item: its writes would be repeated.

@@ -12,6 +12,7 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.retried_transaction import (
+    ConnectionLost,
     RollBack,
     apply_ending,
     claim_lost,
@@ -46,8 +47,7 @@ def _run_once(
         transaction_mark.leave(connection)
         ended = run.run_body(session, flush=session.flush)
         if isinstance(ended, Failed) and connection.invalidated:
-            # Whatever the body made of it: the connection is gone, and with it the transaction.
-            raise RollBack(Failed(database.lost_connection(ended.error)))
+            raise ConnectionLost(database.lost_connection(ended.error))
         outcome = conclude_inside(run, ended, flush=session.flush)
         try:
             transaction_mark.find(connection, database)

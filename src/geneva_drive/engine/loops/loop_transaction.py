@@ -64,6 +64,10 @@ class LoopTransaction:
         transaction_mark.find(connection, self._database)
         return connection
 
+    @property
+    def is_connection_lost(self) -> bool:
+        return self._is_open and self._joined.connection.invalidated
+
     def flush(self) -> None:
         self._begin()  # a flush would begin a transaction that is not prepared for writing
         self.session.flush()

@@ -57,6 +57,12 @@ class Wait:
         self._quickly_again = quick  # outside a step
         self._tries = 0
         self._give_up_at: float | None = None
+        self._is_cut_short = False
+
+    @property
+    def has_lasted(self) -> bool:
+        """True if the database had all the time that a running step grants it."""
+        return not self._is_cut_short
 
     def may_try_again(self, error: StorageError) -> bool:
         """Rest and return True; False if the call has been tried for long enough."""
@@ -69,7 +75,9 @@ class Wait:
         self._log.met(error)
         if self._give_up_at is None:
             self._give_up_at = time.monotonic() + self._patience.longest.total_seconds()
-        if time.monotonic() >= self._give_up_at or self._patience.should_stop():
+        # A stopping worker does not wait for an outage. But a deadlock costs it only another try.
+        self._is_cut_short = self._tries >= _QUICK_TRIES and self._patience.should_stop()
+        if self._is_cut_short or time.monotonic() >= self._give_up_at:
             return False
         time.sleep(_DELAY.before(self._tries))
         return True
