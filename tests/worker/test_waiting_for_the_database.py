@@ -101,6 +101,52 @@ def test_a_call_of_a_body_waits_for_an_outage_to_end(
     assert len(waiting_lines(caplog)) == 1
 
 
+def find(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> object:
+    return drive.workflows(Child).find(workflow.id)
+
+
+def reload(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> object:
+    return workflow.reload()
+
+
+def read_history(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> object:
+    return workflow.step_executions
+
+
+def query(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> object:
+    return drive.workflows(Child).ongoing().ids()
+
+
+def count(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> object:
+    return drive.workflows(Child).ongoing().count()
+
+
+# They issue no SQL of their own: one database is enough.
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("look", [find, reload, read_history, query, count])
+def test_a_body_that_looks_at_other_workflows_waits_for_an_outage_to_end(
+    geneva: gd.Drive,
+    make_drive: MakeDrive,
+    caplog: pytest.LogCaptureFixture,
+    look: Callable[[gd.Drive, gd.WorkflowHandle[Any]], object],
+) -> None:
+    meeting, drive = Meeting(), make_drive()
+    other = drive.workflows(Child).create()
+
+    class Task(gd.Workflow):
+        @gd.step
+        def work(self) -> None:
+            meeting.bodies.append("work")
+            meeting.hold()
+            look(drive, other)
+
+    task = Task.create()
+    during_an_outage(geneva, meeting, caplog, worker=drive)
+
+    assert meeting.bodies == ["work"]
+    assert rows_of(task) == [("work", "completed", "success")]
+
+
 def test_a_condition_that_reads_the_hero_waits(
     geneva: gd.Drive, make_drive: MakeDrive, users: None, caplog: pytest.LogCaptureFixture
 ) -> None:

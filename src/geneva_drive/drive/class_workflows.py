@@ -181,8 +181,7 @@ class ClassWorkflows(Generic[W]):
             key = keys.parse(store.key_type, workflow_id)
         except InvalidInput as error:
             raise WorkflowNotFound(workflow_id, self._wanted_type) from error
-        with store.reading() as connection:
-            record = store.workflows.get(connection, key)
+        record = store.read(lambda connection: store.workflows.get(connection, key))
         types = type_names(self._class)
         if record is None or (types is not None and record.type not in types):
             raise WorkflowNotFound(workflow_id, self._wanted_type)

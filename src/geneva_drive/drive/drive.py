@@ -203,8 +203,8 @@ class Drive:
     @property
     def workers(self) -> list[WorkerRecord]:
         """The workers with a recent heartbeat."""
-        with self.store.reading() as connection:
-            return self.store.workers.all(connection, self.settings.lease)
+        store, lease = self.store, self.settings.lease
+        return store.read(lambda connection: store.workers.all(connection, lease))
 
     def open_handle(
         self,

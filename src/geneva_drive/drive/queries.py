@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from sqlalchemy import Connection
 
 from geneva_drive import checks
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
@@ -15,7 +18,8 @@ from geneva_drive.engine import heroes
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema import keys
-from geneva_drive.storage.statements.workflow_search import WorkflowFilter
+from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.statements.workflow_search import Section, WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -95,37 +99,48 @@ class WorkflowQuery(Generic[W]):
 
     def ids(self) -> list[Any]:
         store = self._drive.store
-        with store.reading() as connection:
-            return store.workflow_search.ids(connection, self.wanted, self.maximum)
+        search = store.workflow_search
+        return store.read(lambda connection: search.ids(connection, self.wanted, self.maximum))
 
     def count(self) -> int:
         store = self._drive.store
-        with store.reading() as connection:
-            total = store.workflow_search.count(connection, self.wanted)
+        search = store.workflow_search
+        total = store.read(lambda connection: search.count(connection, self.wanted))
         return total if self.maximum is None else min(total, self.maximum)
 
     def __iter__(self) -> Iterator[WorkflowHandle[W]]:
         store, wanted = self._drive.store, self.wanted
-        with store.reading() as connection:
-            sections = store.workflow_search.sections(connection, wanted)
+        search = store.workflow_search
+        sections = store.read(lambda connection: search.sections(connection, self.wanted))
         remaining = self.maximum
         while remaining is None or remaining > 0:
             page = _PAGE if remaining is None else min(_PAGE, remaining)
-            with store.reading() as connection:
-                records = store.workflow_search.page(connection, wanted, sections, limit=page)
-                # A dynamic workflow may have 100,000 active executions: read them only on demand.
-                small = [record.id for record in records if record.type != DYNAMIC_TYPE]
-                active = store.executions.active_of(connection, small)
-            by_workflow: dict[Any, list[Any]] = {workflow_id: [] for workflow_id in small}
-            for execution in active:
-                by_workflow[execution.workflow_id].append(execution)
+            read = partial(self._read_page, wanted=wanted, sections=sections, limit=page)
+            records, active = store.read(read)
             for record in records:
-                known = by_workflow.get(record.id)
+                known = active.get(record.id)
                 yield self._drive.open_handle(record, None if known is None else tuple(known))
             if len(records) < page:
                 return
             wanted = replace(wanted, after=records[-1].id)
             remaining = None if remaining is None else remaining - len(records)
+
+    def _read_page(
+        self,
+        connection: Connection,
+        *,
+        wanted: WorkflowFilter,
+        sections: Sequence[Section] | None,
+        limit: int,
+    ) -> tuple[Sequence[WorkflowRecord], dict[Any, list[ExecutionRecord]]]:
+        store = self._drive.store
+        records = store.workflow_search.page(connection, wanted, sections, limit=limit)
+        # A dynamic workflow may have 100,000 active executions: read them only on demand.
+        small = [record.id for record in records if record.type != DYNAMIC_TYPE]
+        active: dict[Any, list[ExecutionRecord]] = {workflow_id: [] for workflow_id in small}
+        for execution in store.executions.active_of(connection, small):
+            active[execution.workflow_id].append(execution)
+        return records, active
 
     def _with(self, **changes: Any) -> WorkflowQuery[W]:
         return replace(self, wanted=replace(self.wanted, **changes))
@@ -144,10 +159,11 @@ class ExecutionQuery:
 
     def all(self) -> list[StepExecution]:
         store = self._drive.store
-        with store.reading() as connection:
-            records = store.executions.list_matching(
+        records = store.read(
+            lambda connection: store.executions.list_matching(
                 connection, self.conditions, limit=self.maximum
             )
+        )
         return [self._drive.open_execution(record) for record in records]
 
     def first(self) -> StepExecution | None:
@@ -158,8 +174,7 @@ class ExecutionQuery:
 
     def count(self) -> int:
         store = self._drive.store
-        with store.reading() as connection:
-            total = store.executions.count(connection, self.conditions)
+        total = store.read(lambda connection: store.executions.count(connection, self.conditions))
         return total if self.maximum is None else min(total, self.maximum)
 
     def __iter__(self) -> Iterator[StepExecution]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
@@ -160,12 +162,7 @@ class HandleFields(Generic[W]):
 
     def reload(self) -> Self:
         """Read the workflow again and return the handle."""
-        store = self._drive.store
-        with store.reading() as connection:
-            record = store.workflows.get(connection, self.id)
-            # A dynamic workflow may have 100,000 active executions: read them only on demand.
-            is_small = record is None or record.type != DYNAMIC_TYPE
-            active = store.executions.active_of(connection, [self.id]) if is_small else None
+        record, active = self._drive.store.read(self._read)
         if record is None:
             raise (NotCommitted if self._may_be_uncommitted else WorkflowNotFound)(self.id)
         self._may_be_uncommitted = False
@@ -173,6 +170,15 @@ class HandleFields(Generic[W]):
         self._known_active = None if active is None else tuple(active)
         self._known_oldest = None
         return self
+
+    def _read(
+        self, connection: Connection
+    ) -> tuple[WorkflowRecord | None, Sequence[ExecutionRecord] | None]:
+        store = self._drive.store
+        record = store.workflows.get(connection, self.id)
+        # A dynamic workflow may have 100,000 active executions: read them only on demand.
+        is_small = record is None or record.type != DYNAMIC_TYPE
+        return record, store.executions.active_of(connection, [self.id]) if is_small else None
 
     @property
     def _definition(self) -> Definition | None:
@@ -188,8 +194,9 @@ class HandleFields(Generic[W]):
     def _active(self) -> tuple[ExecutionRecord, ...]:
         if self._known_active is None:
             store = self._drive.store
-            with store.reading() as connection:
-                self._known_active = tuple(store.executions.active_of(connection, [self.id]))
+            self._known_active = tuple(
+                store.read(lambda connection: store.executions.active_of(connection, [self.id]))
+            )
         return self._known_active
 
     @property
@@ -206,13 +213,17 @@ class HandleFields(Generic[W]):
             return self._active
         if self._known_oldest is None:
             store = self._drive.store
-            with store.reading() as connection:
-                self._known_oldest = tuple(
-                    store.overviews.oldest_active(connection, self.id, MOST_NAMED)
+            self._known_oldest = tuple(
+                store.read(
+                    lambda connection: store.overviews.oldest_active(
+                        connection, self.id, MOST_NAMED
+                    )
                 )
+            )
         return self._known_oldest
 
     def _read_executions(self) -> list[ExecutionRecord]:
         store = self._drive.store
-        with store.reading() as connection:
-            return store.executions.of_workflow(connection, self._record.id)
+        return store.read(
+            lambda connection: store.executions.of_workflow(connection, self._record.id)
+        )

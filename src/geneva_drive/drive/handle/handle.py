@@ -49,8 +49,7 @@ class WorkflowHandle(HandleAsyncForms[W]):
     def audit_entries(self) -> list[AuditRecord]:
         """The commands that operators gave, oldest first."""
         store = self._drive.store
-        with store.reading() as connection:
-            return store.audit_entries.of_workflow(connection, self.id)
+        return store.read(lambda connection: store.audit_entries.of_workflow(connection, self.id))
 
     def name_of(self, step: object) -> str:
         """Return the name of a step, given as its name or as its decorated method."""

@@ -78,8 +78,8 @@ def _may_others_know(environment: Environment, claimed: Claimed, definition: Def
 def _is_deploying(environment: Environment, definition: Definition) -> bool:
     """True if a live worker has other code for this class."""
     store = environment.store
-    with store.reading() as connection:
-        workers = store.workers.all(connection, environment.settings.lease)
+    lease = environment.settings.lease
+    workers = store.read(lambda connection: store.workers.all(connection, lease))
     own = signature_of(definition)
     return any(
         worker.signatures.get(definition.type, own) != own
