@@ -9,7 +9,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Engine, Integer, MetaData, Table, create_engine, func, insert, select
+from sqlalchemy import (
+    Column,
+    Engine,
+    Integer,
+    MetaData,
+    Table,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
@@ -171,6 +182,8 @@ def test_a_lock_that_the_body_holds_past_sqlalchemy_leaves_the_cursor_where_it_w
     _with_notes(geneva)
     monkeypatch.setattr(dialect, "BUSY_TIMEOUT", timedelta(milliseconds=1))
     drive = gd.Drive(geneva_database_url)
+    waits: list[str | None] = []
+    event.listen(drive.engine, "handle_error", lambda met: waits.append(met.statement))
 
     class Import(gd.Workflow):
         @gd.resumable_step
@@ -188,6 +201,8 @@ def test_a_lock_that_the_body_holds_past_sqlalchemy_leaves_the_cursor_where_it_w
     assert place == [2, 2]
     assert (message or "").startswith(f"The database at {drive.database_url} was busy for too long")
     assert _count(geneva) == 0
+    # Two checkpoints of five tries: with the real timeout, each may take a minute of a test.
+    assert waits == ["BEGIN IMMEDIATE"] * 10
 
 
 def test_a_connection_on_which_each_statement_commits_is_in_nobodys_way(

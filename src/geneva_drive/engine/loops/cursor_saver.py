@@ -68,7 +68,7 @@ class CursorSaver:
 
         Waits while the database is in trouble: the step is not at fault.
         """
-        wait = self._store.database.wait(also_if_busy=True)
+        wait = self._store.database.wait()
         while True:
             try:
                 stop = self._try_to_save(update)
