@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -442,6 +443,30 @@ def test_a_database_that_cannot_be_written_longer_than_a_lease_is_no_fault_of_a_
     assert set(given_back) == {("work", "failed", "recovered")}
     assert last == ("work", "completed", "success")
     assert names(geneva) == ["Ada"]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # no SQL of its own
+def test_an_execution_is_released_too_if_a_task_group_waited_in_vain(
+    geneva: gd.Drive, make_drive: MakeDrive, users: None
+) -> None:
+    drive = make_drive(**SHORT)
+    watch = Watch(drive)
+
+    class Signup(gd.Workflow[User]):
+        may_proceed_without_hero = True  # so that the body loads it, and not the check before
+
+        @gd.step
+        async def work(self) -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(asyncio.to_thread(lambda: self.hero))
+
+    signup = Signup.create(hero=save(geneva, User(name="Ada")))
+    driver: Any = drive.engine.dialect.dbapi
+    gone = driver.OperationalError(*GONE[drive.engine.dialect.name])
+    with refusing(drive, "test_users", gone), drive.worker():
+        watch.wait_for_steps(1, "failed")
+
+    assert rows_of(signup)[0] == ("work", "failed", "recovered")
 
 
 def test_a_hero_query_that_times_out_for_ten_leases_fails_the_step(

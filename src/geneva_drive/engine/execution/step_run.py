@@ -289,11 +289,16 @@ class Run:
         execution = self._claimed.execution
         returned = bodies.call(self._environment, execution, node, self._instance, arguments)
         # Even a plain function may return a coroutine, which has not started yet.
-        if inspect.iscoroutine(returned):
-            return self._environment.loop.run(
-                returned, node.options.timeout, self._warn_of_blocking
-            )
-        return returned
+        if not inspect.iscoroutine(returned):
+            return returned
+        loop = self._environment.loop
+        try:
+            return loop.run(returned, node.options.timeout, self._warn_of_blocking)
+        except BaseExceptionGroup as group:
+            lasts = TroubleLasts.among(group)
+            if lasts is not None:
+                raise lasts from group
+            raise
 
     def _warn_of_blocking(self, duration: timedelta) -> None:
         self._instance.logger.warning(

@@ -32,6 +32,15 @@ class TroubleLasts(BaseException):
         self.error = error
         self.is_stopping = is_stopping  # the worker stops, and so waits no longer
 
+    @classmethod
+    def among(cls, group: BaseExceptionGroup) -> TroubleLasts | None:
+        """Return the first one in a group: asyncio.TaskGroup wraps what its tasks raise."""
+        for one in group.exceptions:
+            found = cls.among(one) if isinstance(one, BaseExceptionGroup) else one
+            if isinstance(found, TroubleLasts):
+                return found
+        return None
+
 
 class AnswerLost(DatabaseUnavailable):
     """The connection was lost during COMMIT: the work may have been done."""
