@@ -190,10 +190,6 @@ class Database:
         """Make the calls of this thread wait for a database in trouble: a step runs."""
         return _BeingPatient(self._patience, patience)
 
-    @property
-    def patience(self) -> Patience | None:
-        return self._patience.get()
-
     def patiently(self, call: Callable[[], T]) -> T:
         """Call, and again while the database is in trouble; for reads, which may be repeated.
 

@@ -18,9 +18,5 @@ class Trouble(StrEnum):
     OTHER = "other"  # unknown: a commit is tried again, a step fails with it
 
 
-# These pass by themselves, or an operator ends them: waiting and trying again helps.
-PASSING = frozenset(Trouble) - {Trouble.VALUE, Trouble.OTHER}
-
-
 class WriterHeld(TimeoutError):
     """A writing transaction could not begin: another thread of this process is writing."""
