@@ -12,8 +12,6 @@ import geneva_drive as gd
 from tests.scenarios.conftest import app, chance, effects, load, start
 from tests.soak.laps import Laps
 
-pytest.register_assert_rewrite("tests.scenarios.judging", "tests.soak.storm_ledger")
-
 __all__ = ["app", "chance", "effects", "laps", "load", "start"]
 
 

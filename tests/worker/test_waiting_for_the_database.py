@@ -23,6 +23,8 @@ from tests.worker.watching import Watch, rows_of, wait, wait_until, wait_until_d
 
 
 class Child(gd.Workflow):
+    type_name = "test_waiting.Child"
+
     @gd.step
     def work(self) -> None: ...
 
@@ -51,7 +53,8 @@ def during_an_outage(
             meeting.release.set()
             wait_until(lambda: waiting_lines(caplog), "the step waits for the database")
         watch.wait_for(
-            lambda: [one for one in watch.workflows("finished") if one.type != "Child"], "the end"
+            lambda: [one for one in watch.workflows("finished") if one.type != Child.type_name],
+            "the end",
         )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, Flag, IntEnum, IntFlag, StrEnum
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -69,7 +70,7 @@ def _encode_time(of_day: time) -> object:
 
 def _decode_datetime(stored: Any) -> datetime:
     text, fold, *zone = stored if isinstance(stored, list) else (stored, 0)
-    moment = datetime.fromisoformat(text).replace(fold=fold)
+    moment = _with_exact_offset(datetime.fromisoformat(text), text).replace(fold=fold)
     return _in_zone(moment, zone[0]) if zone else moment
 
 
@@ -88,7 +89,20 @@ def _in_zone(moment: datetime, key: str) -> datetime:
 
 def _decode_time(stored: Any) -> time:
     text, fold = stored if isinstance(stored, list) else (stored, 0)
-    return time.fromisoformat(text).replace(fold=fold)
+    return _with_exact_offset(time.fromisoformat(text), text).replace(fold=fold)
+
+
+# Python's parser takes an offset of less than a second for UTC.
+_TINY_OFFSET = re.compile(r"([+-])00:00:00\.(\d{6})$")
+_M = TypeVar("_M", datetime, time)
+
+
+def _with_exact_offset(moment: _M, text: str) -> _M:
+    tiny = _TINY_OFFSET.search(text)
+    if tiny is None:
+        return moment
+    offset = timedelta(microseconds=int(tiny[1] + tiny[2]))
+    return moment.replace(tzinfo=timezone(offset))
 
 
 # `datetime` before `date`, its parent class.

@@ -68,7 +68,6 @@ class Performer:
         self.life = stopping.life
         self._breaks = Breaks(should_stop=stopping.begun.is_set)
         self._database = environment.store.database
-        self._patience = Patience(environment.settings.lease, stopping.begun.is_set)
         self.flights = Flights()
         self._prefetch = Prefetch()
         self._leaving = 0  # flights being committed whose threads will then be free
@@ -176,7 +175,7 @@ class Performer:
         return self._conclude(flight, performed)
 
     def _read_stored_node(self, flight: Flight) -> None:
-        with self._database.being_patient(self._patience):
+        with self._database.being_patient(self._new_patience()):
             [flight.claimed] = self._database.patiently(
                 lambda: with_stored_nodes(self._environment, [flight.claimed])
             )
@@ -191,9 +190,10 @@ class Performer:
             return self._conclude(flight, performed)
 
     def _execute(self, flight: Flight, may_chain: MayChain) -> Concluded | Committed:
-        timer = self._start_timer(flight)
+        patience = self._new_patience()
+        timer = self._start_timer(flight, patience)
         try:
-            with self._database.being_patient(self._patience):
+            with self._database.being_patient(patience):
                 return executor.execute(flight.run, self._environment, flight.claimed, may_chain)
         finally:
             if timer is not None:
@@ -322,20 +322,30 @@ class Performer:
         flights = self._land([(flight, following)])
         return flights[0] if flights else None
 
-    def _start_timer(self, flight: Flight) -> threading.Timer | None:
+    def _new_patience(self) -> Patience:
+        return Patience(self._environment.settings.lease, self._stopping.begun.is_set)
+
+    def _start_timer(self, flight: Flight, patience: Patience) -> threading.Timer | None:
         """Watch a synchronous body with a timeout; the event loop cancels an async one."""
         node = flight.run.node if flight.run else None
         if node is None or node.options.timeout is None or node.is_removed or node.is_async:
             return None
-        timer = threading.Timer(
-            node.options.timeout.total_seconds(), self._time_out, args=(flight,)
-        )
+        return self._time_out_after(node.options.timeout.total_seconds(), flight, patience)
+
+    def _time_out_after(
+        self, seconds: float, flight: Flight, patience: Patience
+    ) -> threading.Timer:
+        timer = threading.Timer(seconds, self._time_out, args=(flight, patience, patience.waited))
         timer.daemon = True
         timer.start()
         return timer
 
-    def _time_out(self, flight: Flight) -> None:
+    def _time_out(self, flight: Flight, patience: Patience, waited_before: float) -> None:
         assert flight.run is not None, "only a started run is watched"
+        if patience.waited > waited_before:
+            # The step gets back the time for which it has waited for the database.
+            self._time_out_after(patience.waited - waited_before, flight, patience)
+            return
         if not flight.settle():
             return
         stuck = 0

@@ -150,9 +150,9 @@ def _make(
         raise StepConfigurationError(
             f"A job is a function, not {type(function).__name__} {shown(function)}.", where
         )
-    with code_location.naming(
-        f"Job {shown(code_location.name_of(function) if name is None else name)}", where
-    ):
+    # Not by `name or ...`: whatever was given as a name may refuse to be true or false.
+    known_as = code_location.name_of(function) if name in (None, "") else name
+    with code_location.naming(f"Job {shown(known_as)}", where):
         full_name = options.name("the name", name) if name is not None else _name_of(function)
         parsed = options.parse_of_job(given)
         _check_body(function, parsed)

@@ -158,9 +158,9 @@ def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
             f"A template is a function, not {type(function).__name__} {shown(function)}.", where
         )
     full_name = f"{function.__module__}.{function.__qualname__}" if name is None else name
-    with code_location.naming(
-        f"Template {shown(function.__name__ if name is None else name)}", where
-    ):
+    # Not by `name or ...`: whatever was given as a name may refuse to be true or false.
+    known_as = function.__name__ if name in (None, "") else name
+    with code_location.naming(f"Template {shown(known_as)}", where):
         options.name("the name", full_name)
         _check_function(function)
     made: Template[...] = Template(full_name, function, where)

@@ -19,7 +19,12 @@ def warn_of_changes(hero: Any, step_name: str, workflow_id: Any) -> None:
     # A hero that the body has added to a session of its own is that session's business.
     if not getattr(state, "is_instance", False) or not state.detached or not state.modified:
         return
-    changed = sorted(one.key for one in state.attrs if one.history.has_changes())
+    try:
+        changed = sorted(one.key for one in state.attrs if one.history.has_changes())
+    except Exception:
+        # A column type of the user's own compares the values. The step has succeeded all the same.
+        logger.exception("The hero of step %r could not be compared with its row", step_name)
+        return
     if changed:
         logger.warning(
             "Step %r of workflow %s changed %s of its hero, which is detached, so nothing saves "

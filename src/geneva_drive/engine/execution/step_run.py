@@ -321,7 +321,7 @@ class Run:
 
     def _is_late(self, node: Node) -> bool:
         timeout = node.options.timeout
-        elapsed = time.monotonic() - self._started
+        elapsed = time.monotonic() - self._started - self._environment.store.database.waited
         return timeout is not None and elapsed > timeout.total_seconds()
 
     def _timed_out(self, node: Node) -> Failed:

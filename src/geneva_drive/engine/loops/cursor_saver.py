@@ -96,12 +96,24 @@ class CursorSaver:
     def _save_with_skipped(self, update: CheckpointUpdate) -> bool:
         def save(connection: Connection) -> bool:
             self.lock_for_skipped(connection)
+            if self._is_saved(connection, update):
+                return True
             if not self._store.checkpoints.save(connection, update):
                 return False
             self.append_skipped(connection)
             return True
 
         return self._store.write(save, waits=False)
+
+    def _is_saved(self, connection: Connection, update: CheckpointUpdate) -> bool:
+        """True if an earlier try has saved it, whose answer was lost: its items are on record."""
+        execution = self._store.executions.get(connection, update.execution_id)
+        return (
+            execution is not None
+            and execution.claim_token == update.claim_token
+            and execution.completed_iterations == update.completed_iterations
+            and update.completed_iterations > self.saved_iterations
+        )
 
     def lock_for_skipped(self, connection: Connection) -> None:
         """Lock the workflow, which the rows of skipped items refer to, before its execution."""

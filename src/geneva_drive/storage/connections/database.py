@@ -190,6 +190,12 @@ class Database:
         """Make the calls of this thread wait for a database in trouble: a step runs."""
         return _BeingPatient(self._patience, patience)
 
+    @property
+    def waited(self) -> float:
+        """The seconds that the running step has waited for a database in trouble."""
+        patience = self._patience.get()
+        return 0.0 if patience is None else patience.waited
+
     def patiently(self, call: Callable[[], T]) -> T:
         """Call, and again while the database is in trouble; for reads, which may be repeated.
 

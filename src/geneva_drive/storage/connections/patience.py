@@ -46,12 +46,25 @@ class AnswerLost(DatabaseUnavailable):
     """The connection was lost during COMMIT: the work may have been done."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Patience:
-    """How long the calls of a running step wait."""
+    """How long the calls of a running step wait, and how long they have waited."""
 
     longest: timedelta
     should_stop: Callable[[], bool] = lambda: False
+    _rested: float = 0.0
+    _resting_since: float | None = None
+
+    @property
+    def waited(self) -> float:
+        """The seconds of all rests so far, which the timeout of the step does not count."""
+        since = self._resting_since
+        return self._rested if since is None else self._rested + time.monotonic() - since
+
+    def rest(self, seconds: float) -> None:
+        self._resting_since = time.monotonic()
+        time.sleep(seconds)
+        self._rested, self._resting_since = self.waited, None
 
 
 class Wait:
@@ -88,7 +101,7 @@ class Wait:
         self._is_cut_short = self._tries >= _QUICK_TRIES and self._patience.should_stop()
         if self._is_cut_short or time.monotonic() >= self._give_up_at:
             return False
-        time.sleep(_DELAY.before(self._tries))
+        self._patience.rest(_DELAY.before(self._tries))
         return True
 
     def is_over(self) -> None:
