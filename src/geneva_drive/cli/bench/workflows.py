@@ -8,7 +8,7 @@ from typing import Any
 from geneva_drive.definition.nodes.step import step
 from geneva_drive.definition.workflow import Workflow
 
-Measured = type[Workflow[Any]]
+Measured = type[Workflow[Any, Any]]
 
 
 class Meter:
@@ -17,14 +17,14 @@ class Meter:
     def __init__(self) -> None:
         self.moments: list[float] = []
 
-    def note(self, workflow: Workflow[Any]) -> None:  # noqa: ARG002 - a step takes its workflow
+    def note(self, workflow: Workflow[Any, Any]) -> None:  # noqa: ARG002 - a step takes its workflow
         self.moments.append(time.perf_counter())  # `append` is safe on many threads
 
 
 def make_class(name: str, step_count: int, meter: Meter) -> Measured:
     """Define a chain of steps; within `registry.isolated()`, no other worker serves it."""
 
-    def note(self: Workflow[Any]) -> None:
+    def note(self: Workflow[Any, Any]) -> None:
         meter.note(self)
 
     class Chain(Workflow):

@@ -63,6 +63,7 @@ def _facts(workflow: WorkflowHandle[Any]) -> Table:
 def _what(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
     yield "Template", workflow.template
     yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
+    yield "Started by", workflow.started_by
     yield "Parent", _parent(workflow)
     yield "Children", _children(workflow)
     yield "Running", workflow.current_step_name

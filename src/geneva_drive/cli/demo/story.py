@@ -194,7 +194,9 @@ def _busiest(now: Snapshot, is_meant: Callable[[gd.StepExecution], bool]) -> str
     return max(counts, key=counts.__getitem__, default=None)
 
 
-def _order(run: DemoRun, kind: type[gd.Workflow[Any]], name: str, *, postcode: str | None) -> None:
+def _order(
+    run: DemoRun, kind: type[gd.Workflow[Any, Any]], name: str, *, postcode: str | None
+) -> None:
     with Session(run.drive.engine) as session, session.begin():
         order = shop.Order(name=name, cents=1995, postcode=postcode)
         session.add(order)

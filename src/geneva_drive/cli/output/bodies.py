@@ -25,6 +25,7 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
         "type": workflow.type,
         "template": workflow.template,
         "state": workflow.state,
+        "started_by": workflow.started_by,
         "parent_id": None if parent_id is None else key_body(parent_id),
         "requested": workflow.requested,
         "result": _stored(workflow.stored_result),

@@ -19,12 +19,12 @@ from geneva_drive.engine import heroes
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import UNREAD, ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-W = TypeVar("W", bound=Workflow[Any], covariant=True)
+W = TypeVar("W", bound=Workflow[Any, Any], covariant=True)
 
 
 class HandleFields(Generic[W]):
@@ -137,6 +137,15 @@ class HandleFields(Generic[W]):
             return None
         following = definition.after(self._running.step_name)
         return following.name if following else None
+
+    @property
+    def started_by(self) -> str | None:
+        """The `actor` that `create` was given."""
+        started_by = self._record.started_by
+        if started_by is not UNREAD:
+            return started_by
+        store, key = self._drive.store, self._record.id
+        return store.read(lambda connection: store.workflows.started_by(connection, key))
 
     previous_step_name = RecordField[str | None]()
     created_at = RecordField[datetime]()

@@ -44,6 +44,7 @@ class NewWorkflow:
     priority: int | None
     wait: timedelta | datetime | None  # before the first step, or until a moment
     idempotency_key: str | None
+    started_by: str | None = None  # the actor of `create`
     graph: StoredGraph | None = None  # of a dynamic workflow
     template: str | None = None
     parent_execution_id: Key | None = None
@@ -187,6 +188,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
         "has_graph": new.graph is not None,
         "parent_execution_id": new.parent_execution_id,
         "is_detached": new.is_detached,
+        "started_by": new.started_by,
     }
     record = _workflow_record(workflow, None)
     executions = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from enum import Enum
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import RowMapping
 
@@ -15,6 +16,15 @@ from geneva_drive.states import Outcome, Request, StepState, WorkflowState
 
 Key = Any  # an int or a UUID, by the database's key type
 NodeKey = tuple[Key, str]  # a workflow, and a node of it
+
+
+class Unread(Enum):
+    """Stands for a column that was not read."""
+
+    UNREAD = "unread"
+
+
+UNREAD: Final = Unread.UNREAD
 
 
 class WorkflowRecord(NamedTuple):
@@ -45,11 +55,12 @@ class WorkflowRecord(NamedTuple):
     parent_execution_id: Key | None = None  # the node that started this child workflow
     is_detached: bool = False
     has_graph: bool = False  # the workflow follows its stored graph, not its class
+    started_by: str | Unread | None = UNREAD  # last, as a claim leaves it out
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
-        """Return the record of values in the order of `WORKFLOW_COLUMNS`."""
-        record = cls._make(row)
+        """Return the record of values in the order of `WORKFLOW_COLUMNS`, or of the claim's."""
+        record = cls(*row)
         return record._replace(
             state=WorkflowState(record.state),
             requested=Request(record.requested) if record.requested else None,
@@ -61,6 +72,7 @@ class WorkflowRecord(NamedTuple):
 
 
 WORKFLOW_COLUMNS = WorkflowRecord._fields
+CLAIMED_WORKFLOW_COLUMNS = WORKFLOW_COLUMNS[:-1]  # a step does not need to know who started it
 
 
 class ExecutionRecord(NamedTuple):

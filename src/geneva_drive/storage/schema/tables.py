@@ -89,6 +89,7 @@ class Tables(TableBuilder):
             Column("parent_execution_id", self.key_kind()),
             Column("is_detached", Boolean, nullable=False, server_default=false()),
             Column("has_graph", Boolean, nullable=False, server_default=false()),
+            Column("started_by", name_type(255)),
             # Otherwise a new workflow could get the id of a pruned one.
             sqlite_autoincrement=True,
         )

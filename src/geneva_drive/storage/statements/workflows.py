@@ -65,6 +65,10 @@ class Workflows:
         state = connection.scalar(select(c.state).where(c.id == workflow_id))
         return state is None or WorkflowState(state) in ENDED_WORKFLOW_STATES
 
+    def started_by(self, connection: Connection, workflow_id: Key) -> str | None:
+        c = self._table.c
+        return connection.scalar(select(c.started_by).where(c.id == workflow_id))
+
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
         """Lock and read workflows in the order of their ids, so that committers cannot deadlock."""
         rows = connection.execute(self._locking, {"ids": sorted(set(ids))})

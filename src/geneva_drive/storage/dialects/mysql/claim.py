@@ -12,8 +12,8 @@ from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.claim_order import in_turn, lanes_of, later, look
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.schema.records import (
+    CLAIMED_WORKFLOW_COLUMNS,
     EXECUTION_COLUMNS,
-    WORKFLOW_COLUMNS,
     ExecutionRecord,
     Key,
     WorkflowRecord,
@@ -102,7 +102,7 @@ class _ClaimStatements:
         self.read = (
             select(
                 *(executions.c[name] for name in EXECUTION_COLUMNS),
-                *(workflows.c[name] for name in WORKFLOW_COLUMNS),
+                *(workflows.c[name] for name in CLAIMED_WORKFLOW_COLUMNS),
             )
             .join_from(executions, workflows, executions.c.workflow_id == workflows.c.id)
             .where(listed)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Row, Taken, read_taken
-from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
+from geneva_drive.storage.schema.records import CLAIMED_WORKFLOW_COLUMNS, EXECUTION_COLUMNS
 from geneva_drive.storage.schema.tables import Tables
 
 # The candidates are found without locks: locking inside each lane would lock far more than is
@@ -99,7 +99,8 @@ def _written(tables: Tables, driver_name: str, taken: str) -> str:
         executions=tables.quoted(tables.step_executions),
         workflows=tables.quoted(tables.workflows),
         columns=", ".join(
-            [f"e.{name}" for name in EXECUTION_COLUMNS] + [f"w.{name}" for name in WORKFLOW_COLUMNS]
+            [f"e.{name}" for name in EXECUTION_COLUMNS]
+            + [f"w.{name}" for name in CLAIMED_WORKFLOW_COLUMNS]
         ),
     )
     # psycopg sends values marked `b` in binary; other drivers have only %s.

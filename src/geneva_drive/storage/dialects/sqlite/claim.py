@@ -14,7 +14,7 @@ from geneva_drive.storage.dialects.claim_request import ClaimRequest, Row, Taken
 from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, places
 from geneva_drive.storage.dialects.sqlite.values import moment_text, plain, read_moment
 from geneva_drive.storage.schema.column_types import Moment
-from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, WORKFLOW_COLUMNS
+from geneva_drive.storage.schema.records import CLAIMED_WORKFLOW_COLUMNS, EXECUTION_COLUMNS
 from geneva_drive.storage.schema.tables import Tables
 
 _HEAD = """
@@ -34,7 +34,7 @@ WHERE id IN ({places})
 """
 _READ = f"""
 SELECT {", ".join([f"e.{name}" for name in EXECUTION_COLUMNS])},
-    {", ".join([f"w.{name}" for name in WORKFLOW_COLUMNS])}
+    {", ".join([f"w.{name}" for name in CLAIMED_WORKFLOW_COLUMNS])}
 FROM {{executions}} e CROSS JOIN {{workflows}} w ON w.id = e.workflow_id
 WHERE e.id IN ({{places}})
 """
@@ -52,7 +52,7 @@ def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequ
     return read_taken(
         [found[key] for key in keys],
         _reader(tables.step_executions, EXECUTION_COLUMNS),
-        _reader(tables.workflows, WORKFLOW_COLUMNS),
+        _reader(tables.workflows, CLAIMED_WORKFLOW_COLUMNS),
     )
 
 
