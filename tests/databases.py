@@ -23,7 +23,8 @@ _AND_POSTGRESQL = """
     engine/test_graph_endings.py engine/test_graph_regressions.py engine/test_healing.py
     engine/test_hooks.py engine/test_item_errors.py engine/test_kept_loops.py
     engine/test_loop_timeouts.py engine/test_rewinding.py engine/test_scheduling_unknown_jobs.py
-    engine/test_throttling.py engine/test_unreadable_cursors.py engine/test_waits.py
+    engine/test_throttling.py engine/test_typed_context.py engine/test_unreadable_cursors.py
+    engine/test_waits.py
     scenarios/test_storm_ledger.py
     testing/test_assertions.py testing/test_crashing.py testing/test_resumable_helpers.py
 """

@@ -57,6 +57,29 @@ def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(migrated_fil
     assert done.stdout == "False True\n"
 
 
+def test_pydantic_is_loaded_by_the_first_context_type(migrated_file: Path) -> None:
+    script = (
+        "import sys; import geneva_drive as gd; from dataclasses import make_dataclass;"
+        "gd.configure(f'sqlite:///{sys.argv[1]}');"
+        "Plain = type('Plain', (gd.Workflow,), {'a': gd.step(lambda self: self.context)});"
+        "Plain.create(context={}); worker = gd.current_drive().worker(); worker.start();"
+        "worker.stop(); before = 'pydantic' in sys.modules;"
+        "Plan = make_dataclass('Plan', [('name', str)]);"
+        "gd.Workflow[int, Plan]; named = 'pydantic' in sys.modules;"
+        "exec('class Typed(gd.Workflow[int, Plan]): pass');"
+        "print(before, named, 'pydantic' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(migrated_file)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "False False True\n"
+
+
 def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -> None:
     with pytest.raises(AttributeError, match=r"^module 'geneva_drive' has no attribute 'Dirve'$"):
         _ = gd.Dirve  # type: ignore[attr-defined]  # a misspelling

@@ -56,6 +56,17 @@ def test_a_workflow_is_shown_with_what_it_waits_for_and_all_that_is_known(
     """)
 
 
+def test_a_workflow_is_shown_with_the_actor_who_started_it(standing: gd.Drive, run: Run) -> None:
+    class Refund(gd.Workflow):
+        @gd.step
+        def pay_back(self) -> None: ...
+
+    Refund.create(actor="ann@example.org")
+
+    assert "Started by   ann@example.org" in screen(run("show", "1"))
+    assert json.loads(run("show", "1", "--json").stdout)["started_by"] == "ann@example.org"
+
+
 def test_a_paused_workflow_is_shown_with_its_reason(
     standing: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,6 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
 )
 from geneva_drive.errors import InvalidStateError
-from geneva_drive.settings import Settings
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
 from tests.engine.cases import ERROR, NOW, reattempting
@@ -122,7 +121,7 @@ def finish(ledger: Ledger) -> None:
 
 
 def resume(ledger: Ledger) -> None:
-    ledger.command(lambda subject: resume_command(subject, Settings(), None))
+    ledger.command(lambda subject: resume_command(subject))
 
 
 def assert_every_node_is_done_once(ledger: Ledger) -> None:
@@ -276,7 +275,7 @@ def do_something(ledger: Ledger, chance: Random) -> None:
             partial(skip, step=node),
             partial(reattempt, step=node, rewind=False),
             partial(pause, reason=None),
-            partial(resume_command, settings=Settings(), data=None),
+            resume_command,
             partial(cancel, reason=None, force=False),
         )
     )

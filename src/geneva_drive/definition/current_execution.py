@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.telemetry import StepLogger
@@ -19,7 +19,7 @@ class CurrentExecution(Protocol):
     @property
     def hero_id(self) -> str | None: ...
     @property
-    def context(self) -> Mapping[str, Any]: ...
+    def context(self) -> Any: ...
     @property
     def attempt(self) -> int: ...
     @property

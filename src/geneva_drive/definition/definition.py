@@ -22,6 +22,7 @@ from geneva_drive.errors import InvalidInput, StepNotDefined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from geneva_drive.definition.context_type import ContextType
     from geneva_drive.definition.dynamic.jobs import Job
     from geneva_drive.definition.nodes.child import Child
     from geneva_drive.definition.nodes.declaration import Declaration
@@ -92,13 +93,14 @@ class Definition:
     """The nodes of a workflow class, with the rules that hold for all of them."""
 
     type: str
-    workflow_class: builtins.type[Workflow[Any]]
+    workflow_class: builtins.type[Workflow[Any, Any]]
     nodes: tuple[Node, ...]
     graph: Graph
     cancel_conditions: tuple[Condition, ...]
     policies: tuple[Policy, ...]
     queue: str
     priority: int
+    context_type: ContextType | None = None
 
     @cached_property
     def signature(self) -> str:

@@ -36,7 +36,7 @@ class WorkflowMeta(type):
 
     def _compile(cls, where: str) -> None:
         root = next(base for base in reversed(cls.__mro__) if isinstance(base, WorkflowMeta))
-        definition = compiler.compile_class(cls, reserved_names(root), where)  # type: ignore[arg-type]  # only Workflow has this metaclass
+        definition = compiler.compile_class(cls, root, reserved_names(root), where)  # type: ignore[arg-type]  # only Workflow has this metaclass
         cls._geneva_definition = definition
         for node in definition.nodes:
             # A plain method that overrides a step becomes a step too, so that depends_on and

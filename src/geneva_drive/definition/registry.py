@@ -43,6 +43,6 @@ def require_definition(type_name: str) -> Definition:
     return definition
 
 
-def get(type_name: str) -> type[Workflow[Any]] | None:
+def get(type_name: str) -> type[Workflow[Any, Any]] | None:
     definition = definition_for(type_name)
     return None if definition is None else definition.workflow_class

@@ -31,6 +31,7 @@ from geneva_drive.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geneva_drive.definition.context_type import GivenContext
     from geneva_drive.definition.nodes.child import ChildStep
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.class_workflows import ClassWorkflows
@@ -46,16 +47,21 @@ if TYPE_CHECKING:
 
     # With a default, a plain `gd.Workflow` needs no parameter under a strict type checker.
     HeroT = TypeVarWithDefault("HeroT", default=Any)
+    ContextT = TypeVarWithDefault("ContextT", bound=GivenContext, default=Mapping[str, Any])
 else:
     HeroT = TypeVar("HeroT")
+    ContextT = TypeVar("ContextT")
 R = TypeVar("R")
-W = TypeVar("W", bound="Workflow[Any]")
+W = TypeVar("W", bound="Workflow[Any, Any]")
 
 _NOTHING_AROUND = nullcontext()
 
 
-class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
+class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     """Subclass it, and write the steps of a long process as methods.
+
+    `gd.Workflow[User]` types `self.hero`. `gd.Workflow[User, SignupContext]`, with a dataclass or
+    pydantic model, also types and checks the context.
 
     Each execution gets a new instance: attributes do not last. Keep data in the hero, the database
     or a kept result. Outside a step, a workflow is a `gd.WorkflowHandle`.
@@ -75,6 +81,13 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
     _geneva_definition: ClassVar[Definition]
     _geneva_execution: CurrentExecution | None = None
 
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, arguments: Any) -> Any:
+            # Type variables have no defaults before Python 3.13.
+            given = arguments if isinstance(arguments, tuple) else (arguments,)
+            return super().__class_getitem__((*given, Any) if _lacks_context(cls, given) else given)
+
     @property
     def id(self) -> Any:
         """The workflow's id."""
@@ -91,9 +104,13 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         return _running(self).hero_id
 
     @property
-    def context(self) -> Mapping[str, Any]:
-        """The data that the workflow was created with; changes to it are lost."""
-        return _running(self).context
+    def context(self) -> ContextT:
+        """The data that the workflow was created with; changes to it are lost.
+
+        A mapping, or an instance of the class's context type.
+        """
+        context: ContextT = _running(self).context
+        return context
 
     @property
     def attempt(self) -> int:
@@ -208,16 +225,18 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         hero: object = None,
         *,
         allow_multiple: bool = False,
-        context: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | ContextT | None = None,
         queue: str | None = None,
         priority: int | None = None,
         wait: Duration | datetime | None = None,
         idempotency_key: str | None = None,
+        actor: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> WorkflowHandle[Self]:
         """Create a workflow and schedule its first step, in one transaction.
 
         `wait` replaces the wait of the first step: a duration, or a moment with a time zone.
+        `actor` names the person or program that starts it; handles show it as `started_by`.
         Raises `AlreadyRunning` if the hero has an ongoing workflow of this class. A repeated
         `idempotency_key` returns the workflow of the first call.
         """
@@ -229,6 +248,7 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
             priority=priority,
             wait=wait,
             idempotency_key=idempotency_key,
+            actor=actor,
             session=session,
         )
 
@@ -305,7 +325,11 @@ class Workflow(Generic[HeroT], metaclass=WorkflowMeta):
         return _query(cls).for_hero(hero)
 
 
-def _running(instance: Workflow[Any]) -> CurrentExecution:
+def _lacks_context(workflow_class: type, arguments: tuple[Any, ...]) -> bool:
+    return workflow_class is Workflow and len(arguments) == 1
+
+
+def _running(instance: Workflow[Any, Any]) -> CurrentExecution:
     if instance._geneva_execution is None:
         raise InvalidStateError(
             f"This {type(instance).__name__} instance is not executing a step. "
@@ -324,7 +348,7 @@ def _text(verb: str, reason: Any) -> str | None:
     raise InvalidInput(f"{verb}(reason=...) must be text, got {shown(reason)}.")
 
 
-def _signal(instance: Workflow[Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:
+def _signal(instance: Workflow[Any, Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:
     if instance._geneva_execution is None:
         raise InvalidStateError(
             f"{type(instance).__name__}.{verb}() is flow control for a running step, and this "
@@ -337,7 +361,7 @@ def _query(workflow_class: type[W]) -> WorkflowQuery[W]:
     return drive_lookup.default_drive().workflows(workflow_class).query()
 
 
-def definition_of(workflow_class: type[Workflow[Any]]) -> Definition:
+def definition_of(workflow_class: type[Workflow[Any, Any]]) -> Definition:
     """Return the compiled form of a workflow class."""
     return workflow_class._geneva_definition
 
@@ -349,5 +373,5 @@ def start_executing(workflow_class: type[W], execution: CurrentExecution) -> W:
     return instance
 
 
-def stop_executing(instance: Workflow[Any]) -> None:
+def stop_executing(instance: Workflow[Any, Any]) -> None:
     instance._geneva_execution = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import checks
+from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.metaclass import WorkflowMeta
 from geneva_drive.definition.options import options
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.display import shown
-from geneva_drive.drive import joined_transaction
+from geneva_drive.drive import audit_text, joined_transaction
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
 from geneva_drive.drive.queries import WorkflowQuery
 from geneva_drive.durations import Duration
-from geneva_drive.engine import heroes
+from geneva_drive.engine import contexts, heroes
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import (
     Answer,
@@ -39,18 +40,18 @@ from geneva_drive.errors import (
     StorageError,
     WorkflowNotFound,
 )
-from geneva_drive.serialization import typed_json
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import ExecutionRecord
 from geneva_drive.storage.statements.workflow_search import WorkflowFilter
 
 if TYPE_CHECKING:
+    from geneva_drive.definition.context_type import GivenContext
     from geneva_drive.drive.drive import Drive
 
 logger = logging.getLogger(__name__)
 
-W = TypeVar("W", bound=Workflow[Any])
+W = TypeVar("W", bound=Workflow[Any, Any])
 
 _MAX_KEY_LENGTH = 255
 
@@ -69,11 +70,12 @@ class ClassWorkflows(Generic[W]):
         hero: object = None,
         *,
         allow_multiple: bool = False,
-        context: Mapping[str, Any] | None = None,
+        context: GivenContext | None = None,
         queue: str | None = None,
         priority: int | None = None,
         wait: Duration | datetime | None = None,
         idempotency_key: str | None = None,
+        actor: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> WorkflowHandle[W]:
         """Start a workflow; see `Workflow.create`."""
@@ -82,15 +84,17 @@ class ClassWorkflows(Generic[W]):
         joined = joined_transaction.opened(
             session, f"await {self._class.__name__}.acreate(..., session=session)"
         )
+        definition = definition_of(self._class)
         new = NewWorkflow(
-            definition=definition_of(self._class),
+            definition=definition,
             hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
             allow_multiple=checks.flag("create(allow_multiple=...)", allow_multiple),
-            context=self._context(context),
+            context=self._context(definition, context),
             queue=_job_option(options.queue, queue),
             priority=_job_option(options.priority, priority),
             wait=None if wait is None else checks.duration_or_moment("create(wait=...)", wait),
             idempotency_key=_key(idempotency_key),
+            started_by=audit_text.actor("create", actor),
         )
         answer = self._write(new, joined)
         active = self._read_active(answer, joined)
@@ -142,7 +146,7 @@ class ClassWorkflows(Generic[W]):
             hero=heroes.reference_to(built.hero, own),
             # Only workflows with a class are limited to one per hero.
             allow_multiple=True,
-            context=self._context(built.context),
+            context=self._context(definition_of(self._class), built.context),
             queue=_job_option(options.queue, built.queue),
             priority=_job_option(options.priority, built.priority),
             wait=None,
@@ -220,15 +224,8 @@ class ClassWorkflows(Generic[W]):
     def _wanted_type(self) -> str | None:
         return None if self._class is Workflow else definition_of(self._class).type
 
-    def _context(self, context: object) -> str | None:
-        if context is None:
-            return None
-        if not checks.is_json_object(context):
-            raise InvalidInput(
-                f"The context of a workflow must be a dictionary with text as keys, "
-                f"got {shown(context)}."
-            )
-        return typed_json.dump_context(context, self._drive.settings.max_payload_size)
+    def _context(self, definition: Definition, given: object) -> str | None:
+        return contexts.dump(definition, given, self._drive.settings.max_payload_size)
 
     def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> Answer:
         store = self._drive.store
@@ -302,14 +299,16 @@ def _key_of_template(built: DynamicWorkflow) -> str | None:
     return f"{built.template_name}: {key}" if built.template_name and is_text else key
 
 
-def type_names(workflow_class: type[Workflow[Any]]) -> list[str] | None:
+def type_names(workflow_class: type[Workflow[Any, Any]]) -> list[str] | None:
     """Return the types of a class and its subclasses, or None for all types."""
     if workflow_class is Workflow:
         return None
     return sorted({definition_of(known).type for known in _with_subclasses(workflow_class)})
 
 
-def _with_subclasses(workflow_class: type[Workflow[Any]]) -> Iterator[type[Workflow[Any]]]:
+def _with_subclasses(
+    workflow_class: type[Workflow[Any, Any]],
+) -> Iterator[type[Workflow[Any, Any]]]:
     yield workflow_class
     for child in workflow_class.__subclasses__():
         yield from _with_subclasses(child)

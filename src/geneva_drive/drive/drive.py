@@ -39,7 +39,7 @@ from geneva_drive.worker.housekeeping.duties import housekeep
 from geneva_drive.worker.housekeeping.retention import prune
 from geneva_drive.worker.worker import Queues, Worker
 
-W = TypeVar("W", bound=Workflow[Any])
+W = TypeVar("W", bound=Workflow[Any, Any])
 
 
 class Drive:

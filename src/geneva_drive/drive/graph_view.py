@@ -55,7 +55,7 @@ class GraphView:
     graph: Graph
 
 
-def view_of_class(workflow_class: type[Workflow[Any]]) -> GraphView:
+def view_of_class(workflow_class: type[Workflow[Any, Any]]) -> GraphView:
     definition = definition_of(workflow_class)
     return GraphView(
         {name: _of_class(definition.require(name)) for name in definition.graph.order},

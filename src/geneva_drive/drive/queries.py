@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
 
-W = TypeVar("W", bound=Workflow[Any], covariant=True)
+W = TypeVar("W", bound=Workflow[Any, Any], covariant=True)
 
 _PAGE = 500
 _MOST = 2**63 - 1  # of a number in a database

@@ -73,14 +73,14 @@ def _key_text(key: tuple[Any, ...]) -> str:
 _mapped_classes: dict[str, type] = {}
 
 
-def is_checkable(workflow_class: type[Workflow[Any]], hero_type: str) -> bool:
+def is_checkable(workflow_class: type[Workflow[Any, Any]], hero_type: str) -> bool:
     """True if this process can tell whether a hero of this type still exists."""
     return loader_of(hero_type) is not None or _class_for(workflow_class, hero_type) is not None
 
 
 def load(
     environment: Environment,
-    workflow_class: type[Workflow[Any]] | None,
+    workflow_class: type[Workflow[Any, Any]] | None,
     hero_type: str | None,
     hero_id: str | None,
     session: Session | None = None,
@@ -142,7 +142,7 @@ def _existing(hero: Any, hero_type: str, hero_id: str) -> Any:
     return hero
 
 
-def _class_for(workflow_class: type[Workflow[Any]] | None, hero_type: str) -> type | None:
+def _class_for(workflow_class: type[Workflow[Any, Any]] | None, hero_type: str) -> type | None:
     declared = _declared_hero(workflow_class)
     if declared is not None and type_of(declared) == hero_type:
         return declared
@@ -152,7 +152,7 @@ def _class_for(workflow_class: type[Workflow[Any]] | None, hero_type: str) -> ty
     return _mapped_classes.get(hero_type) or django_models.find(hero_type, type_of)
 
 
-def _declared_hero(workflow_class: type[Workflow[Any]] | None) -> type | None:
+def _declared_hero(workflow_class: type[Workflow[Any, Any]] | None) -> type | None:
     """Return `User` for `class Signup(gd.Workflow[User])`."""
     for base in workflow_class.__mro__ if workflow_class else ():
         for parent in getattr(base, "__orig_bases__", ()):

@@ -3,6 +3,7 @@
 GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
 ├── InvalidInput             fix what was passed (also a ValueError)
+│   ├── InvalidContext       fix the context; `faults` names the fields
 │   ├── NoSuchBranch         choose one of the decision's dependants
 │   ├── NullCursor           exclude such rows, or choose another column
 │   ├── CsvChanged           restore the file, or rewind the step
@@ -16,6 +17,7 @@ GenevaDriveError
 │   └── UncommittedWork      commit before the loop continues
 ├── MissingJob               restore the job, or cancel the workflow
 ├── ChildCanceled            the node's exception policy decides
+├── OutdatedContext          resume with what is missing, or change the context type
 ├── IterationLimitExceeded   check whether the step loops forever
 ├── ClaimLost                another worker holds the execution; nothing was written
 └── StorageError             the database needs attention
@@ -39,6 +41,7 @@ from geneva_drive.errors.definition import Fault, StepConfigurationError
 from geneva_drive.errors.input import (
     CsvChanged,
     CursorTooLarge,
+    InvalidContext,
     InvalidInput,
     NoSuchBranch,
     NullCursor,
@@ -61,6 +64,7 @@ from geneva_drive.errors.steps import (
     ChildCanceled,
     IterationLimitExceeded,
     MissingJob,
+    OutdatedContext,
     PermanentError,
     RetryableError,
     StepTimedOut,
@@ -91,6 +95,7 @@ __all__ = [
     "GenevaDriveError",
     "HeroGone",
     "IllegalMove",
+    "InvalidContext",
     "InvalidInput",
     "InvalidStateError",
     "IterationLimitExceeded",
@@ -103,6 +108,7 @@ __all__ = [
     "NotFound",
     "NotMigrated",
     "NullCursor",
+    "OutdatedContext",
     "PayloadTooLarge",
     "PermanentError",
     "RetryableError",

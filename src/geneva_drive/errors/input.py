@@ -10,6 +10,8 @@ from geneva_drive.errors.base import GenevaDriveError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from geneva_drive.errors.definition import Fault
+
 
 class InvalidInput(GenevaDriveError, ValueError):
     """An argument or value is not acceptable."""
@@ -29,6 +31,24 @@ class NoSuchBranch(InvalidInput):
             f"Decision {decision!r} of {workflow} chose {shown(chosen)}, which is not one of its "
             f"branches: {', '.join(branches) or '(none)'}. It returns a branch's name or decorated "
             f"method, a list of these, or None."
+        )
+
+
+class InvalidContext(InvalidInput):
+    """A context does not fit the context type of its workflow class; `faults` lists why."""
+
+    def __init__(self, workflow: str, context_type: str, faults: Sequence[Fault]) -> None:
+        self.workflow = workflow
+        self.context_type = context_type
+        self.faults = tuple(faults)
+        super().__init__(f"The context of {workflow} does not fit {context_type}: {self.words}.")
+
+    @property
+    def words(self) -> str:
+        """The faults as text."""
+        return "; ".join(
+            f"{fault.path}: {fault.message}" if fault.path else fault.message
+            for fault in self.faults
         )
 
 

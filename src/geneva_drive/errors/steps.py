@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from geneva_drive.errors.base import GenevaDriveError
+from geneva_drive.errors.input import InvalidContext
 
 
 class MissingJob(GenevaDriveError):
@@ -37,6 +38,19 @@ class ChildCanceled(GenevaDriveError):
         super().__init__(
             f"The child workflow {workflow_id} ({type_name}) was canceled. Reattempting the node "
             f"starts another one."
+        )
+
+
+class OutdatedContext(GenevaDriveError):
+    """A step reads a stored context that does not fit the context type, as the type has changed."""
+
+    def __init__(self, workflow_id: object, invalid: InvalidContext) -> None:
+        self.workflow_id = workflow_id
+        self.faults = invalid.faults
+        super().__init__(
+            f"The stored context of {invalid.workflow} workflow {workflow_id} does not fit "
+            f"{invalid.context_type}: {invalid.words}. Give a new field a default, or pass what is "
+            f"missing with resume(data={{...}}) or `geneva resume {workflow_id} --data`."
         )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from geneva_drive import checks
 from geneva_drive.definition.heroes import HeroRef
@@ -15,7 +15,7 @@ from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine import heroes
+from geneva_drive.engine import contexts, heroes
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.errors import InvalidInput, InvalidStateError
@@ -25,7 +25,10 @@ from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.testing.arguments import drive_or_default, require_handle
 from geneva_drive.worker import inline_worker
 
-W = TypeVar("W", bound=Workflow[Any])
+if TYPE_CHECKING:
+    from geneva_drive.definition.context_type import GivenContext
+
+W = TypeVar("W", bound=Workflow[Any, Any])
 _MOST_RUNS = 10_000
 
 
@@ -166,7 +169,7 @@ def instance(
     workflow_class: type[W],
     hero: Any = None,
     *,
-    context: Mapping[str, Any] | None = None,
+    context: GivenContext | None = None,
     drive: Drive | None = None,
 ) -> W:
     """Return an instance to call a body directly; nothing is stored.
@@ -182,7 +185,9 @@ def instance(
     opened = None if drive is None else drive_or_default("instance", drive)
     if not isinstance(workflow_class, WorkflowMeta):
         raise InvalidInput(f"instance() takes a workflow class, got {shown(workflow_class)}.")
-    if context is not None and not checks.is_json_object(context):
+    definition = definition_of(workflow_class)
+    is_untyped = context is not None and definition.context_type is None
+    if is_untyped and not checks.is_json_object(context):
         raise InvalidInput(
             f"instance(context=...) must be a dictionary with text as keys, got {shown(context)}."
         )
@@ -190,11 +195,11 @@ def instance(
     reference = _reference_to(hero)
     record = WorkflowRecord(
         id=None,
-        type=definition_of(workflow_class).type,
+        type=definition.type,
         state=WorkflowState.READY,
         hero_type=reference.type if reference else None,
         hero_id=reference.id if reference else None,
-        context=None if context is None else typed_json.dump(dict(context)),
+        context=None if context is None else contexts.dump(definition, context, sys.maxsize),
         created_at=now,
         updated_at=now,
     )
@@ -215,7 +220,7 @@ class _BareContext(RunContext):
     def __init__(
         self,
         drive: Drive | None,
-        workflow_class: type[Workflow[Any]],
+        workflow_class: type[Workflow[Any, Any]],
         record: WorkflowRecord,
         hero: Any,
     ) -> None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy.ext.asyncio import AsyncSession
 
 import geneva_drive as gd
@@ -38,7 +40,29 @@ class Signup(gd.Workflow[int]):
         hero: str = self.hero  # type: ignore[assignment]
         self.total("surplus")  # type: ignore[call-arg]
         Signup.create(priority="high")  # type: ignore[arg-type]
+        Signup.create(context=[1])  # type: ignore[arg-type]
+        Signup.create(actor=7)  # type: ignore[arg-type]
         self.logger.info("%s %s", amount, hero)
+
+
+@dataclass
+class Plan:
+    name: str
+
+
+@dataclass
+class Terms:
+    days: int
+
+
+class Trial(gd.Workflow[int, Plan]):
+    def misuse(self) -> None:
+        str(self.context.price)  # type: ignore[attr-defined]
+        str(self.context["name"])  # type: ignore[index]
+        Trial.create(context=Terms(3))  # type: ignore[arg-type]
+
+
+class OfNumbers(gd.Workflow[int, int]): ...  # type: ignore[type-var]
 
 
 async def misuse_from_async_code(session: AsyncSession) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive import checks
+from geneva_drive.definition import context_type
 from geneva_drive.definition.compiler import chain, code_location
 from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
@@ -51,9 +52,12 @@ def _declares(value: Any) -> bool:
 
 
 def compile_class(
-    workflow_class: type[Workflow[Any]], reserved: frozenset[str], where: str
+    workflow_class: type[Workflow[Any, Any]], root: type, reserved: frozenset[str], where: str
 ) -> Definition:
-    """Compile the bodies of a class and its parents; `where` is the file and line of the class."""
+    """Compile the bodies of a class and its parents.
+
+    `root` is `gd.Workflow`, and `where` the file and line of the class.
+    """
     owner = workflow_class.__name__
     bodies = _bodies(workflow_class)
     placed = Chain(owner, reserved)
@@ -65,6 +69,7 @@ def compile_class(
         class_policies = _class_policies(bodies)
         queue = options.queue(workflow_class.queue) or "default"
         priority = options.priority(workflow_class.priority) or 0
+        context = context_type.of_class(workflow_class, root)
     nodes, edges = placed.nodes(), placed.edges()
     graph = _graph(type_name, nodes, edges, where)
     definition = Definition(
@@ -76,6 +81,7 @@ def compile_class(
         policies=class_policies,
         queue=queue,
         priority=priority,
+        context_type=context,
     )
     _check_step_conditions(definition)
     return definition
@@ -101,7 +107,7 @@ def _bodies(workflow_class: type) -> list[Mapping[str, Any]]:
     ]
 
 
-def _check_class(workflow_class: type[Workflow[Any]]) -> None:
+def _check_class(workflow_class: type[Workflow[Any, Any]]) -> None:
     checks.flag(
         "may_proceed_without_hero",
         workflow_class.may_proceed_without_hero,
@@ -116,7 +122,7 @@ def _check_class(workflow_class: type[Workflow[Any]]) -> None:
         ) from None
 
 
-def _type_name(workflow_class: type[Workflow[Any]]) -> str:
+def _type_name(workflow_class: type[Workflow[Any, Any]]) -> str:
     # Not inherited: two classes would have the same type.
     name = vars(workflow_class).get("type_name")
     if name is None:
@@ -134,7 +140,7 @@ def _class_policies(bodies: Sequence[Mapping[str, Any]]) -> tuple[Policy, ...]:
 
 
 def _cancel_conditions(
-    workflow_class: type[Workflow[Any]],
+    workflow_class: type[Workflow[Any, Any]],
     bodies: Sequence[Mapping[str, Any]],
     reserved: frozenset[str],
 ) -> Iterator[Condition]:
@@ -157,7 +163,7 @@ def _cancel_conditions(
         yield condition
 
 
-def _present_condition(workflow_class: type[Workflow[Any]], name: str) -> Condition:
+def _present_condition(workflow_class: type[Workflow[Any, Any]], name: str) -> Condition:
     """Return the condition, or the method by which a subclass overrides it."""
     value = inspect.getattr_static(workflow_class, name)
     if isinstance(value, CancelCondition):

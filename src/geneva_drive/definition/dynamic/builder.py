@@ -172,7 +172,7 @@ class DynamicWorkflow:
     def workflow(
         self,
         name: str,
-        workflow_class: type[Workflow[Any]] | str,
+        workflow_class: type[Workflow[Any, Any]] | str,
         *,
         hero: object = None,
         context: Mapping[str, Any] | None = None,

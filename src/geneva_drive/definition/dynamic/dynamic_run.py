@@ -23,7 +23,7 @@ from geneva_drive.serialization import typed_json
 _WHERE = "a stored graph"
 
 
-class DynamicRun(Workflow[Any]):
+class DynamicRun(Workflow[Any, Any]):
     """The `workflow` of a job: its hero, context, flow control and kept results."""
 
     type_name = DYNAMIC_TYPE

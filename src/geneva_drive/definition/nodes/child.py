@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
@@ -18,14 +18,17 @@ from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
+if TYPE_CHECKING:
+    from geneva_drive.definition.context_type import GivenContext
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
     """The workflow that `gd.child` starts."""
 
-    workflow_class: type[Workflow[Any]] | str  # or its type
+    workflow_class: type[Workflow[Any, Any]] | str  # or its type
     hero: object = None  # or a callable of the parent
-    context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None
+    context: Mapping[str, Any] | Callable[[Any], GivenContext | None] | None = None
     detached: bool = False
 
     @property
@@ -48,10 +51,10 @@ class ChildStep(Declared):
 
 
 def child(
-    workflow_class: type[Workflow[Any]] | str,
+    workflow_class: type[Workflow[Any, Any]] | str,
     *,
     hero: Callable[[Any], object] | object | None = None,
-    context: Mapping[str, Any] | Callable[[Any], Mapping[str, Any] | None] | None = None,
+    context: Mapping[str, Any] | Callable[[Any], GivenContext | None] | None = None,
     detached: bool = False,
     **given: Unpack[ChildOptions],
 ) -> ChildStep:

@@ -35,7 +35,7 @@ class Condition:
             )
         call_signatures.check_plain(self.option, test, "self")
 
-    def check(self, workflow_class: type[Workflow[Any]]) -> None:
+    def check(self, workflow_class: type[Workflow[Any, Any]]) -> None:
         """Raise an error if the test names no method of the class."""
         if not isinstance(self.test, str):
             return
@@ -47,7 +47,7 @@ class Condition:
         if inspect.isfunction(method):
             call_signatures.check_plain(f"{self.option}={shown(self.test)}", method, "self")
 
-    def holds(self, workflow: Workflow[Any]) -> bool:
+    def holds(self, workflow: Workflow[Any, Any]) -> bool:
         match self.test:
             case bool() as constant:
                 return constant
@@ -74,7 +74,7 @@ class StepCondition:
     condition: Condition
     skips_when: bool
 
-    def skips(self, workflow: Workflow[Any]) -> bool:
+    def skips(self, workflow: Workflow[Any, Any]) -> bool:
         return self.condition.holds(workflow) is self.skips_when
 
 

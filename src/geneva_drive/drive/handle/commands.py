@@ -10,23 +10,24 @@ from sqlalchemy import Connection
 from geneva_drive import checks
 from geneva_drive.definition import registry
 from geneva_drive.display import shown
+from geneva_drive.drive import audit_text
 from geneva_drive.drive.handle.family import HandleFamily
 from geneva_drive.drive.handle.fields import W
+from geneva_drive.engine import contexts
 from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import reattempt, rewind, skip
-from geneva_drive.engine.commands.resume import resume, resume_at
+from geneva_drive.engine.commands.resume import ContextChanged, resume, resume_at
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.transitions.change import AuditEntry, Change
 from geneva_drive.engine.transitions.loop_position import rewound_to
 from geneva_drive.errors import InvalidInput
 from geneva_drive.serialization import typed_json
-
-_MAX_ACTOR_LENGTH = 255
 
 Decide = Callable[[Connection, Subject], Change]
 
@@ -46,14 +47,27 @@ class HandleCommands(HandleFamily[W]):
     ) -> Self:
         """Continue a paused workflow; a failed step runs again.
 
-        `data` is merged into the workflow's context; its keys win.
+        `data` is merged into the workflow's context; its keys win. The result must fit the context
+        type of the class, or nothing changes.
         """
         if data is not None and not checks.is_json_object(data):
             raise InvalidInput(
                 f"resume(data=...) must be a dictionary with text as keys, got {shown(data)}."
             )
-        settings = self._drive.settings
-        return self._command("resume", lambda _, s: resume(s, settings, data), reason, actor)
+        if data is None:
+            return self._resume(None, reason, actor)
+        definition, limit = self._definition, self._drive.settings.max_payload_size
+        stored = self.reload()._record.context
+        while True:
+            # Before the command locks the workflow: validators of a context type are users' code.
+            merged = contexts.merge(definition, stored, data, limit)
+            try:
+                return self._resume(merged, reason, actor)
+            except ContextChanged as changed:
+                stored = changed.present
+
+    def _resume(self, merged: MergedContext | None, reason: str | None, actor: str | None) -> Self:
+        return self._command("resume", lambda _, s: resume(s, merged), reason, actor)
 
     def resume_at(self, step: object, reason: str | None = None, actor: str | None = None) -> Self:
         """Continue at `step`, which may come before or after the current one."""
@@ -134,8 +148,8 @@ class HandleCommands(HandleFamily[W]):
     def _command(self, name: str, decide: Decide, reason: str | None, actor: str | None) -> Self:
         audit = AuditEntry(
             command=name,
-            actor=_audit_text(name, "actor", actor, longest=_MAX_ACTOR_LENGTH),
-            reason=_audit_text(name, "reason", reason),
+            actor=audit_text.actor(name, actor),
+            reason=audit_text.reason(name, reason),
         )
         store, now = self._drive.store, self._drive.clock.now()
         applied = store.write(
@@ -155,15 +169,3 @@ class HandleCommands(HandleFamily[W]):
         announce(self._drive.environment, [applied])
         if not applied.leaves_something_due:  # `announce` has not woken the workers
             self._drive.wake_workers()
-
-
-def _audit_text(command: str, argument: str, value: Any, longest: int | None = None) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InvalidInput(f"{command}({argument}=...) must be text, got {shown(value)}.")
-    if longest is not None and len(value) > longest:
-        raise InvalidInput(
-            f"The {argument} must be at most {longest} characters long, got {len(value)}."
-        )
-    return typed_json.safe_text(value)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from geneva_drive.definition import registry
 from geneva_drive.engine.commands import graph_commands
 from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
 from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
-from geneva_drive.serialization import typed_json
-from geneva_drive.settings import Settings
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
-from geneva_drive.storage.schema.records import WorkflowRecord
 
 
-def resume(subject: Subject, settings: Settings, data: Mapping[str, Any] | None) -> Change:
+class ContextChanged(Exception):
+    """The context has changed since new values were merged into it; merge them again."""
+
+    def __init__(self, present: str | None) -> None:
+        super().__init__()
+        self.present = present
+
+
+def resume(subject: Subject, merged: MergedContext | None = None) -> Change:
     """Continue a paused workflow; a failed step runs again."""
     workflow = subject.workflow
     # A requested pause has not taken effect yet, and is only withdrawn.
     is_requested = subject.running is not None and workflow.requested is Request.PAUSE
     if not is_requested and workflow.state is not WorkflowState.PAUSED:
         raise subject.refuse("resume")
-    context = _merged(workflow, data, settings)
+    if merged is not None and merged.before != workflow.context:
+        raise ContextChanged(workflow.context)
+    context = merged.after if merged else None
     if subject.nodes is not None:
         return graph_commands.resume(subject, subject.nodes, context)
     if is_requested:
@@ -83,12 +89,3 @@ def resume_at(subject: Subject, step: object) -> Change:
         executions=cancel_executions(subject.active),
         schedule=subject.plan_attempts(definition, node, for_active=True),
     )
-
-
-def _merged(
-    workflow: WorkflowRecord, data: Mapping[str, Any] | None, settings: Settings
-) -> str | None:
-    if data is None:
-        return None
-    context = {**(typed_json.load(workflow.context) or {}), **data}
-    return typed_json.dump_context(context, settings.max_payload_size)

@@ -22,7 +22,7 @@ def call(
     environment: Environment,
     execution: ExecutionRecord,
     node: Node,
-    instance: Workflow[Any],
+    instance: Workflow[Any, Any],
     arguments: tuple[Any, ...],
 ) -> Any:
     """Run a node's body; an async body returns its coroutine."""
@@ -41,7 +41,7 @@ def call(
 
 
 def _await_child(
-    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any]
+    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any, Any]
 ) -> str | None:
     """Plan to start the child; once it has ended, return its result or raise `ChildCanceled`."""
     if execution.child_id is None:

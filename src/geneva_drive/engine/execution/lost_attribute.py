@@ -10,7 +10,7 @@ from geneva_drive.definition.workflow import Workflow
 
 
 def explain(
-    error: BaseException, definition: Definition, node: Node, instance: Workflow[Any]
+    error: BaseException, definition: Definition, node: Node, instance: Workflow[Any, Any]
 ) -> None:
     """Extend the message of an AttributeError if another step names the attribute too."""
     if not isinstance(error, AttributeError) or error.obj is not instance or len(error.args) != 1:

@@ -43,7 +43,7 @@ def react(
     *,
     definition: Definition,
     node: Node,
-    instance: Workflow[Any],
+    instance: Workflow[Any, Any],
     execution: ExecutionRecord,
     timed_out: bool = False,
 ) -> StepOutcome:
@@ -95,7 +95,7 @@ def _by_policy(
     key: str,
     error: BaseException,
     details: ErrorDetails,
-    instance: Workflow[Any],
+    instance: Workflow[Any, Any],
     execution: ExecutionRecord,
     timed_out: bool,
 ) -> StepOutcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes, results
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.fixed_context import FixedContext
-from geneva_drive.errors import HeroGone, InvalidInput
+from geneva_drive.errors import HeroGone, InvalidContext, InvalidInput, OutdatedContext
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
@@ -47,8 +47,16 @@ class RunContext:
         return self._workflow.hero_id
 
     @cached_property
-    def context(self) -> Mapping[str, Any]:
-        return FixedContext(typed_json.load(self._workflow.context) or {})
+    def context(self) -> Any:
+        """An instance of the context type, or a mapping that cannot be changed."""
+        values: dict[str, Any] = typed_json.load(self._workflow.context) or {}
+        kind = self._definition.context_type
+        if kind is None:
+            return FixedContext(values)
+        try:
+            return kind.load(self._definition.workflow_class.__name__, values)
+        except InvalidContext as invalid:
+            raise OutdatedContext(self._workflow.id, invalid) from None
 
     @property
     def attempt(self) -> int:

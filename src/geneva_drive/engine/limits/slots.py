@@ -27,7 +27,7 @@ def wanted_by(
     execution: ExecutionRecord,
     definition: Definition,
     node: Node,
-    instance: Workflow[Any],
+    instance: Workflow[Any, Any],
     settings: Settings,
 ) -> tuple[WantedSlot, ...]:
     """Return a slot for the step's limit and its queue's; a callable key is user code."""
@@ -48,7 +48,7 @@ def wanted_by(
     return tuple(wanted)
 
 
-def _key_of(limit: Limit, definition: Definition, node: Node, instance: Workflow[Any]) -> str:
+def _key_of(limit: Limit, definition: Definition, node: Node, instance: Workflow[Any, Any]) -> str:
     match limit.key:
         case None if definition is DYNAMIC and node.job is not None:
             return node.job.name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -10,8 +9,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.nodes.child import Child
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.display import shown
-from geneva_drive.engine import heroes, results
+from geneva_drive.engine import contexts, heroes, results
 from geneva_drive.engine.commands import cancel as cancellation
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation
@@ -22,11 +20,9 @@ from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.errors import (
     AlreadyRunning,
     ChildCanceled,
-    InvalidInput,
     InvalidStateError,
     NotFound,
 )
-from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
@@ -36,7 +32,7 @@ _REASON = "The node that started it no longer waits for it."
 
 
 def plan(
-    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any]
+    environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any, Any]
 ) -> NewWorkflow:
     """Return the child to start; its hero and context may be callables, which is user code."""
     workflow_class = child.workflow_class
@@ -46,14 +42,11 @@ def plan(
         definition = definition_of(workflow_class)
     hero = child.hero(instance) if callable(child.hero) else child.hero
     context = child.context(instance) if callable(child.context) else child.context
-    if context is not None and not isinstance(context, Mapping):
-        raise InvalidInput(f"The context of a child workflow is a dict, not {shown(context)}.")
-    limit = environment.settings.max_payload_size
     return NewWorkflow(
         definition=definition,
         hero=heroes.reference_to(hero),
         allow_multiple=False,
-        context=None if context is None else typed_json.dump_context(context, limit),
+        context=contexts.dump(definition, context, environment.settings.max_payload_size),
         queue=None,
         priority=None,
         wait=None,

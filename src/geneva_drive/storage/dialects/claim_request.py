@@ -54,7 +54,7 @@ def read_taken(
     for row in rows:
         execution = ExecutionRecord.read(values_of_execution(row[:border]))
         if execution.workflow_id not in workflows:
-            workflow = WorkflowRecord.read(values_of_workflow(row[border:]))
+            workflow = WorkflowRecord.claimed(values_of_workflow(row[border:]))
             workflows[execution.workflow_id] = workflow
         taken.append((execution, workflows[execution.workflow_id]))
     return taken

@@ -59,12 +59,17 @@ class WorkflowRecord(NamedTuple):
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
-        """Return the record of values in the order of `WORKFLOW_COLUMNS`, or of the claim's."""
-        record = cls(*row)
+        """Return the record of values in the order of `WORKFLOW_COLUMNS`."""
+        record = cls._make(row)
         return record._replace(
             state=WorkflowState(record.state),
             requested=Request(record.requested) if record.requested else None,
         )
+
+    @classmethod
+    def claimed(cls, row: Iterable[Any]) -> WorkflowRecord:
+        """Return the record of values in the order of `CLAIMED_WORKFLOW_COLUMNS`."""
+        return cls.read((*row, UNREAD))
 
     @classmethod
     def of(cls, row: RowMapping) -> WorkflowRecord:

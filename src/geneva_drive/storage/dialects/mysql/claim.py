@@ -119,7 +119,7 @@ def _read(
 ) -> list[Taken]:
     border = len(EXECUTION_COLUMNS)
     found = {
-        row[0]: (ExecutionRecord.read(row[:border]), WorkflowRecord.read(row[border:]))
+        row[0]: (ExecutionRecord.read(row[:border]), WorkflowRecord.claimed(row[border:]))
         for row in connection.execute(statements.read, {"ids": taken})
     }
     return [found[key] for key in taken]
