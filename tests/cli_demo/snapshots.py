@@ -69,7 +69,7 @@ def ledger(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowS
     """Return twenty nodes that run in parallel, and one that depends on all of them."""
     mutations = [f"mutation_{number}" for number in range(1, 21)]
     graph = Graph.of({**{name: [] for name in mutations}, "aggregate": mutations})
-    named = {"type": "close_ledger", "hero_name": "April"}
+    named = {"type": "close_ledger", "hero_name": ""}
     return workflow(state, *executions, graph=graph, **{**named, **given})
 
 

@@ -79,7 +79,7 @@ def test_a_lost_loop_is_logged_with_its_progress() -> None:
 
     assert [line.text for line in log] == [
         "Checkout mug, import_rows: lost with worker A after 30,500 items",
-        "Checkout mug, import_rows: taken over by worker B, which continues after item 30,500",
+        "Checkout mug, import_rows: taken over by worker B after item 30,500",
     ]
 
 
@@ -133,8 +133,8 @@ def test_the_nodes_of_a_fan_out_share_a_line() -> None:
     log = changes.between(None, snapshot(closed))
 
     assert [line.text for line in log] == [
-        "close_ledger April: 3 nodes recovered from worker A",
-        "close_ledger April: all 20 nodes completed",
-        "close_ledger April, aggregate: completed",
-        "close_ledger April finished",
+        "close_ledger: 3 nodes recovered from worker A",
+        "close_ledger: all 20 nodes completed",
+        "close_ledger, aggregate: completed",
+        "close_ledger finished",
     ]

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from geneva_drive.cli.demo import frame
-from geneva_drive.cli.demo.frame import Scene
+from geneva_drive.cli.demo.frame import Chapter, Scene
 from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import WorkflowSnapshot
 from tests.cli_demo.snapshots import (
@@ -27,6 +27,12 @@ from tests.cli_demo.snapshots import (
 REFUSED = execution("charge_card", "failed", outcome="reattempted_by_exception")
 AGAIN = execution("charge_card", "scheduled", attempt_number=2, scheduled_for=at(1.8))
 WAITING = workflow("ready", REFUSED, AGAIN, hero_name="poster")
+
+
+class Checkout:
+    """Charge an order."""
+
+    def charge_card(self) -> None: ...
 
 
 def test_the_screen_shows_the_chapter_each_workflow_and_the_workers() -> None:
@@ -49,53 +55,54 @@ def test_the_screen_shows_the_chapter_each_workflow_and_the_workers() -> None:
     assert _printed(frame.draw(_console(), scene)) == [
         "╭─ A title ────────────────────────────────────────────────────────────────────╮",
         "│ What is happening.                                                           │",
+        "│ class Checkout:                                                              │",
+        '│     """Charge an order."""                                                   │',
+        "│   ✗ def charge_card(self) -> None: ...                                       │",
         "╰──────────────────────────────────────────────────────────────────────────────╯",
-        " workflow  hero    state       steps  attempts  now",
-        " Checkout  mug     finished    ●●     1         in 1.0 s",
-        " Checkout  mug     performing  ◉○     1         charge_card on worker B",
-        " Checkout  poster  ready       ○○     2         charge_card again in 0.3 s",
-        " Checkout  mug     ready       ●○     1         send_tracking in 2.3 days",
-        " Checkout  mug     paused      ✗○     1         no such card",
+        " id  workflow         state       steps  attempts  now",
+        " 1   Checkout mug     finished    ●●     1         in 1.0 s",
+        " 1   Checkout mug     performing  ◉○     1         charge_card on worker B",
+        " 1   Checkout poster  ready       ○○     2         charge_card again in 0.3 s",
+        " 1   Checkout mug     ready       ●○     1         send_tracking in 2.3 days",
+        " 1   Checkout mug     paused      ✗○     1         no such card",
         f"workers   A killed, lease 1.0 s   B (pid {workers[1].pid}) runs 1",
+        "steps     ● done   ↷ skipped   ◉ under way   ○ to come   ✗ failed",
     ]
 
 
 def test_a_workflow_without_executions_is_drawn() -> None:
     assert _printed(frame.workflow_table(snapshot(workflow("ready")), room=1))[1:] == [
-        " Checkout  mug   ready  ○○     0"
+        " 1   Checkout mug  ready  ○○     0"
     ]
 
 
-def test_workflows_that_ended_first_make_room_for_the_others() -> None:
-    ended = [
-        workflow("finished", REFUSED, id=number, hero_name=f"mug {number}", finished_at=at(number))
-        for number in (1, 3, 2)
+def test_older_workflows_of_other_types_make_room_for_the_others() -> None:
+    older = [
+        workflow("finished", REFUSED, id=number, type=name, created_at=at(number))
+        for number, name in enumerate(["Signup", "Checkout", "Signup", "Signup"])
     ]
-    going = workflow("ready", REFUSED, AGAIN, id=4, hero_name="poster")
 
-    lines = _printed(frame.workflow_table(snapshot(*ended, going), room=3))
+    lines = _printed(frame.workflow_table(snapshot(*older), 3, "Checkout"))
 
     assert [line.split()[:3] for line in lines[1:]] == [
-        ["...", "2", "ended"],
-        ["Checkout", "mug", "3"],
-        ["Checkout", "poster", "ready"],
+        ["...", "2", "more"],
+        ["1", "Checkout", "mug"],
+        ["3", "Signup", "mug"],
     ]
 
 
-def test_a_screen_of_24_lines_keeps_four_lines_for_the_log() -> None:
+def test_a_screen_of_24_lines_keeps_three_lines_for_the_log() -> None:
     many = [workflow("finished", id=number, finished_at=at(number)) for number in range(30)]
 
-    assert len(_printed(frame.draw(_console(), _scene(*many)))) == 20
+    assert len(_printed(frame.draw(_console(), _scene(*many)))) == 21
 
 
-def test_parallel_steps_are_listed_and_a_node_with_a_child_waits() -> None:
+def test_parallel_steps_are_listed() -> None:
     parallel = checked_order(
         "performing", execution("check_stock", "in_progress"), execution("check_fraud", "scheduled")
     )
-    waiting = checked_order("ready", execution("charge", "waiting"))
 
     assert frame.doing(parallel, snapshot(parallel)) == "check_stock, check_fraud"
-    assert frame.doing(waiting, snapshot(waiting)) == "charge waits for its workflow"
 
 
 def test_a_finished_workflow_counts_its_recovered_steps() -> None:
@@ -105,29 +112,14 @@ def test_a_finished_workflow_counts_its_recovered_steps() -> None:
     assert frame.doing(ended, snapshot(ended)) == "in 1.0 s, 1 recovered"
 
 
-def test_a_graph_is_drawn_by_its_levels_while_it_runs() -> None:
-    order = checked_order(
-        "performing",
-        execution("validate"),
-        execution("check_stock", "waiting"),
-        execution("check_fraud", "failed"),
-        execution("check_fraud", attempt_number=2),
-    )
-
-    assert _printed(*frame.progress_bars(_console(), _scene(order))) == [
-        "level 1: validate                  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  1/1",
-        "level 2: check_stock, check_fraud  ━━━━━━━━━━━━━━━                 1/2",
-        "level 3: charge                                                    0/1",
-    ]
-    assert list(frame.progress_bars(_console(), _scene(checked_order("finished")))) == []
-
-
 def test_a_fan_out_has_one_bar_and_one_mark() -> None:
     half = ledger("performing", *mutations(1, 10), *mutations(11, 14, "in_progress"))
 
-    assert _printed(*frame.progress_bars(_console(), _scene(half)))[0] == (
-        "level 1: mutation_*  ━━━━━━━━━━━━━━━                 10/20"
-    )
+    assert _printed(*frame.progress_bars(_console(), _scene(half))) == [
+        "close_ledger: 10 of 21 nodes",
+        "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━                                        48%",
+    ]
+    assert list(frame.progress_bars(_console(), _scene(ledger("finished")))) == []
     assert frame.step_marks(half).plain == "◉○"
     assert frame.doing(half, snapshot(half)) == "10 of 21 nodes"
     assert frame.step_marks(ledger("performing", *mutations(1, 20))).plain == "●○"
@@ -151,22 +143,22 @@ def test_a_loop_has_a_bar_that_is_red_while_its_worker_is_dead() -> None:
     assert ("\x1b[32m" in dead[1], "\x1b[1;31m" in dead[1]) == (False, True)
 
 
-def test_without_a_loop_or_a_graph_there_is_no_bar() -> None:
+def test_without_a_loop_or_a_fan_out_there_is_no_bar() -> None:
     assert list(frame.progress_bars(_console(), _scene(WAITING))) == []
 
 
-def test_a_killed_worker_whose_lease_has_ended_is_only_killed() -> None:
-    scene = _scene(WAITING, workers=[_worker("A", was_killed=True)])
+def test_killed_workers_whose_lease_has_ended_share_a_word() -> None:
+    killed = [_worker(label, was_killed=True) for label in "ABC"]
+    scene = _scene(WAITING, workers=killed, leases={"B": at(3)})
 
-    assert frame.worker_line(scene).plain == "workers   A killed"
+    assert frame.worker_line(scene).plain == "workers   A C killed   B killed, lease 1.0 s"
 
 
 def _scene(
     *workflows: WorkflowSnapshot, workers: Sequence[WorkerProcess] = (), **given: Any
 ) -> Scene:
     return Scene(
-        title="A title",
-        text="What is happening.",
+        chapter=Chapter("A title", "What is happening.", Checkout),
         snapshot=snapshot(*workflows, **given),
         workers=workers,
     )

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ RECOVERED = snapshot(
         execution("charge_card", "failed", outcome="recovered"),
         execution("charge_card", attempt_number=2),
         execution("send_tracking"),
+        id=7,
+        hero_name="poster",
         finished_at=at(4.25),
     )
 )
@@ -27,15 +31,40 @@ def test_the_report_states_each_promise_with_its_answer(shop: Shop) -> None:
     is_kept, lines = _report(shop, [kept])
 
     assert is_kept
-    assert lines[:-2] == [
-        "What happened, read from the database",
-        "workflow  hero  state     steps  attempts  now",
-        "Checkout  mug   finished  ●●     2         in 4.2 s, 1 recovered",
-        "Nothing was lost: yes",
+    assert lines[:-1] == [
+        "id  workflow         state     steps  attempts  now",
+        "7   Checkout poster  finished  ●●     2         in 4.2 s, 1 recovered",
+        "steps     ● done   ↷ skipped   ◉ under way   ○ to come   ✗ failed",
+        "yes  Nothing was lost",
+        "The database stays for you to explore, until you delete its folder:",
+        "geneva --database sqlite:////tmp/demo.db list",
+        "geneva --database sqlite:////tmp/demo.db history 7",
     ]
-    assert lines[-2].startswith("The code that you saw at work: ")
-    assert lines[-2].endswith("workflows.py")
-    assert lines[-1] == "How to write your own: README.md. All commands: geneva --help"
+    assert lines[-1].startswith("The code that you saw at work: ")
+    assert lines[-1].endswith("workflows.py")
+
+
+def test_a_program_that_the_shell_does_not_find_is_called_by_its_path(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.argv", [".venv/bin/geneva", "demo"])
+
+    _, lines = _report(shop, [])
+
+    assert ".venv/bin/geneva --database sqlite:////tmp/demo.db list" in lines
+
+
+def test_the_report_fits_a_terminal_of_24_lines_with_the_prompt(shop: Shop) -> None:
+    many = [workflow("finished", id=number, created_at=at(number)) for number in range(15)]
+    kept = shop.modules["promises"].Promise("Nothing was lost", [])
+    paper = io.StringIO()
+    console = Console(file=paper, width=80, height=24, force_terminal=True, color_system=None)
+
+    shop.modules["main"].report(console, snapshot(*many), 4 * [kept], "sqlite:////tmp/demo.db")
+
+    lines = paper.getvalue().splitlines()
+    assert sum(max(1, math.ceil(len(line) / 80)) for line in lines) == 23
 
 
 def test_a_report_of_broken_promises_names_every_fault_once(shop: Shop) -> None:
@@ -51,10 +80,10 @@ def test_a_report_of_broken_promises_names_every_fault_once(shop: Shop) -> None:
     )
 
     assert not is_kept
-    assert lines[3:] == [
-        "Nothing was lost: no",
-        "Nothing was done twice: yes",
-        "Everything was counted: no",
+    assert lines[3:8] == [
+        "no   Nothing was lost",
+        "yes  Nothing was done twice",
+        "no   Everything was counted",
         "Wrong: A step is missing.",
         "Wrong: The sum is wrong.",
     ]
@@ -62,7 +91,8 @@ def test_a_report_of_broken_promises_names_every_fault_once(shop: Shop) -> None:
 
 def _report(shop: Shop, checked: list[Any]) -> tuple[bool, list[str]]:
     paper = io.StringIO()
-    is_kept = shop.modules["main"].report(Console(file=paper, width=80), RECOVERED, checked)
+    console = Console(file=paper, width=80)
+    is_kept = shop.modules["main"].report(console, RECOVERED, checked, "sqlite:////tmp/demo.db")
     return is_kept, [line.strip() for line in paper.getvalue().splitlines() if line.strip()]
 
 

@@ -2,7 +2,8 @@
 
 `workflows` is the application as a user would write it, and `story` is what happens to it.
 `observer` reads the database, which is the only source of what is shown: `changes` and `frame` show
-it while the story runs, and `promises` checks at the end what was promised.
+it while the story runs, beside the code (`listing`), and `promises` checks at the end what was
+promised.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _of_attempt(
             after = f" after {items:,} items" if items else ""
             yield LogLine(at, f"lost with worker {snapshot.label_of(one)}{after}", "magenta")
             if following and following.started_at:
-                after = f", which continues after item {items:,}" if items else ""
+                after = f" after item {items:,}" if items else ""
                 text = f"taken over by worker {snapshot.label_of(following)}{after}"
                 yield LogLine(following.started_at, text, "magenta")
         case gd.Outcome.REATTEMPTED_BY_EXCEPTION if following:

@@ -1,4 +1,4 @@
-"""The demo's screen: the chapter, the workflows, progress bars and the workers."""
+"""The demo's screen: the chapter with its code, the workflows, progress bars and the workers."""
 
 from __future__ import annotations
 
@@ -13,61 +13,75 @@ from rich.table import Table
 from rich.text import Text
 
 import geneva_drive as gd
+from geneva_drive.cli.demo.listing import Code, lines_of, listing
+from geneva_drive.cli.demo.marks import legend, mark_of
 from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.cli.live import parts
-from geneva_drive.cli.live.levels import levels_of
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import state_text
 from geneva_drive.states import ACTIVE_STEP_STATES
 
-_MARKS = {
-    gd.StepState.COMPLETED: ("●", "green"),
-    gd.StepState.SKIPPED: ("↷", "dim"),
-    gd.StepState.IN_PROGRESS: ("◉", "bold yellow"),
-    gd.StepState.WAITING: ("◉", "bold yellow"),
-    gd.StepState.FAILED: ("✗", "bold red"),
-}
-_NOT_STARTED = ("○", "dim")
-_MOST_LEVELS = 4
-_FEWEST_LOG_LINES = 4
+_FEWEST_LOG_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """What the story tells, and the code that runs meanwhile."""
+
+    title: str = ""
+    text: str = ""
+    code: Code | None = None
+
+    @property
+    def workflow_type(self) -> str | None:
+        return self.code.__name__ if self.code else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """Everything that is drawn at one moment."""
 
-    title: str
-    text: str
+    chapter: Chapter
     snapshot: Snapshot
     workers: Sequence[WorkerProcess]
 
 
 def draw(console: Console, scene: Scene) -> RenderableType:
     """Draw the lower part of the terminal; the log scrolls by above it."""
-    chapter = Panel(
-        scene.text, title=Text(scene.title, "bold"), title_align="left", border_style="cyan"
-    )
-    below = Group(*progress_bars(console, scene), worker_line(scene))
-    room = console.height - parts.height(console, chapter, below) - _FEWEST_LOG_LINES
-    return Group(chapter, workflow_table(scene.snapshot, room - 1), below)
+    chapter, workflows = scene.chapter, scene.snapshot.workflows
+    below = Group(*progress_bars(console, scene), worker_line(scene), legend())
+    taken = parts.height(console, _panel(chapter), below)
+    room = console.height - taken - _FEWEST_LOG_LINES - 1
+    own = scene.snapshot.of_type(chapter.workflow_type)
+    code_length = len(lines_of(chapter.code)) if chapter.code else 0
+    rows = min(len(workflows), room, max(len(own) + 1, room - code_length))
+    code = listing(chapter.code, own, room - rows) if chapter.code else None
+    table = workflow_table(scene.snapshot, rows, chapter.workflow_type)
+    return Group(_panel(chapter, code), table, below)
 
 
-def workflow_table(snapshot: Snapshot, room: int) -> Table:
-    """List the workflows; if they do not fit into `room`, leave out the ones that ended first."""
+def _panel(chapter: Chapter, code: Text | None = None) -> Panel:
+    content = Group(Text(chapter.text, "italic"), *([code] if code else []))
+    title = Text(chapter.title, "bold")
+    return Panel(content, title=title, title_align="left", border_style="cyan")
+
+
+def workflow_table(snapshot: Snapshot, room: int, workflow_type: str | None = None) -> Table:
+    """List the workflows; if `room` is small, those of a type and the latest of the others."""
     table = Table(box=None, expand=True, header_style="dim")
-    for name in ("workflow", "hero", "state", "steps", "attempts"):
+    for name in ("id", "workflow", "state", "steps", "attempts"):
         table.add_column(name, no_wrap=True)
     table.add_column("now", no_wrap=True, overflow="ellipsis", ratio=1)
-    left_out = _left_out(snapshot.workflows, room)
+    left_out = _left_out(snapshot.workflows, room, workflow_type)
     if left_out:
-        table.add_row("...", f"{len(left_out)} ended", style="dim")
+        table.add_row("", f"... {len(left_out)} more", style="dim")
     for workflow in snapshot.workflows:
         if workflow.id not in left_out:
             attempts = max((e.attempt_number for e in workflow.executions), default=0)
             table.add_row(
-                workflow.type,
-                workflow.hero_name,
+                str(workflow.id),
+                workflow.title,
                 state_text(workflow.state),
                 step_marks(workflow),
                 Text(str(attempts), "bold yellow" if attempts > 1 else "dim"),
@@ -76,23 +90,24 @@ def workflow_table(snapshot: Snapshot, room: int) -> Table:
     return table
 
 
-def _left_out(workflows: Sequence[WorkflowSnapshot], room: int) -> frozenset[Any]:
+def _left_out(
+    workflows: Sequence[WorkflowSnapshot], room: int, workflow_type: str | None
+) -> frozenset[Any]:
     if len(workflows) <= room:
         return frozenset()
-    ended = sorted((one.finished_at, one.id) for one in workflows if one.finished_at)
+    by_interest = sorted(workflows, key=lambda one: (one.type == workflow_type, one.created_at))
     # One more, because the line that counts them takes a line as well.
-    return frozenset(key for _, key in ended[: len(workflows) - room + 1])
+    return frozenset(one.id for one in by_interest[: len(workflows) - room + 1])
 
 
 def step_marks(workflow: WorkflowSnapshot) -> Text:
     """Return a mark for each step, and a single one for all nodes of a fan-out."""
-    nodes, line = workflow.view().nodes, Text()
+    known, line = workflow.states(), Text()
     for level in workflow.graph.levels:
-        states = [nodes[name].state for name in level]
-        if not workflow.fan_out_names.isdisjoint(level):
-            states = states[:1] if len(set(states)) == 1 else [gd.StepState.IN_PROGRESS]
-        for state in states:
-            line.append(*_MARKS.get(state or gd.StepState.PENDING, _NOT_STARTED))
+        states = [known.get(name) for name in level]
+        is_fan_out = not workflow.fan_out_names.isdisjoint(level)
+        for together in [states] if is_fan_out else [[state] for state in states]:
+            line.append(mark_of(together).text)
     return line
 
 
@@ -116,8 +131,6 @@ def _doing(latest: gd.StepExecution, snapshot: Snapshot) -> str:
     match latest.state:
         case gd.StepState.IN_PROGRESS:
             return f"{name} on worker {snapshot.label_of(latest)}"
-        case gd.StepState.WAITING:
-            return f"{name} waits for its workflow"
         case gd.StepState.FAILED:
             return latest.error_message or ""
         case gd.StepState.SCHEDULED if latest.attempt_number > 1:
@@ -129,10 +142,11 @@ def _doing(latest: gd.StepExecution, snapshot: Snapshot) -> str:
 
 
 def progress_bars(console: Console, scene: Scene) -> Iterator[RenderableType]:
-    """Yield the levels of running graphs, and the progress of the loop, red if it is lost."""
+    """Yield the progress of a running fan-out, and of the loop, red if it is lost."""
     for workflow in scene.snapshot.workflows:
-        if workflow.is_parallel and workflow.finished_at is None:
-            yield from parts.level_bars(console, levels_of(workflow.view()), _MOST_LEVELS)
+        if workflow.fan_out_names and workflow.finished_at is None:
+            done = len(workflow.done_names) / len(workflow.step_names)
+            yield from parts.loop_bar(console, workflow.type, doing(workflow, scene.snapshot), done)
     loop = scene.snapshot.loop
     if loop is not None and loop.progress is not None and not loop.completed_at:
         killed = {worker.label for worker in scene.workers if worker.was_killed}
@@ -142,18 +156,20 @@ def progress_bars(console: Console, scene: Scene) -> Iterator[RenderableType]:
 
 
 def worker_line(scene: Scene) -> Text:
-    line = Text("workers", no_wrap=True, overflow="ellipsis")
+    line, leases = Text("workers", no_wrap=True, overflow="ellipsis"), scene.snapshot.leases
+    gone = [one.label for one in scene.workers if one.was_killed and one.label not in leases]
+    if gone:
+        line.append(f"   {' '.join(gone)} killed", "red")
     for worker in scene.workers:
-        line.append(f"   {worker.label} ", "bold")
-        line.append(*_worker_words(worker, scene.snapshot))
+        if worker.label not in gone:
+            line.append(f"   {worker.label} ", "bold")
+            line.append(*_worker_words(worker, scene.snapshot))
     return line
 
 
 def _worker_words(worker: WorkerProcess, snapshot: Snapshot) -> tuple[str, str]:
     if worker.was_killed:
-        ends_at = snapshot.leases.get(worker.label)
-        lease = f", lease {_seconds(snapshot.at, ends_at)}" if ends_at else ""
-        return f"killed{lease}", "bold red"
+        return f"killed, lease {_seconds(snapshot.at, snapshot.leases[worker.label])}", "bold red"
     count = len(snapshot.running_on(worker.label))
     return f"(pid {worker.pid}) {f'runs {count}' if count else 'idle'}", "yellow" if count else ""
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import shlex
+import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -13,6 +17,7 @@ from rich.text import Text
 import geneva_drive as gd
 from geneva_drive.cli.demo import frame, promises, story
 from geneva_drive.cli.demo.frame import Scene
+from geneva_drive.cli.demo.marks import legend
 from geneva_drive.cli.demo.processes import WorkerProcesses
 from geneva_drive.cli.demo.promises import Promise
 from geneva_drive.cli.demo.run import DemoFailed, DemoRun
@@ -24,6 +29,12 @@ from geneva_drive.errors import GenevaDriveError
 
 _SMALLEST_WIDTH = 80
 _SMALLEST_HEIGHT = 24
+_TO_EXPLORE = (
+    ("show", "close_ledger"),
+    ("why", "Import"),
+    ("history", "Checkout poster"),
+    ("graph", "close_ledger"),
+)
 # A short lease: a killed worker's steps are recovered within seconds, as the story needs it.
 _SETTINGS = {
     "table_prefix": "geneva_drive_",
@@ -37,15 +48,16 @@ _SETTINGS = {
 
 
 def main(console: Console) -> int:
-    try:
-        with (
-            interrupted_by_signals() as stop_if_asked,
-            tempfile.TemporaryDirectory(prefix="geneva-demo-") as folder,
-        ):
-            return _run(console, Path(folder), stop_if_asked)
-    except KeyboardInterrupt:
-        console.print("Interrupted. The workers have ended, and the demo's database is deleted.")
-        return ExitCode.INTERRUPTED
+    with interrupted_by_signals() as stop_if_asked:
+        folder = Path(tempfile.mkdtemp(prefix="geneva-"))
+        try:
+            return _run(console, folder, stop_if_asked)
+        except KeyboardInterrupt:
+            shutil.rmtree(folder)
+            console.print(
+                "Interrupted. The workers have ended, and the demo's database is deleted."
+            )
+            return ExitCode.INTERRUPTED
 
 
 def _run(console: Console, folder: Path, stop_if_asked: Callable[[], None]) -> int:
@@ -60,13 +72,13 @@ def _run(console: Console, folder: Path, stop_if_asked: Callable[[], None]) -> i
         with closing(workers), screen or nullcontext():
             kills = story.tell(run)
         snapshot = run.look()
-        if report(console, snapshot, promises.check(drive, snapshot, kills)):
+        if report(console, snapshot, promises.check(drive, snapshot, kills), url):
             return 0
     except (DemoFailed, GenevaDriveError) as error:
         console.print(Text(f"The demo failed. {error}", "bold red"))
     finally:
         drive.close()
-    tail = ["The last lines of the workers' log:", *workers.log_tail()]
+    tail = [f"The last lines of {workers.log}:", *workers.log_tail()]
     console.print(Text("\n  ".join(tail)), soft_wrap=True)
     return 1
 
@@ -75,24 +87,41 @@ def screen_on(console: Console) -> Screen[Scene] | None:
     """Return the screen, or None if only the log can be printed: in a pipe or a small window."""
     is_large = console.width >= _SMALLEST_WIDTH and console.height >= _SMALLEST_HEIGHT
     is_suited = is_redrawable(console) and is_large and not console.options.ascii_only
-    return Screen(console, frame.draw) if is_suited else None
+    return Screen(console, frame.draw, is_passing=True) if is_suited else None
 
 
-def report(console: Console, snapshot: Snapshot, checked: Sequence[Promise]) -> bool:
+def report(
+    console: Console, snapshot: Snapshot, checked: Sequence[Promise], database_url: str
+) -> bool:
     """Print what happened, and whether each promise was kept; return whether all were."""
-    console.print(Text("\nWhat happened, read from the database", "italic"))
-    console.print(frame.workflow_table(snapshot, room=len(snapshot.workflows)))
-    console.print()
-    # In a pipe, each promise is one line.
-    soft_wrap = not console.is_terminal
-    for promise in checked:
-        answer = "no" if promise.faults else "yes"
-        console.print(Text(f"{promise.text}: {answer}", "bold"), soft_wrap=soft_wrap)
+    lines = [_answer(promise) for promise in checked]
     faults = dict.fromkeys(fault for promise in checked for fault in promise.faults)
-    for fault in faults:
-        console.print(Text(f"Wrong: {fault}", "bold red"), soft_wrap=soft_wrap)
-    if not faults:
-        code = Path(__file__).with_name("workflows.py")
-        console.print(f"\nThe code that you saw at work: {code}", soft_wrap=soft_wrap)
-        console.print("How to write your own: README.md. All commands: geneva --help")
+    lines += [Text(f"Wrong: {fault}", "bold red") for fault in faults]
+    lines = [legend(), Text(), *lines, Text(), *_invitation(snapshot, database_url)]
+    # Long lines are left to the terminal, so that a command is copied whole.
+    height = sum(max(1, math.ceil(line.cell_len / console.width)) for line in lines)
+    # Two lines less: the head of the table, and the prompt.
+    room = console.height - height - 2 if console.is_terminal else sys.maxsize
+    console.print(frame.workflow_table(snapshot, room))
+    for line in lines:
+        console.print(line, soft_wrap=True)
     return not faults
+
+
+def _answer(promise: Promise) -> Text:
+    answer = ("no   ", "bold red") if promise.faults else ("yes  ", "bold green")
+    return Text.assemble(answer, promise.text)
+
+
+def _invitation(snapshot: Snapshot, database_url: str) -> Iterator[Text]:
+    """Yield the commands that show more about the most interesting workflows."""
+    called = sys.argv[0]
+    is_found = Path(called).name != "geneva" or shutil.which("geneva") == called
+    program = ["geneva" if is_found else called, "--database", database_url]
+    ids = {workflow.title: str(workflow.id) for workflow in snapshot.workflows}
+    yield Text("The database stays for you to explore, until you delete its folder:", "italic")
+    yield Text(shlex.join([*program, "list"]))
+    for command, title in _TO_EXPLORE:
+        if title in ids:
+            yield Text(shlex.join([*program, command, ids[title]]))
+    yield Text(f"The code that you saw at work: {Path(__file__).with_name('workflows.py')}")

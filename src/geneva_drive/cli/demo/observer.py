@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
-from geneva_drive.cli.demo.workflows import DAY, Catalogue, Customer, Ledger, Order
+from geneva_drive.cli.demo.workflows import DAY, Customer, Order
 from geneva_drive.definition.compiler.graph import Graph
 
 
@@ -56,7 +56,7 @@ class DemoObserver:
             yield WorkflowSnapshot(
                 id=handle.id,
                 type=handle.type or handle.template or "",
-                hero_name=names[handle.hero_type, handle.hero_id],
+                hero_name=names.get((handle.hero_type, handle.hero_id), ""),
                 state=handle.state,
                 graph=self._graph(handle),
                 executions=tuple(executions[handle.id]),
@@ -68,7 +68,7 @@ class DemoObserver:
         with self._drive.store.reading() as connection:
             return {
                 (hero.__name__, str(key)): name
-                for hero in (Customer, Order, Catalogue, Ledger)
+                for hero in (Customer, Order)
                 for key, name in connection.execute(select(hero.id, hero.name))
             }
 

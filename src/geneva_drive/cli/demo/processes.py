@@ -44,7 +44,7 @@ class WorkerProcesses:
     def __init__(self, folder: Path, database_url: str, settings: Mapping[str, str]) -> None:
         self.all: list[WorkerProcess] = []
         self._folder = folder
-        self._log = folder / "workers.log"
+        self.log = folder / "workers.log"
         self._lifeline = Lifeline()
         # Without the user's own settings: above all, their database stays untouched.
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith("GENEVA_")}
@@ -54,7 +54,7 @@ class WorkerProcesses:
     def start(self, label: str) -> WorkerProcess:
         lifeline = self._lifeline.handed_down
         options = ["--concurrency", "4", "--lifeline", str(lifeline)]
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             process = subprocess.Popen(
                 # -P and the folder: no file of the user's directory can replace an import.
                 [sys.executable, "-P", "-c", _PROGRAM, "worker", *options],
@@ -89,7 +89,7 @@ class WorkerProcesses:
         return next(ended, None)
 
     def log_tail(self) -> list[str]:
-        text = self._log.read_text(errors="replace") if self._log.exists() else ""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
         return text.splitlines()[-_TAIL_LINES:]
 
     def close(self) -> None:

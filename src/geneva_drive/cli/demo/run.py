@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -12,14 +11,15 @@ from rich.text import Text
 import geneva_drive as gd
 from geneva_drive.cli.demo import changes
 from geneva_drive.cli.demo.changes import LogLine
-from geneva_drive.cli.demo.frame import Scene
+from geneva_drive.cli.demo.frame import Chapter, Scene
+from geneva_drive.cli.demo.listing import Code
 from geneva_drive.cli.demo.observer import DemoObserver
 from geneva_drive.cli.demo.processes import WorkerProcesses
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
 from geneva_drive.cli.live.screen import Screen
 
 _FRAME_SECONDS = 0.1
-_SILENT_SECONDS = 120  # on a busy machine, the story may take minutes, but not stand still
+_MOST_SECONDS = 600  # on a busy machine, the story may take minutes
 
 
 class DemoFailed(Exception):
@@ -44,13 +44,13 @@ class DemoRun:
         self._screen = screen
         self._stop_if_asked = stop_if_asked
         self._started_at = drive.clock.now()
-        self._changed_at = time.monotonic()
-        self._chapter = "", ""
+        self._give_up_at = time.monotonic() + _MOST_SECONDS
+        self._chapter = Chapter()
         self._last: Snapshot | None = None
 
-    def say(self, title: str, text: str) -> None:
-        """Begin a chapter."""
-        self._chapter = title, text
+    def say(self, title: str, text: str, code: Code | None = None) -> None:
+        """Begin a chapter; without `code`, that of the chapter before stays on the screen."""
+        self._chapter = Chapter(title, text, code or self._chapter.code)
         self._console.print(Text(f"\n{title}", "bold"))
         if self._screen is None:
             self._console.print(Text(text))
@@ -89,7 +89,7 @@ class DemoRun:
             if worker.was_killed:
                 self.note(f"kill -9 {worker.pid}: worker {label} is dead", "bold red")
                 held = frozenset(execution.id for execution in snapshot.running_on(label))
-                return Kill(label=label, pid=worker.pid, held_ids=held)
+                return Kill(label=label, held_ids=held)
 
     def play(self, until: Callable[[Snapshot], bool], *, at_least: float = 0.0) -> Snapshot:
         """Show the database until the condition holds, and `at_least` for a person to read."""
@@ -105,13 +105,10 @@ class DemoRun:
 
     def _show(self, snapshot: Snapshot) -> None:
         self._print(changes.between(self._last, snapshot))
-        if self._last is None or _places(snapshot) != _places(self._last):
-            self._changed_at = time.monotonic()
         self._last = snapshot
         if self._screen is not None:
-            title, text = self._chapter
-            workers = self._workers.all
-            self._screen.show(Scene(title=title, text=text, snapshot=snapshot, workers=workers))
+            scene = Scene(chapter=self._chapter, snapshot=snapshot, workers=self._workers.all)
+            self._screen.show(scene)
 
     def _check(self) -> None:
         ended = self._workers.unexpected_end()
@@ -119,9 +116,5 @@ class DemoRun:
             raise DemoFailed(
                 f"Worker {ended.label} ended by itself, with exit code {ended.process.returncode}."
             )
-        if time.monotonic() > self._changed_at + _SILENT_SECONDS:
-            raise DemoFailed(f"No workflow has changed for {_SILENT_SECONDS} seconds.")
-
-
-def _places(snapshot: Snapshot) -> list[tuple[Any, gd.StepState, int]]:
-    return [(e.id, e.state, e.completed_iterations) for e in snapshot.executions]
+        if time.monotonic() > self._give_up_at:
+            raise DemoFailed(f"It has not ended within {_MOST_SECONDS // 60} minutes.")

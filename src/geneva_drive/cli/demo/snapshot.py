@@ -9,8 +9,6 @@ from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.graph_view import GraphView, NodeView
 from geneva_drive.states import is_done
 
 _MOST_NAMED = 12  # nodes of one level; more are counted instead of named
@@ -31,15 +29,11 @@ class WorkflowSnapshot:
 
     @property
     def title(self) -> str:
-        return f"{self.type} {self.hero_name}"
+        return f"{self.type} {self.hero_name}".strip()
 
     @property
     def step_names(self) -> tuple[str, ...]:
         return tuple(self.graph.parents)
-
-    @property
-    def is_parallel(self) -> bool:
-        return any(len(level) > 1 for level in self.graph.levels)
 
     @property
     def fan_out_names(self) -> frozenset[str]:
@@ -58,15 +52,9 @@ class WorkflowSnapshot:
             found[execution.step_name].append(execution)
         return found
 
-    def view(self) -> GraphView:
-        """Return the graph with the state of each node."""
-        pending = gd.StepState.PENDING
-        nodes = {
-            name: NodeView(name, name, NodeKind.TASK, state=pending) for name in self.step_names
-        }
-        for e in self.executions:
-            nodes[e.step_name] = nodes[e.step_name]._replace(state=e.state, outcome=e.outcome)
-        return GraphView(nodes, self.graph)
+    def states(self) -> dict[str, gd.StepState]:
+        """Return the state of the latest attempt at each step that was scheduled."""
+        return {e.step_name: e.state for e in self.executions}
 
     def count(self, outcome: gd.Outcome) -> int:
         return sum(e.outcome is outcome for e in self.executions)
@@ -77,7 +65,6 @@ class Kill:
     """A killed worker process, and the executions that it held."""
 
     label: str
-    pid: int
     held_ids: frozenset[Any]
 
 
@@ -100,7 +87,7 @@ class Snapshot:
         """The latest attempt at the resumable step, once it has begun."""
         return next((e for e in reversed(self.executions) if e.progress is not None), None)
 
-    def of_type(self, type_name: str) -> list[WorkflowSnapshot]:
+    def of_type(self, type_name: str | None) -> list[WorkflowSnapshot]:
         return [workflow for workflow in self.workflows if workflow.type == type_name]
 
     @property

@@ -14,8 +14,6 @@ from geneva_drive.cli.demo.run import DemoRun
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot, WorkflowSnapshot
 
 _REFUSALS = 3
-_ROWS = 100_000
-_MUTATIONS = 500
 
 
 def tell(run: DemoRun) -> list[Kill]:
@@ -43,8 +41,9 @@ def tell(run: DemoRun) -> list[Kill]:
 def _sleep(run: DemoRun) -> None:
     run.say(
         "1. Workflows that sleep for days",
-        "A welcome now, a reminder after 3 days, a question after 6 more. A sleeping workflow is "
-        "a row in the database: no thread, no timer. (A day lasts 1.5 seconds here.)",
+        "A welcome now, a reminder after 3 days, a question after 6 more. A workflow sleeps as a "
+        "row in the database: no thread, no timer. (A day is 1.5 s here.)",
+        shop.Signup,
     )
     with Session(run.drive.engine) as session, session.begin():
         for name in ("Ada", "Alan", "Edsger", "Grace"):
@@ -52,7 +51,7 @@ def _sleep(run: DemoRun) -> None:
             session.add(customer)
             # The customer and the workflow commit together, or not at all.
             shop.Signup.using(run.drive).create(customer, session=session)
-    run.play(lambda now: _all_passed(now, "Signup", "send_welcome"), at_least=2.5)
+    run.play(lambda now: _all_passed(now, "Signup", "send_welcome"), at_least=4)
 
 
 def _retry(run: DemoRun) -> None:
@@ -60,6 +59,7 @@ def _retry(run: DemoRun) -> None:
         "2. A payment provider that refuses",
         'It answers "429 Too Many Requests". Each charge is attempted again, after a back-off '
         "that doubles each time, until the provider accepts it.",
+        shop.Checkout,
     )
     with Session(run.drive.engine) as session, session.begin():
         session.add(shop.PaymentProvider(id=1, is_busy=True))
@@ -80,7 +80,7 @@ def _repair(run: DemoRun) -> None:
         "print_label of the poster failed, so its workflow paused there. All others go on. An "
         "operator looks at it ...",
     )
-    run.play(lambda now: bool(_paused(now)), at_least=2.2)
+    run.play(lambda now: bool(_paused(now)), at_least=3)
     workflow = shop.Checkout.using(run.drive).find(poster.id)
     with Session(run.drive.engine) as session, session.begin():
         session.get_one(shop.Order, int(workflow.hero_id or "")).postcode = "2491 XS"
@@ -92,7 +92,7 @@ def _repair(run: DemoRun) -> None:
         "Only the failed step runs again: the card is not charged twice. The audit log keeps who "
         "resumed the workflow, and why.",
     )
-    run.play(lambda now: _all_passed(now, "Checkout", "print_label"), at_least=2)
+    run.play(lambda now: _all_passed(now, "Checkout", "print_label"), at_least=2.5)
 
 
 def _kill_step(run: DemoRun) -> Kill:
@@ -100,10 +100,11 @@ def _kill_step(run: DemoRun) -> Kill:
         "4. kill -9 in the middle of a step",
         "Three photo books are being rendered, which takes seconds. One of the workers is about "
         "to be killed, without a chance to clean up ...",
+        shop.PhotoBook,
     )
     for name in ("wedding", "holiday", "newborn"):
         _order(run, shop.PhotoBook, name, postcode="3011 CD")
-    run.play(lambda now: _rendering(now) is not None, at_least=1)
+    run.play(lambda now: _rendering(now) is not None, at_least=1.8)
     kill = run.kill_worker(_rendering)
     run.say(
         f"4. Worker {kill.label} is dead",
@@ -112,24 +113,22 @@ def _kill_step(run: DemoRun) -> Kill:
     )
     run.play(lambda now: now.has_recovered(kill))
     run.start_worker("C")
-    run.play(lambda now: "C" in now.leases, at_least=1.5)
+    run.play(lambda now: "C" in now.leases, at_least=2)
     return kill
 
 
 def _kill_import(run: DemoRun) -> list[Kill]:
     run.say(
-        f"5. {_ROWS:,} rows in one step",
+        f"5. {shop.ROWS:,} rows in one step",
         "A step imports a catalogue row by row. Every 100 rows, it saves its cursor in the same "
         "transaction. Its worker is about to be killed, twice ...",
+        shop.Import,
     )
-    with Session(run.drive.engine) as session, session.begin():
-        catalogue = shop.Catalogue(name="frames", row_count=_ROWS)
-        session.add(catalogue)
-        shop.Import.using(run.drive).create(catalogue, session=session)
-    kills = [_kill_importer(run, "5. Killed once ...", _ROWS * 3 // 10)]
+    shop.Import.using(run.drive).create()
+    kills = [_kill_importer(run, "5. Killed once ...", shop.ROWS * 3 // 10)]
     run.start_worker("D")
     run.play(lambda now: now.has_recovered(kills[0]) and "D" in now.leases)
-    kills.append(_kill_importer(run, "5. ... and killed again", _ROWS * 13 // 20))
+    kills.append(_kill_importer(run, "5. ... and killed again", shop.ROWS * 13 // 20))
     run.play(lambda now: now.loop is not None and now.loop.completed_at is not None)
     return kills
 
@@ -148,8 +147,9 @@ def _kill_importer(run: DemoRun, title: str, row: int) -> Kill:
 def _check_in_parallel(run: DemoRun) -> None:
     run.say(
         "6. Checks that run in parallel",
-        "An order is a graph: three checks run side by side, on any free worker. One fails, and "
-        "only that one is attempted again. The card is charged after all three.",
+        "Three checks run side by side, on any free worker. One fails, and only that one is "
+        "attempted again. The card is charged after all three.",
+        shop.CheckedOrder,
     )
     run.start_worker("E")
     _order(run, shop.CheckedOrder, "wine", postcode="9711 LM")
@@ -158,16 +158,12 @@ def _check_in_parallel(run: DemoRun) -> None:
 
 def _kill_fan_out(run: DemoRun) -> Kill:
     run.say(
-        f"7. {_MUTATIONS} nodes, created at run time",
-        f"A ledger of {_MUTATIONS} mutations becomes a graph: a node for each, one that adds them "
-        "up, and one that sends the result. Half way, a worker is about to be killed ...",
+        f"7. {len(shop.MUTATIONS)} nodes, created at run time",
+        "A graph with a node for each mutation of a ledger, and one that adds them up. Half way, "
+        "a worker is about to be killed ...",
+        shop.close_ledger.function,
     )
-    # Squares: losing one and counting another twice would change the sum.
-    mutations = [number**2 for number in range(1, _MUTATIONS + 1)]
-    with Session(run.drive.engine) as session, session.begin():
-        ledger = shop.Ledger(name="April", expected_cents=sum(mutations))
-        session.add(ledger)
-        shop.close_ledger.using(run.drive).start(hero=ledger, session=session, mutations=mutations)
+    shop.close_ledger.using(run.drive).start(mutations=shop.MUTATIONS)
     kill = run.kill_worker(_booking)
     run.say(
         f"7. Killed half way, holding {len(kill.held_ids)} nodes",
@@ -184,7 +180,7 @@ def _rendering(now: Snapshot) -> str | None:
 
 def _booking(now: Snapshot) -> str | None:
     [ledger] = now.of_type("close_ledger")
-    is_half_way = len(ledger.done_names) >= _MUTATIONS // 2
+    is_half_way = len(ledger.done_names) >= len(shop.MUTATIONS) // 2
     return _busiest(now, lambda e: e.workflow_id == ledger.id) if is_half_way else None
 
 

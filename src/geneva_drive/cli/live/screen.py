@@ -16,10 +16,18 @@ def is_redrawable(console: Console) -> bool:
 
 
 class Screen(Live, Generic[T]):
-    """Redraws the same lines of the terminal at each look; the last ones stay."""
+    """Redraws the same lines of the terminal at each look; the last ones stay, unless passing."""
 
-    def __init__(self, console: Console, draw: Callable[[Console, T], RenderableType]) -> None:
-        super().__init__(console=console, auto_refresh=False, vertical_overflow="crop")
+    def __init__(
+        self,
+        console: Console,
+        draw: Callable[[Console, T], RenderableType],
+        *,
+        is_passing: bool = False,
+    ) -> None:
+        super().__init__(
+            console=console, auto_refresh=False, vertical_overflow="crop", transient=is_passing
+        )
         self._draw = draw
 
     def show(self, look: T) -> None:
