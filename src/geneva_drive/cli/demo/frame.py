@@ -22,7 +22,7 @@ from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import state_text
 from geneva_drive.states import ACTIVE_STEP_STATES
 
-_FEWEST_LOG_LINES = 3
+_LOG_SHARE = 8  # one line in eight, at least, is left to the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def draw(console: Console, scene: Scene) -> RenderableType:
     chapter, workflows = scene.chapter, scene.snapshot.workflows
     below = Group(*progress_bars(console, scene), worker_line(scene), legend())
     taken = parts.height(console, _panel(chapter), below)
-    room = console.height - taken - _FEWEST_LOG_LINES - 1
+    room = console.height - console.height // _LOG_SHARE - taken - 1
     own = scene.snapshot.of_type(chapter.workflow_type)
     code_length = len(lines_of(chapter.code)) if chapter.code else 0
     rows = min(len(workflows), room, max(len(own) + 1, room - code_length))
