@@ -1,5 +1,5 @@
 """`geneva watch`: one workflow, shown live until it has ended or is paused.
 
-`observer` reads the workflow, `frame` draws it, and `views` are the three forms of output: a
-redrawn terminal, plain lines, and JSON lines.
+`observer` reads the workflow, and `levels` the progress of a graph; `frame` draws them, and `views`
+are the three forms of output: a redrawn terminal, plain lines, and JSON lines.
 """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from rich.console import Console, Group, RenderableType
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import make_table, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
+from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observer import Sight, StepSight
 from geneva_drive.states import StepState
 
@@ -48,9 +50,32 @@ def graph_frame(console: Console, sight: Sight) -> RenderableType:
     shown = tuple(step for step in sight.steps if step.execution.state in _SHOWN_OF_GRAPHS)
     room = max(_FEWEST_STEPS, console.height - used - 1)
     nodes = shown[: max(0, min(len(shown), room - len(sight.levels) - 4))]
-    levels = parts.level_bars(console, sight.levels, room - (len(nodes) + 3 if nodes else 0))
+    levels = level_bars(console, sight.levels, room - (len(nodes) + 3 if nodes else 0))
     table: list[RenderableType] = [Text(), _table(nodes, sight.at, "Node")] if nodes else []
     return Group(above, *levels, *table, below)
+
+
+def level_bars(console: Console, levels: Sequence[Level], room: int) -> Iterator[RenderableType]:
+    """Yield a bar for each level; if `room` is too small, those around the first unfinished one."""
+    begin = 0
+    if len(levels) > room:
+        room = max(1, room - 2)
+        current = next((place for place, each in enumerate(levels) if not each.is_done), 0)
+        begin = max(0, min(current - 1, len(levels) - room))
+    if begin:
+        yield Text(f"... {begin:,} earlier levels", "dim")
+    grid = Table.grid(padding=(0, 2))
+    width = max(10, min(40, console.width - 50))
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_column()
+    grid.add_column(no_wrap=True, justify="right")
+    for each in levels[begin : begin + room]:
+        bar = ProgressBar(total=each.total, completed=each.done, width=width)
+        grid.add_row(plain(each.label), bar, each.figures)
+    yield grid
+    left_out = len(levels) - begin - room
+    if left_out > 0:
+        yield Text(f"... {left_out:,} more levels", "dim")
 
 
 def _steps(sight: Sight, room: int) -> Iterator[RenderableType]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from geneva_drive.cli.live.levels import Level, LevelCounter, levels_of
 from geneva_drive.cli.output import loops as iterating
+from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.circumstances import Circumstances, read_circumstances
