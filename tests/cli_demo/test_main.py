@@ -67,6 +67,15 @@ def test_the_report_fits_a_terminal_of_24_lines_with_the_prompt(shop: Shop) -> N
     assert sum(max(1, math.ceil(len(line) / 80)) for line in lines) == 23
 
 
+def test_a_report_in_ascii_has_question_marks_for_the_marks(shop: Shop) -> None:
+    paper = io.BytesIO()
+    console = Console(file=io.TextIOWrapper(paper, encoding="ascii", write_through=True), width=80)
+
+    shop.modules["main"].report(console, RECOVERED, [], "sqlite:////tmp/demo.db")
+
+    assert " 7   Checkout poster  finished  ??     2 " in paper.getvalue().decode()
+
+
 def test_a_report_of_broken_promises_names_every_fault_once(shop: Shop) -> None:
     promise = shop.modules["promises"].Promise
 

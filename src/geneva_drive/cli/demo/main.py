@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import shlex
 import shutil
@@ -102,6 +103,8 @@ def report(
     height = sum(max(1, math.ceil(line.cell_len / console.width)) for line in lines)
     # Two lines less: the head of the table, and the prompt.
     room = console.height - height - 2 if console.is_terminal else sys.maxsize
+    if isinstance(console.file, io.TextIOWrapper):
+        console.file.reconfigure(errors="replace")  # an encoding may lack the marks
     console.print(frame.workflow_table(snapshot, room))
     for line in lines:
         console.print(line, soft_wrap=True)
