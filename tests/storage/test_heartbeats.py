@@ -17,11 +17,16 @@ def write(drive: gd.Drive, work: Callable[[Connection], Any]) -> Any:
     return drive.store.write(work)
 
 
-def register(drive: gd.Drive, worker_id: str) -> None:
+def register(drive: gd.Drive, worker_id: str, lease: timedelta | None = None) -> None:
     write(
         drive,
         lambda connection: drive.store.workers.register(
-            connection, worker_id, name=f"{worker_id} here", queues=["a"], signatures={"T": "s"}
+            connection,
+            worker_id,
+            name=f"{worker_id} here",
+            queues=["a"],
+            signatures={"T": "s"},
+            lease=lease,
         ),
     )
 
@@ -42,6 +47,19 @@ def test_a_registered_worker_is_alive_and_known_by_what_it_serves(geneva: gd.Dri
     )  # fmt: skip
     assert worker.is_alive
     assert worker.stopped_at is None
+
+
+def test_a_worker_is_judged_by_its_own_lease(geneva: gd.Drive) -> None:
+    register(geneva, "patient", lease=timedelta(hours=1))
+    register(geneva, "hasty", lease=timedelta(0))
+    register(geneva, "older")  # of a version that stored none
+
+    def alive_for(judge: timedelta) -> list[str]:
+        workers = geneva.store.read(lambda connection: geneva.store.workers.all(connection, judge))
+        return sorted(worker.id for worker in workers if worker.is_alive)
+
+    assert alive_for(timedelta(0)) == ["patient"]
+    assert alive_for(timedelta(hours=1)) == ["older", "patient"]
 
 
 def test_a_heartbeat_is_stamped_by_the_database_whatever_the_drives_clock_says(

@@ -45,7 +45,7 @@ class Heartbeat:
         return time.monotonic() - self._last_beat < lease
 
     def register(self) -> None:
-        self._identity.register(self._environment.store)
+        self._identity.register(self._environment.store, self._environment.settings.lease)
         # A new worker waits one heartbeat before it judges, so that live workers can send theirs.
         interval = self._environment.settings.heartbeat_interval.total_seconds()
         self._last_beat = time.monotonic()

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import uuid4
 
 from geneva_drive.definition import registry
@@ -74,7 +75,7 @@ class Identity:
     caps: Mapping[str, int] = field(default_factory=dict)  # queue -> most to run at once here
     tokens: Tokens = field(default_factory=Tokens)
 
-    def register(self, store: Store) -> None:
+    def register(self, store: Store, lease: timedelta) -> None:
         """Insert the worker's row, which keeps other workers from recovering what it runs."""
         store.write(
             lambda connection: store.workers.register(
@@ -83,6 +84,7 @@ class Identity:
                 name=self.name,
                 queues=self.served_queues(),
                 signatures=signatures(),
+                lease=lease,
             )
         )
 

@@ -90,7 +90,7 @@ def _presence(environment: Environment) -> Iterator[Identity]:
     """Register as a worker, so that no other worker recovers what runs here."""
     identity = Identity(name=f"{process_name()} (inline)")
     store = environment.store
-    identity.register(store)
+    identity.register(store, environment.settings.lease)
     heartbeat = Periodic(
         "heartbeat",
         environment.settings.heartbeat_interval,

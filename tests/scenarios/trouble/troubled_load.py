@@ -13,12 +13,14 @@ from types import ModuleType
 
 import geneva_drive as gd
 from tests.scenarios.processes import GENEVA, Process, wait_until
+from tests.scenarios.soak import IS_SOAK
 from tests.scenarios.trouble import batch
 from tests.scenarios.trouble.judgement import Trouble, assert_logs_are_short, assert_whole
 from tests.scenarios.trouble.ledger import Ledger
 
 APPLICATION = "tests.scenarios.trouble.application"
-LEASE = "5s"  # a worker that only waits for the machine must not be taken for dead
+# A worker that only waits for the machine must not be taken for dead. The soak outlasts its lease.
+LEASE = "5s" if IS_SOAK else "20s"
 BATCH = 4  # workflows of each kind
 STILL_SECONDS = 5.0  # after which nothing more is expected of the others beside a paused workflow
 

@@ -17,6 +17,7 @@ from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.storage.connections.trouble_log import TroubleLog
 
 _QUICK_TRIES = 5
+_QUIET_TRIES = 3
 _QUICK_DELAY = RetryDelay(timedelta(milliseconds=20))
 _DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=1))
 
@@ -94,7 +95,9 @@ class Wait:
                 return False
             time.sleep(_QUICK_DELAY.before(self._tries))
             return True
-        self._log.met(error)
+        # A deadlock now and then is usual, and the next try succeeds.
+        if self._tries > _QUIET_TRIES or not isinstance(error, DatabaseBusy):
+            self._log.met(error)
         if self._give_up_at is None:
             self._give_up_at = time.monotonic() + self._patience.longest.total_seconds()
         # A stopping worker does not wait for an outage. But a deadlock costs it only another try.

@@ -7,6 +7,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Float,
     Index,
     Integer,
     Table,
@@ -166,4 +167,5 @@ class Tables(TableBuilder):
             Column("heartbeat_at", Moment, nullable=False),
             Column("stopped_at", Moment),
             Column("trouble", long_text()),  # what it waits for from the database
+            Column("lease_seconds", Float),  # how long it may be silent; None: as its judge says
         )

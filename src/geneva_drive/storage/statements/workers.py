@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, insert, select, type_coerce, update
+from sqlalchemy import Connection, RowMapping, delete, insert, select, type_coerce, update
 
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.dialects.base import Dialect
@@ -31,6 +31,7 @@ class Workers:
         name: str,
         queues: Sequence[str] | None,
         signatures: Mapping[str, str],
+        lease: timedelta | None = None,
     ) -> None:
         now = self._dialect.now()
         connection.execute(
@@ -41,6 +42,7 @@ class Workers:
                 signatures=typed_json.dump(dict(signatures)),
                 started_at=now,
                 heartbeat_at=now,
+                lease_seconds=None if lease is None else lease.total_seconds(),
             )
         )
 
@@ -67,6 +69,10 @@ class Workers:
         )
 
     def all(self, connection: Connection, lease: timedelta) -> list[WorkerRecord]:
+        """Return all workers, each judged by its own lease; `lease` is for those that have none.
+
+        A process with a shorter lease must not take the work of healthy workers.
+        """
         now = type_coerce(self._dialect.now(), Moment)
         query = select(self._table, now.label("database_now")).order_by(self._table.c.started_at)
         return [
@@ -79,7 +85,7 @@ class Workers:
                 heartbeat_at=row["heartbeat_at"],
                 stopped_at=row["stopped_at"],
                 trouble=row["trouble"],
-                heard_within_lease=row["heartbeat_at"] > row["database_now"] - lease,
+                heard_within_lease=row["heartbeat_at"] > row["database_now"] - _lease(row, lease),
                 silent_for=row["database_now"] - row["heartbeat_at"],
             )
             for row in connection.execute(query).mappings()
@@ -98,3 +104,8 @@ class Workers:
     def expire_all(self, connection: Connection) -> None:
         """Expire every lease, as if all workers had been silent for years; for tests."""
         connection.execute(update(self._table).values(heartbeat_at=_LONG_AGO))
+
+
+def _lease(row: RowMapping, lease: timedelta) -> timedelta:
+    own = row["lease_seconds"]
+    return lease if own is None else timedelta(seconds=own)

@@ -1,4 +1,4 @@
-"""The trouble that a worker has with the database, for `why()` and `geneva doctor`."""
+"""What a worker waits for from the database, and how long it may be silent."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ down_revision = "0006"
 def upgrade() -> None:
     plan = op.get_context().config.attributes["plan"]  # type: ignore[union-attr]  # always run with a config
     table = f"{plan.prefix}workers"
-    # MySQL commits each statement, and an earlier try may have died after this one.
-    if plan.connection is None or "trouble" not in _columns(plan.connection, table):
-        op.add_column(table, sa.Column("trouble", long_text()))
+    # MySQL commits each statement, and an earlier try may have died after one of these.
+    present = set() if plan.connection is None else _columns(plan.connection, table)
+    for column in (sa.Column("trouble", long_text()), sa.Column("lease_seconds", sa.Float)):
+        if column.name not in present:
+            op.add_column(table, column)
 
 
 def _columns(connection: sa.Connection, table: str) -> set[str]:
