@@ -25,11 +25,11 @@ from tests.scenarios.conftest import (
     wait_until_finished,
 )
 from tests.scenarios.processes import Process, wait_until
+from tests.scenarios.soak import KILLS_IN_LOOPS as KILLS
 
 pytestmark = pytest.mark.scenario
 
 LOOPS = "tests.scenarios.loops"
-KILLS = 50
 RECORDS = 20_000
 # The lease of a killed worker is ended by the test, so that it may be as long as a loaded machine
 # needs; a worker takes back what others left once it has been there for an interval.
@@ -94,9 +94,9 @@ class Victims:
         return len(moves) == 2 and min(moves) > 0 and max(moves) >= aim
 
 
-# Fifty processes of their own, beside all other tests.
+# Processes of their own, beside all other tests.
 @pytest.mark.timeout(900)
-def test_fifty_workers_are_killed_in_their_loops_and_each_record_is_done_as_often_as_promised(
+def test_workers_are_killed_in_their_loops_and_each_record_is_done_as_often_as_promised(
     geneva: gd.Drive,
     loops: ModuleType,
     start: StartProcess,
