@@ -17,6 +17,7 @@ PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANY_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+DATABASE = re.compile(r"sqlite(?:\+\w+)?:///([\w{}]+\.db)")
 LINK = re.compile(r"\]\(([^):#]*)(#[^)]*)?\)")
 QUOTED_SECTION = re.compile(r"See '([^']+)' in (docs/[^ ]+\.md)")
 
@@ -61,6 +62,12 @@ def test_the_examples_of_a_page_run_as_printed(page: str, tmp_path: Path) -> Non
     # Steps that fail on purpose are lines in the log, which begin with their ids.
     noise = [line for line in run.stderr.splitlines() if not line.startswith("[")]
     assert (run.returncode, noise) == (0, [])
+
+
+def test_two_pages_can_be_tried_in_one_folder() -> None:
+    databases = [name for page in PAGES for name in set(DATABASE.findall(code_of(page)))]
+
+    assert sorted(databases) == sorted(set(databases))
 
 
 @pytest.mark.parametrize("page", PAGES)
