@@ -23,7 +23,7 @@ def warn_about(
             "runs only workflows that are created with queue=%r. If the name is misspelled, "
             "correct --queues or drive.worker(queues=...).",
             queue,
-            ", ".join(map(repr, sorted(used))),
+            ", ".join(map(repr, sorted(used))) or "none",
             queue,
         )
 
