@@ -19,6 +19,11 @@ def shown(value: object, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - len(_CUT)] + _CUT
 
 
+def short_name(error_class: str) -> str:
+    """Return the name of a stored exception class; the built-in ones need no module."""
+    return error_class.removeprefix("builtins.")
+
+
 def _begun(value: object, longest: int) -> str:
     """Return the repr, or so much of it that it is too long."""
     text = ""

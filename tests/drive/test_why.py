@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
+from geneva_drive.engine.recovery.lost_workers import recover
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.testing import crash_after, drain, expire_leases, perform_next_step, speedrun
 from geneva_drive.worker.claims.claimer import claim_due
@@ -181,6 +182,57 @@ def test_a_workflow_with_a_wait_tells_how_long(geneva: gd.Drive, clock: Standing
     perform_next_step(workflow)
 
     assert workflow.why() == "Step 'ship' runs at 2026-03-02 14:00:00 UTC, in 1d 2h."
+
+
+class Mail(gd.Workflow[Any]):
+    type_name = "test_why.Mail"
+
+    @gd.step(retry=gd.Retry(max=5, backoff=timedelta(minutes=1)))
+    def send(self) -> None:
+        if self.context.get("asked"):
+            self.reattempt(wait=30)
+        raise ConnectionError("the mail server is down.\nTry again.")
+
+
+def test_the_next_attempt_at_a_step_names_the_error_of_the_one_before(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    mail = Mail.create()
+    perform_next_step(mail)
+    perform_next_step(mail)
+    later = mail.why()
+    clock.moment += timedelta(minutes=5)
+
+    assert later == (
+        "Step 'send' runs again at 2026-03-01 12:01:00 UTC, in 1m: attempt 3, after "
+        "ConnectionError: the mail server is down."
+    )
+    assert mail.why() == (
+        "Step 'send' is due, but no running worker serves test_why.Mail on queue 'default': start "
+        "`geneva worker` with an app that imports the class. This is attempt 3, after "
+        "ConnectionError: the mail server is down."
+    )
+
+
+def test_the_next_attempt_that_a_body_asked_for_has_no_error_to_name(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    mail = Mail.create(context={"asked": True})
+    perform_next_step(mail)
+
+    assert mail.why() == ("Step 'send' runs again at 2026-03-01 12:00:30 UTC, in 30s: attempt 2.")
+
+
+def test_the_next_attempt_at_a_step_of_a_lost_worker_names_the_worker(geneva: gd.Drive) -> None:
+    errand = _running_on_a_box(geneva)
+    expire_leases(geneva)
+    recover(geneva.environment)
+    announce_worker(geneva, queues=None, types=[str(errand.type)])
+
+    assert errand.why() == (
+        "Step 'run' is due and waits for a free worker on queue 'default'. This is attempt 2 "
+        "(Worker box:7 was lost)."
+    )
 
 
 def test_a_due_step_that_no_worker_serves_says_what_to_start(

@@ -13,7 +13,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.limits import waiters
 from geneva_drive.settings import Settings
-from geneva_drive.states import WorkflowState
+from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.schema.records import (
     ActiveCount,
     AuditRecord,
@@ -36,6 +36,7 @@ class Circumstances:
     limit_use: LimitUse | None = None  # of the limit that a step waits for
     child: WorkflowRecord | None = None  # the child workflow that a node waits for
     canceled_by: AuditRecord | ExecutionRecord | None = None  # the command, or the step
+    attempt_before: ExecutionRecord | None = None  # why a scheduled execution is another attempt
     counts: tuple[ActiveCount, ...] | None = None  # set when `active` holds only the oldest
     is_step_gone: bool = False  # this process has the class, but not the step
 
@@ -52,6 +53,7 @@ def read_circumstances(
     with store.reading() as connection:
         counts = store.overviews.count_active(connection, record.id, now) if is_counted else None
         child = store.workflows.get(connection, children[0]) if children else None
+        attempt_before = _attempt_before(connection, store, active)
         is_canceled = record.state is WorkflowState.CANCELED
         canceled_by = _canceled_by(connection, store, record) if is_canceled else None
     return Circumstances(
@@ -61,6 +63,7 @@ def read_circumstances(
         limit_use=_limit_use(drive, active),
         child=child,
         canceled_by=canceled_by,
+        attempt_before=attempt_before,
         counts=None if counts is None else tuple(counts),
         is_step_gone=_is_step_gone(record, active),
     )
@@ -71,6 +74,15 @@ def _canceled_by(
 ) -> AuditRecord | ExecutionRecord | None:
     command = store.audit_entries.last(connection, record.id, "cancel")
     return command or store.overviews.canceling(connection, record.id)
+
+
+def _attempt_before(
+    connection: Connection, store: Store, active: Sequence[ExecutionRecord]
+) -> ExecutionRecord | None:
+    if len({one.step_name for one in active}) != 1 or active[0].attempt_number == 1:
+        return None
+    is_scheduled = active[0].state is StepState.SCHEDULED
+    return store.attempts.before(connection, active[0]) if is_scheduled else None
 
 
 def _limit_use(drive: Drive, active: Sequence[ExecutionRecord]) -> LimitUse | None:

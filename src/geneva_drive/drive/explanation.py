@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
 
+from geneva_drive.display import short_name
 from geneva_drive.drive.circumstances import Circumstances
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition
@@ -179,6 +180,7 @@ def _awaited(wait: Wait) -> tuple[str, str]:
 
 def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circumstances) -> str:
     step, items = execution.step_name, _items_done(execution)
+    attempt = _attempt(execution, known.attempt_before)
     if known.is_step_gone:
         return (
             f"Step {step!r} is not in this process's code of {workflow.type}. It is left to "
@@ -187,13 +189,31 @@ def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circ
     if execution.scheduled_for > known.now:
         span = describe(execution.scheduled_for - known.now)
         verb = "goes on" if execution.state is StepState.SUSPENDED else "runs"
-        return f"Step {step!r} {verb} at {_moment(execution.scheduled_for)}, in {span}{items}."
+        moment = _moment(execution.scheduled_for)
+        if attempt:
+            return f"Step {step!r} {verb} again at {moment}, in {span}{items}: {attempt}."
+        return f"Step {step!r} {verb} at {moment}, in {span}{items}."
+    this_is = f" This is {attempt}." if attempt else ""
     if not _is_served(execution, known.workers):
-        return f"Step {step!r} is due, but {_unserved(execution, known.workers)}."
+        return f"Step {step!r} is due, but {_unserved(execution, known.workers)}.{this_is}"
     return (
         f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{items}."
-        f"{_trouble_of_workers(execution, known.workers)}"
+        f"{this_is}{_trouble_of_workers(execution, known.workers)}"
     )
+
+
+def _attempt(execution: ExecutionRecord, before: ExecutionRecord | None) -> str:
+    """Return which attempt is next and what the one before ended with; empty for a first one."""
+    if before is None:
+        return ""
+    number = f"attempt {execution.attempt_number}"
+    message = _first_line(before.error_message).removesuffix(".")
+    if before.outcome is Outcome.RECOVERED:
+        return f"{number} ({message})"
+    if before.error_class is not None:
+        error = ": ".join(filter(None, (short_name(before.error_class), message)))
+        return f"{number}, after {error}"
+    return number if before.outcome is Outcome.REATTEMPTED else ""
 
 
 def _trouble_of_workers(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:

@@ -83,6 +83,16 @@ class Attempts:
         )
         return self._select().join(numbers, is_latest).where(is_meant)
 
+    def before(self, connection: Connection, execution: ExecutionRecord) -> ExecutionRecord | None:
+        """Return the attempt before this one at the same node."""
+        c = self._table.c
+        query = self._select().where(
+            c.workflow_id == execution.workflow_id,
+            c.node_id == execution.node_id,
+            c.attempt_number == execution.attempt_number - 1,
+        )
+        return next(iter(self._read(connection, query)), None)
+
     def undone(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         """Return the latest attempts that failed or were canceled."""
         c, later = self._table.c, self._table.alias()
