@@ -19,9 +19,9 @@ def shown(value: object, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - len(_CUT)] + _CUT
 
 
-def short_name(error_class: str) -> str:
-    """Return the name of a stored exception class; the built-in ones need no module."""
-    return error_class.removeprefix("builtins.")
+def short_name(error: str) -> str:
+    """Return a stored exception class, or a text that begins with one, without `builtins.`."""
+    return error.removeprefix("builtins.")
 
 
 def _begun(value: object, longest: int) -> str:

@@ -67,6 +67,34 @@ def test_a_workflow_is_shown_with_the_actor_who_started_it(standing: gd.Drive, r
     assert json.loads(run("show", "1", "--json").stdout)["started_by"] == "ann@example.org"
 
 
+def test_a_failed_workflow_is_shown_with_the_short_name_of_a_built_in_error(
+    standing: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    class Refund(gd.Workflow):
+        @gd.step
+        def pay_back(self) -> None:
+            raise ValueError("no account")
+
+    speedrun(Refund.create())
+
+    assert screen(run("show", "1")) == drawn("""
+        Refund 1 is paused
+        It has been paused since 2026-01-02 03:04:05 UTC (ValueError: no account):
+        `resume` runs step 'pay_back' again, `skip` passes it over.
+
+        Paused step   pay_back
+        Progress      0 of 1 steps
+        Queue         default, priority 0
+        Created       2026-01-02 03:04:05 UTC
+        Started       2026-01-02 03:04:05 UTC
+        Updated       2026-01-02 03:04:05 UTC
+        Paused        2026-01-02 03:04:05 UTC
+        Reason        ValueError: no account
+    """)
+
+
 def test_a_paused_workflow_is_shown_with_its_reason(
     standing: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

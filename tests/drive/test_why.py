@@ -172,7 +172,7 @@ def test_a_workflow_that_failed_names_the_error_in_one_line(
     geneva: gd.Drive, clock: StandingClock
 ) -> None:
     assert speedrun(Delivery.create(context={"torn": True})).why() == (
-        "It has been paused since 2026-03-01 12:00:00 UTC (builtins.ValueError: torn): `resume` "
+        "It has been paused since 2026-03-01 12:00:00 UTC (ValueError: torn): `resume` "
         "runs step 'pack' again, `skip` passes it over."
     )
 

@@ -84,7 +84,7 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
 
 
 def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
-    reason = _in_brackets(workflow.paused_reason)
+    reason = _in_brackets(short_name(workflow.paused_reason or ""))
     since = f"It has been paused since {_moment(workflow.paused_at)}{reason}"
     step, failed = workflow.next_step_name, workflow.paused_step_name
     if "StepVanished" in reason or (step is None and failed is None):

@@ -26,6 +26,7 @@ from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import cursor_words, item_words, name_of
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
@@ -133,7 +134,7 @@ def _print_skipped(console: Console, where: str, skipped: Sequence[Checkpoint]) 
 
 
 def _name(failed: StepExecution | Checkpoint) -> str:
-    return (failed.error_class or "").removeprefix("builtins.")
+    return short_name(failed.error_class or "")
 
 
 def _times(count: int) -> str:

@@ -17,6 +17,7 @@ from geneva_drive.cli.output.headline import headline, type_words
 from geneva_drive.cli.output.names import readable
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -112,4 +113,4 @@ def _when(workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
         ("Canceled", workflow.canceled_at),
     ):
         yield name, f"{moment(at)} UTC" if at else None
-    yield "Reason", workflow.paused_reason
+    yield "Reason", short_name(workflow.paused_reason or "")
