@@ -82,6 +82,23 @@ def test_a_workflow_that_is_not_committed_says_so(
     assert (workflow.why() == why) is (ending == "rollback")
 
 
+def test_a_command_to_a_workflow_that_is_not_committed_is_refused_at_once(
+    geneva: gd.Drive, users: None
+) -> None:
+    with Session(geneva.engine) as session:
+        workflow = Signup.create(session=session)
+
+        with pytest.raises(gd.errors.NotCommitted) as refusal:
+            workflow.pause()
+        session.commit()
+
+    assert str(refusal.value) == (
+        f"Workflow {workflow.id} cannot be read yet: the session that created it has not committed "
+        f"it. Commit the session first. If it was rolled back, the workflow does not exist."
+    )
+    assert workflow.pause().state == "paused"
+
+
 def test_a_connections_transaction_is_joined_as_well(geneva: gd.Drive, users: None) -> None:
     with geneva.engine.begin() as connection:
         connection.execute(insert(User).values(id=1, name="Ada"))

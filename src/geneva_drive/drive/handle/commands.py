@@ -151,6 +151,9 @@ class HandleCommands(HandleFamily[W]):
             actor=audit_text.actor(name, actor),
             reason=audit_text.reason(name, reason),
         )
+        if self._may_be_uncommitted:
+            # Or SQLite would wait for the end of the session that created the workflow.
+            self.reload()
         store, now = self._drive.store, self._drive.clock.now()
         applied = store.write(
             lambda connection: execute(
