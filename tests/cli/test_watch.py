@@ -151,6 +151,16 @@ def test_a_loop_without_a_total_has_no_bar(importing: Handle, geneva: gd.Drive) 
     ]
 
 
+def test_the_bar_of_a_csv_file_counts_bytes(importing: Handle, geneva: gd.Drive) -> None:
+    perform_next_step(importing)
+    run_iterations(importing, "import_rows", count=3)
+    let_stand_at(geneva, 3, total=36_000, seconds=2, read_bytes=24_000)
+
+    assert _frame(geneva, _console()).splitlines()[-4] == (
+        "import_rows: 24,000 of 36,000 bytes, 12,000/s, 1 s left"
+    )
+
+
 def test_the_partitions_of_a_step_have_one_bar_together(standing: gd.Drive) -> None:
     class Import(gd.Workflow):
         @gd.resumable_step(partitions=2)

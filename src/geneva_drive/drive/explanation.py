@@ -246,7 +246,7 @@ def _items_done(execution: ExecutionRecord) -> str:
     if partition is not None:
         return f" (partition {partition.number} of {partition.of}: {progress.done:,} items done)"
     if progress.is_rewound:
-        return f" ({progress.done:,} items done since its rewind)"
+        return f" ({progress.done:,} {progress.unit} done since its rewind)"
     total = "" if progress.total is None else f" of {progress.total:,}"
     return f" ({progress.done:,}{total} {progress.unit} done)"
 

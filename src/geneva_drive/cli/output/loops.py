@@ -64,7 +64,8 @@ def words_alone(execution: StepExecution, progress: IterationProgress) -> str:
 
 def items(progress: IterationProgress) -> str:
     if progress.total is None or progress.is_rewound:
-        count = f"{progress.done:,} {'item' if progress.done == 1 else 'items'}"
+        unit = progress.unit.removesuffix("s") if progress.done == 1 else progress.unit
+        count = f"{progress.done:,} {unit}"
         return f"{count} since the rewind" if progress.is_rewound else count
     return f"{progress.done:,} of {progress.total:,} {progress.unit}"
 
@@ -79,6 +80,7 @@ def together(parts: Sequence[IterationProgress]) -> IterationProgress:
         measured=sum(part.measured or part.done for part in parts),
         is_over=all(part.is_over for part in parts),
         is_rewound=any(part.is_rewound for part in parts),
+        unit=parts[0].unit,
     )
 
 
