@@ -228,8 +228,8 @@ def test_an_action_is_the_enum_of_actions() -> None:
 
 ACTIONS = "'pause', 'cancel', 'skip' or 'reattempt'"
 NOT_RETRY = (
-    f"on_exception must be {ACTIONS}, got 'retry'. To run the step again, write 'reattempt', or "
-    f"gd.ExceptionPolicy('reattempt', wait=5, max_reattempts=3) for a wait and a limit."
+    f"on_exception must be {ACTIONS}, got 'retry'. To run the step again, write "
+    f"retry=gd.Retry(max=3) instead, or on_exception='reattempt'."
 )
 REFUSED = {
     "the word of another library": ("on_exception='retry'", NOT_RETRY),
@@ -299,7 +299,14 @@ REFUSED = {
         "retry is short for a whole policy: leave out on_exception, max_reattempts and "
         "terminal_action, or write a list of gd.ExceptionPolicy.",
     ),
-    "retry of a number": ("retry=3", "retry takes a gd.Retry, not 3."),
+    "retry of a number": (
+        "retry=5",
+        "retry takes a gd.Retry, not 5: write retry=gd.Retry(max=5).",
+    ),
+    "retry of a word": (
+        "retry='always'",
+        "retry takes a gd.Retry, not 'always': write retry=gd.Retry(max=3).",
+    ),
 }
 
 
@@ -395,10 +402,10 @@ EXPRESSIONS = {
         "not 'quadratic'.",
     ),
     "an argument of another library": (
-        "gd.Retry(max_attempts=3)",
-        "gd.Retry has no argument 'max_attempts'. Its arguments are max, backoff, matching and "
-        "terminal_action. max counts the reattempts after the first run: max=2 means at most 3 "
-        "runs.",
+        "gd.Retry(max=2, wait=0.2)",
+        "gd.Retry has no argument 'wait'. Its arguments are max, backoff, matching and "
+        "terminal_action. backoff is the wait before a reattempt: seconds, 'exponential' or "
+        "'linear'. max counts the reattempts after the first run: max=2 means at most 3 runs.",
     ),
     "the word of another library": ("gd.ExceptionPolicy('retry')", NOT_RETRY),
     "a retry without reattempts": (

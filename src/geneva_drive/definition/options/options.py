@@ -180,7 +180,10 @@ def _policies(given: Mapping[str, Any]) -> tuple[Policy, ...]:
     limits = [name for name in ("max_reattempts", "terminal_action") if name in given]
     if retry is not None:
         if not isinstance(retry, Retry):
-            raise StepConfigurationError(f"retry takes a gd.Retry, not {shown(retry)}.")
+            limit = retry if type(retry) is int and retry > 0 else 3
+            raise StepConfigurationError(
+                f"retry takes a gd.Retry, not {shown(retry)}: write retry=gd.Retry(max={limit})."
+            )
         if on_exception is not None or limits:
             raise StepConfigurationError(
                 "retry is short for a whole policy: leave out on_exception, max_reattempts and "

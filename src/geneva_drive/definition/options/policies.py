@@ -146,8 +146,8 @@ def _refuse_unknown(given: Mapping[str, object]) -> None:
     for name in given:
         raise code_location.fault(
             f"gd.Retry has no argument {name!r}. Its arguments are max, backoff, matching and "
-            f"terminal_action. max counts the reattempts after the first run: max=2 means at most "
-            f"3 runs."
+            f"terminal_action. backoff is the wait before a reattempt: seconds, 'exponential' or "
+            f"'linear'. max counts the reattempts after the first run: max=2 means at most 3 runs."
         )
 
 
@@ -208,8 +208,8 @@ def _action(value: object, option: str, allowed: tuple[ExceptionAction, ...]) ->
     hint = ""
     if value == "retry" and ExceptionAction.REATTEMPT in allowed:
         hint = (
-            " To run the step again, write 'reattempt', or "
-            "gd.ExceptionPolicy('reattempt', wait=5, max_reattempts=3) for a wait and a limit."
+            " To run the step again, write retry=gd.Retry(max=3) instead, or "
+            "on_exception='reattempt'."
         )
     return ExceptionAction(
         checks.choice(option, value, allowed, error=code_location.fault, hint=hint)
