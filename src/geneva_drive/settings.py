@@ -13,6 +13,7 @@ from typing import Any
 from geneva_drive import checks
 from geneva_drive.clock import Clock, SystemClock, checked_clock
 from geneva_drive.display import shown
+from geneva_drive.durations import describe
 from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import MAX_KEY_LENGTH, Limit, check_limit
 
@@ -140,9 +141,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.heartbeat_interval * 2 > self.lease:
+            third = self.lease / 3
+            seconds = third // timedelta(seconds=1)
+            way_out = f"{seconds}s" if seconds else describe(third)
             raise InvalidInput(
-                f"heartbeat_interval ({self.heartbeat_interval}) must be at most half of lease "
-                f"({self.lease}), or one late heartbeat would cost a healthy worker its work."
+                f"heartbeat_interval ({describe(self.heartbeat_interval)}) must be at most half of "
+                f"lease ({describe(self.lease)}), or one late heartbeat would cost a healthy "
+                f"worker its work. Also set heartbeat_interval={way_out!r}, or a longer lease."
             )
 
     @classmethod

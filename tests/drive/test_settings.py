@@ -83,8 +83,9 @@ def test_a_keyword_stands_before_the_environment(monkeypatch: pytest.MonkeyPatch
         ),
         (
             {"heartbeat_interval": 40},
-            "heartbeat_interval (0:00:40) must be at most half of lease (0:01:00), or one late "
-            "heartbeat would cost a healthy worker its work.",
+            "heartbeat_interval (40s) must be at most half of lease (1m), or one late heartbeat "
+            "would cost a healthy worker its work. Also set heartbeat_interval='20s', or a longer "
+            "lease.",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

@@ -193,13 +193,15 @@ def test_the_longest_prefix_and_the_slowest_heartbeat_are_taken() -> None:
     assert settings.heartbeat_interval == timedelta(seconds=5)
 
 
-def test_a_heartbeat_that_is_too_slow_for_the_lease_is_refused() -> None:
+@pytest.mark.parametrize(("given", "enough"), [("3s", "1s"), ("600 ms", "200 ms")])
+def test_a_heartbeat_that_is_too_slow_for_the_lease_is_refused(given: str, enough: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        Settings.read({"lease": 10, "heartbeat_interval": 6}, {})
+        Settings.read({"lease": given}, {})
 
     assert str(caught.value) == (
-        "heartbeat_interval (0:00:06) must be at most half of lease (0:00:10), or one late "
-        "heartbeat would cost a healthy worker its work."
+        f"heartbeat_interval (10s) must be at most half of lease ({given}), or one late heartbeat "
+        f"would cost a healthy worker its work. Also set heartbeat_interval={enough!r}, or a "
+        f"longer lease."
     )
 
 
