@@ -193,6 +193,15 @@ REFUSED = {
         "Step 'a': 'a' is called with (self) and takes (self, session): missing a required "
         "argument: 'session'. Pass transaction=True to be given a session. (signup.py:2)",
     ),
+    "a resumable step with neither a loop nor a session": (
+        """
+        class Signup(gd.Workflow):
+            @gd.resumable_step(transaction=True)
+            def a(self): ...
+        """,
+        "Step 'a': 'a' is called with (self, it, session) and takes (self): too many positional "
+        "arguments. Add the parameters it and session, as in a(self, it, session). (signup.py:2)",
+    ),
     "a loop in a plain step": (
         """
         class Signup(gd.Workflow):

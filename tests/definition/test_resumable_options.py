@@ -152,11 +152,12 @@ def test_the_body_of_a_resumable_step_takes_it() -> None:
 
     assert fault_of(lambda: gd.resumable_step(alone)) == (
         "Step 'alone': 'alone' is called with (self, it) and takes (self: 'Any') -> 'None': too "
-        "many positional arguments."
+        "many positional arguments. Add the parameter it, as in alone(self, it)."
     )
     assert fault_of(lambda: gd.resumable_step(without_session, transaction=True)) == (
         "Step 'without_session': 'without_session' is called with (self, it, session) and takes "
-        "(self: 'Any', it: 'gd.IterableStep') -> 'None': too many positional arguments."
+        "(self: 'Any', it: 'gd.IterableStep') -> 'None': too many positional arguments. Add the "
+        "parameter session, as in without_session(self, it, session)."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from geneva_drive.definition.compiler import code_location
 
@@ -37,25 +37,26 @@ def check_plain(option: str, function: Callable[..., object], *arguments: str) -
 def check_body(function: Callable[..., object], *, transaction: bool, resumable: bool) -> None:
     """Raise an error if the function cannot be the body of a step."""
     check_runs(function, transaction=transaction)
-    loop = ("it",) if resumable else ()
-    check(
-        function,
-        "self",
-        *loop,
-        *(("session",) if transaction else ()),
-        way_out=_way_out(function, transaction=transaction, resumable=resumable),
-    )
+    loop, session = ("it",) if resumable else (), ("session",) if transaction else ()
+    arguments = ("self", *loop, *session)
+    check(function, *arguments, way_out=_way_out(function, arguments))
 
 
-def _way_out(function: Callable[..., object], *, transaction: bool, resumable: bool) -> str:
-    """Return a hint at the option that passes the argument which the body names."""
+def _way_out(function: Callable[..., object], arguments: Sequence[str]) -> str:
+    """Return a hint at the option that passes what the body names, or at a missing parameter."""
     code = getattr(function, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
-    if "it" in names and not resumable:
+    if "it" in names and "it" not in arguments:
         return " Use @gd.resumable_step to be given `it`."
-    if "session" in names and not transaction and not inspect.iscoroutinefunction(function):
+    is_async = inspect.iscoroutinefunction(function)
+    if "session" in names and "session" not in arguments and not is_async:
         return " Pass transaction=True to be given a session."
-    return ""
+    missing = [one for one in arguments[1:] if one not in names]
+    if not missing or len(names) >= len(arguments):
+        return ""
+    noun = "parameter" if len(missing) == 1 else "parameters"
+    whole = f"{code_location.name_of(function)}({', '.join(arguments)})"
+    return f" Add the {noun} {' and '.join(missing)}, as in {whole}."
 
 
 def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
