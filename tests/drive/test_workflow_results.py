@@ -178,6 +178,8 @@ def test_a_handle_refuses_the_result_of_a_step_that_keeps_none(geneva: gd.Drive)
         workflow.result_of("sned")
     with pytest.raises(InvalidInput) as text:
         workflow.results_of("send")
+    with pytest.raises(InvalidInput) as nothing:
+        workflow.results_of()
 
     assert str(not_kept.value) == (
         "Step 'send' of Letter keeps no result. Declare it with @gd.step(keep_result=True)."
@@ -185,6 +187,11 @@ def test_a_handle_refuses_the_result_of_a_step_that_keeps_none(geneva: gd.Drive)
     assert str(unknown.value) == "Workflow 'Letter' has no step 'sned'. Its steps are: send."
     assert str(text.value) == (
         "results_of() takes a list of nodes, got 'send'. result_of() reads one node."
+    )
+    assert str(nothing.value) == (
+        "results_of() of a handle needs the steps to read, as in results_of(['fetch', 'pack']). "
+        "Only inside a step may they be left out: it then reads the steps that the running one "
+        "depends on."
     )
 
 

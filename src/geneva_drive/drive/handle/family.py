@@ -10,6 +10,7 @@ from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.handle.graph import HandleGraph
 from geneva_drive.engine import results
+from geneva_drive.errors import InvalidInput
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key
@@ -59,11 +60,17 @@ class HandleFamily(HandleGraph[W]):
         [result] = self.results_of([step])
         return result
 
-    def results_of(self, steps: Iterable[object]) -> list[Any]:
+    def results_of(self, steps: Iterable[object] | None = None) -> list[Any]:
         """Return the kept results of several steps, in their order.
 
         For a fan-out, pass the ids that `fan_out` returned, or the names of its nodes.
         """
+        if steps is None:
+            raise InvalidInput(
+                "results_of() of a handle needs the steps to read, as in results_of(['fetch', "
+                "'pack']). Only inside a step may they be left out: it then reads the steps that "
+                "the running one depends on."
+            )
         return results.of_nodes(lambda: self._drive.store, self._record, self._definition, steps)
 
     @property
