@@ -58,6 +58,30 @@ def test_the_history_tells_every_attempt_its_errors_and_the_commands(
     """)
 
 
+def test_a_narrow_history_leaves_out_the_year_and_breaks_no_outcome(
+    standing: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    class Signup(gd.Workflow):
+        @gd.step(on_exception="reattempt", max_reattempts=1)
+        def send_the_welcome_mail(self) -> None:
+            raise TimeoutError("no answer")
+
+    perform_next_step(Signup.create())
+
+    assert screen(run("history", "1")) == drawn("""
+        Signup 1 is ready
+
+        Step                   Attempt  Outcome                   When (UTC)      Took
+        ──────────────────────────────────────────────────────────────────────────────
+        send_the_welcome_mail        1  reattempted_by_exception  01-02 03:04:05  0 ms
+        send_the_welcome_mail        2  scheduled                 01-02 03:04:05
+
+        send_the_welcome_mail, attempt 1: TimeoutError: no answer
+    """)
+
+
 def test_where_an_error_was_raised_is_told_if_asked_for(standing: gd.Drive, run: Run) -> None:
     _create_payment()
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.bodies import execution_body, loop_body, step_body
 from geneva_drive.cli.output.console import (
+    fits,
     make_console,
     make_table,
     moment,
+    moment_of_year,
     plain,
     print_json,
     state_text,
@@ -62,13 +66,22 @@ def _body(workflow: WorkflowHandle[Any], executions: Sequence[StepExecution]) ->
 
 
 def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> None:
+    table = _attempts(executions, moment)
+    if not fits(console, table):
+        table = _attempts(executions, moment_of_year)
+    console.print()
+    console.print(table)
+
+
+def _attempts(executions: Sequence[StepExecution], when: Callable[[datetime], str]) -> Table:
     has_items = any(execution.progress for execution in executions)
     table = make_table(
         "Step", "Attempt", "Outcome", *(["Items"] if has_items else []), "When (UTC)", "Took"
     )
     table.columns[1].justify = "right"
     table.columns[3].justify = "right" if has_items else "left"
-    table.columns[-2].no_wrap = table.columns[-1].no_wrap = True
+    for column in (table.columns[2], *table.columns[-2:]):
+        column.no_wrap = True
     for execution in executions:
         items = f"{execution.completed_iterations:,}" if execution.progress else ""
         table.add_row(
@@ -76,11 +89,10 @@ def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> No
             str(execution.attempt_number),
             state_text(execution.state, execution.outcome),
             *([items] if has_items else []),
-            moment(execution.started_at or execution.scheduled_for),
+            when(execution.started_at or execution.scheduled_for),
             took(execution),
         )
-    console.print()
-    console.print(table)
+    return table
 
 
 def _print_errors(

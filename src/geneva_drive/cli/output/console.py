@@ -58,6 +58,12 @@ def make_table(*headers: str) -> Table:
     return table
 
 
+def fits(console: Console, table: Table) -> bool:
+    """True if no line of the table would be broken."""
+    unlimited = console.options.update(max_width=_PIPE_WIDTH)
+    return console.measure(table, options=unlimited).maximum <= console.width
+
+
 def print_json(body: Any) -> None:
     click.echo(json.dumps(body, indent=2))
 
@@ -75,6 +81,11 @@ def state_text(state: WorkflowState | StepState, words: str | None = None) -> Te
 def moment(at: datetime | None) -> str:
     """Format a moment in UTC; the table's header or the text around it names the zone."""
     return at.strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def moment_of_year(at: datetime) -> str:
+    """Format a moment in UTC without its year, for tables that are too wide."""
+    return at.strftime("%m-%d %H:%M:%S")
 
 
 def took(attempt: StepExecution | NodeView, now: datetime | None = None) -> str:
