@@ -441,6 +441,34 @@ def test_a_node_that_runs_later_is_counted_beside_more_due_nodes_than_are_named(
     )
 
 
+@pytest.mark.parametrize(
+    ("nodes", "due"),
+    [
+        (["left"], "Step 'left' is due and waits for a free worker on queue 'default'."),
+        (["left", "right"], "2 nodes are due ('left', 'right')."),
+    ],
+    ids=["one", "several"],
+)
+def test_a_node_whose_job_a_worker_lacks_says_what_to_start(
+    geneva: gd.Drive, clock: StandingClock, nodes: list[str], due: str
+) -> None:
+    announce_worker(geneva, queues=None, types=[""])
+    w = gd.DynamicWorkflow()
+    w.fan_out(nodes, name="{}", job="test_why.elsewhere")
+    workflow = w.start()
+    clock.moment += timedelta(seconds=1)
+
+    before = workflow.why()
+    drain(geneva)
+
+    assert before == due
+    assert workflow.why() == (
+        f"{due} A worker that has not imported the job of node 'left' leaves it to others: start "
+        f"`geneva worker` with an app that imports it. If none does within ten minutes, the node "
+        f"fails."
+    )
+
+
 UNSERVED = (
     "but no running worker serves dynamic workflows on queue 'default': start `geneva worker` "
     "with an app that imports the jobs."

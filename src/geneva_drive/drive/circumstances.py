@@ -37,6 +37,7 @@ class Circumstances:
     child: WorkflowRecord | None = None  # the child workflow that a node waits for
     canceled_by: AuditRecord | ExecutionRecord | None = None  # the command, or the step
     attempt_before: ExecutionRecord | None = None  # why a scheduled execution is another attempt
+    handed_over: str | None = None  # a due node whose job a worker did not have
     counts: tuple[ActiveCount, ...] | None = None  # set when `active` holds only the oldest
     is_step_gone: bool = False  # this process has the class, but not the step
 
@@ -54,6 +55,7 @@ def read_circumstances(
         counts = store.overviews.count_active(connection, record.id, now) if is_counted else None
         child = store.workflows.get(connection, children[0]) if children else None
         attempt_before = _attempt_before(connection, store, active)
+        handed_over = _handed_over(connection, store, record, active, now)
         is_canceled = record.state is WorkflowState.CANCELED
         canceled_by = _canceled_by(connection, store, record) if is_canceled else None
     return Circumstances(
@@ -64,6 +66,7 @@ def read_circumstances(
         child=child,
         canceled_by=canceled_by,
         attempt_before=attempt_before,
+        handed_over=handed_over,
         counts=None if counts is None else tuple(counts),
         is_step_gone=_is_step_gone(record, active),
     )
@@ -83,6 +86,23 @@ def _attempt_before(
         return None
     is_scheduled = active[0].state is StepState.SCHEDULED
     return store.attempts.before(connection, active[0]) if is_scheduled else None
+
+
+def _handed_over(
+    connection: Connection,
+    store: Store,
+    record: WorkflowRecord,
+    active: Sequence[ExecutionRecord],
+    now: datetime,
+) -> str | None:
+    asleep = [
+        one.id
+        for one in active
+        if one.state is StepState.SCHEDULED and not one.claimable and one.scheduled_for <= now
+    ]
+    if record.type != DYNAMIC_TYPE or not asleep:
+        return None
+    return store.overviews.handed_over(connection, asleep)
 
 
 def _limit_use(drive: Drive, active: Sequence[ExecutionRecord]) -> LimitUse | None:

@@ -109,7 +109,7 @@ def _ongoing(
             f"it{choice}."
         )
     if len({one.step_name for one in active}) > 1:
-        return _several(workflow, active, known)
+        return f"{_several(workflow, active, known)}{_handed_over(known)}"
     execution = active[0]
     if known.limit_use is not None:
         return _limited(execution, known.limit_use)
@@ -117,7 +117,17 @@ def _ongoing(
         return _running(workflow, execution, known)
     if execution.state is StepState.WAITING:
         return _waiting(execution, known)
-    return _scheduled(workflow, execution, known)
+    return f"{_scheduled(workflow, execution, known)}{_handed_over(known)}"
+
+
+def _handed_over(known: Circumstances) -> str:
+    if known.handed_over is None:
+        return ""
+    return (
+        f" A worker that has not imported the job of node {known.handed_over!r} leaves it to "
+        f"others: start `geneva worker` with an app that imports it. If none does within ten "
+        f"minutes, the node fails."
+    )
 
 
 def _running(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circumstances) -> str:

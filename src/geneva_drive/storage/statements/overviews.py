@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -109,6 +110,13 @@ class Overviews:
             )
             found += [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
         return sorted(found, key=lambda one: one.id)
+
+    def handed_over(self, connection: Connection, ids: Sequence[Key]) -> str | None:
+        """Return the step of one of these due executions that a worker has left to other code."""
+        c = self._executions.c
+        # Any other sleeper wakes when it is due.
+        query = select(c.step_name).where(c.id.in_(ids), c.wakes_at > c.scheduled_for)
+        return connection.scalar(query.order_by(c.id).limit(1))
 
     def canceling(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
         """Return the execution that canceled its workflow, if one did."""
