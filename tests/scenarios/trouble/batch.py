@@ -90,8 +90,11 @@ def expected_effects(keys: Iterable[str]) -> Counter[Body]:
     return Counter((key, body) for key in keys for body in EFFECTS.get(kind_of(key), ()))
 
 
-def ends_with_a_commit(body: Body) -> bool:
-    """True if a commit or a checkpoint follows which belongs to the run, and no body can note."""
+def is_transactional(body: Body) -> bool:
     key, name = body
-    is_item = name.startswith(("item_", "record_", "letter_"))
-    return is_item or name in EFFECTS.get(kind_of(key), ())
+    return name in EFFECTS.get(kind_of(key), ())
+
+
+def ends_with_a_checkpoint(body: Body) -> bool:
+    """True if a checkpoint follows which belongs to the run, and which no body can note."""
+    return body[1].startswith(("item_", "record_", "letter_"))

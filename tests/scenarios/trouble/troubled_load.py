@@ -69,18 +69,11 @@ class TroubledLoad:
     def endure(self, seconds: float) -> None:
         threading.Event().wait(seconds)
 
-    def judge(self, *, may_roll_back_at_any_time: bool = False) -> None:
+    def judge(self) -> None:
         """Wait for the end of all workflows, stop the workers, and compare with the ledger."""
         self._wait_for_the_end()
         codes = [worker.terminate() for worker in self._workers]
-        assert_whole(
-            self._drive,
-            self._application,
-            self._ledger,
-            self._keys,
-            self._troubles,
-            may_roll_back_at_any_time=may_roll_back_at_any_time,
-        )
+        assert_whole(self._drive, self._application, self._ledger, self._keys, self._troubles)
         assert_logs_are_short([worker.complaints for worker in self._workers], self._troubles)
         assert codes == [0] * len(self._workers)
 
