@@ -15,6 +15,9 @@ from geneva_drive import errors
 
 EXISTING: Any = SimpleNamespace(id=41)
 
+NO_AMOUNT = errors.InvalidContext(
+    "Refund", "RefundContext", [errors.Fault("amount", "Field required")]
+)
 WORDS: list[tuple[Exception, str]] = [
     (
         errors.StepConfigurationError("Step 'a': wait: -1 is negative.", "signup.py:4"),
@@ -180,6 +183,16 @@ WORDS: list[tuple[Exception, str]] = [
         "The database at sqlite:///geneva.db was busy for too long, and nothing was written: "
         "database is locked. Look for a long transaction, and try again. If it is a session of "
         "your own, commit it first, or pass it as session=.",
+    ),
+    (
+        NO_AMOUNT,
+        "The context of Refund does not fit RefundContext: amount: Field required.",
+    ),
+    (
+        errors.OutdatedContext(7, NO_AMOUNT),
+        "The stored context of Refund workflow 7 does not fit RefundContext: amount: Field "
+        "required. Give a new field a default, or pass what is missing with resume(data={...}) or "
+        "`geneva resume 7 --data`.",
     ),
     (
         errors.DatabaseFull("sqlite:///geneva.db", "database or disk is full."),

@@ -10,6 +10,7 @@ from unittest.mock import ANY
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
+from geneva_drive.storage.schema.records import UNREAD
 from tests.storage.rows import NOW, Rows
 
 
@@ -106,7 +107,9 @@ def test_a_claim_gives_executions_and_workflows_as_they_are_stored(
     store = geneva.store
     with store.reading() as connection:
         assert execution == store.executions.get(connection, execution.id)
-        assert workflow == store.workflows.get(connection, workflow_id)
+        stored = store.workflows.get(connection, workflow_id)
+    assert stored is not None
+    assert workflow == stored._replace(started_by=UNREAD)  # which no step needs
     assert (execution.workflow_id, workflow.hero_id) == (workflow_id, "ada")
 
 
