@@ -65,6 +65,8 @@ class TroubledLoad:
         began = time.monotonic()
         yield
         self._troubles.append(Trouble(began, time.monotonic()))
+        # This process only creates: it must not meet the trouble on a connection of before.
+        self._drive.store.database.close()
 
     def endure(self, seconds: float) -> None:
         threading.Event().wait(seconds)
