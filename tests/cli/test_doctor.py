@@ -249,6 +249,23 @@ def test_a_silent_worker_is_a_problem(geneva: gd.Drive, look: Look) -> None:
     }
 
 
+def test_a_worker_that_waits_for_the_database_is_a_problem(geneva: gd.Drive, look: Look) -> None:
+    workers = geneva.store.workers
+    geneva.store.write(
+        lambda connection: workers.register(
+            connection, "box:7", name="box:7", queues=None, signatures={}
+        )
+    )
+    geneva.store.write(lambda connection: workers.beat(connection, "box:7", "The disk is full."))
+
+    checks = look()
+
+    assert (checks["trouble"]["finding"], checks["trouble"]["found"]) == (
+        "problem",
+        "box:7 waits for the database. The disk is full.",
+    )
+
+
 def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
     geneva: gd.Drive, look: Look
 ) -> None:
