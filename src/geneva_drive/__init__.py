@@ -16,11 +16,14 @@ import typing
 
 from geneva_drive import errors
 from geneva_drive.definition import drive_lookup
+from geneva_drive.definition.actor import Actor
+from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.jobs import JobNode, job
 from geneva_drive.definition.dynamic.templates import template
 from geneva_drive.definition.heroes import HeroRef, register_hero
+from geneva_drive.definition.nodes.approval import approval
 from geneva_drive.definition.nodes.child import child
 from geneva_drive.definition.nodes.decision import decision
 from geneva_drive.definition.nodes.removed_step import removed_step
@@ -51,6 +54,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PREVIOUS",
+    "Actor",
+    "ApprovalDecision",
     "AsyncIterableStep",
     "Checkpoint",
     "Drive",
@@ -74,6 +79,7 @@ __all__ = [
     "WorkflowChanged",
     "WorkflowHandle",
     "WorkflowState",
+    "approval",
     "cancel_if",
     "child",
     "configure",

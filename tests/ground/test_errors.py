@@ -30,6 +30,10 @@ WORDS: list[tuple[Exception, str]] = [
         "post. It returns a branch's name or decorated method, a list of these, or None.",
     ),
     (
+        errors.InvalidForm("sign", "Terms", [errors.Fault("days", "Field required")]),
+        "The data of approval 'sign' does not fit Terms: days: Field required.",
+    ),
+    (
         errors.PayloadTooLarge("The context", 2_000_000, 1_048_576, "max_payload_size"),
         "The context is 2,000,000 bytes as JSON; the limit is 1,048,576 bytes. Store the data "
         "elsewhere and keep its key, or raise the setting max_payload_size.",

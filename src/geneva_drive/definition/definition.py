@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from geneva_drive.definition.dynamic.jobs import Job
     from geneva_drive.definition.nodes.child import Child
     from geneva_drive.definition.nodes.declaration import Declaration
+    from geneva_drive.definition.options.approval_terms import ApprovalTerms
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
+_KEEPING = (NodeKind.APPROVAL, NodeKind.CHILD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A step, task, decision or child workflow of a definition, or a removed step."""
+    """A step, task, decision, approval or child workflow of a definition, or a removed step."""
 
     name: str
     where: str
@@ -83,9 +85,20 @@ class Node:
         return self.declared.child
 
     @property
+    def is_approval(self) -> bool:
+        return self.kind is NodeKind.APPROVAL
+
+    @property
+    def terms(self) -> ApprovalTerms:
+        """The terms of an approval."""
+        terms = self.declared.terms
+        assert terms is not None, f"{self.name} is no approval"
+        return terms
+
+    @property
     def keeps_result(self) -> bool:
-        """True if its result is stored; the result of a child workflow always is."""
-        return self.options.keep_result or self.kind is NodeKind.CHILD
+        """True if its result is stored; that of an approval or a child workflow always is."""
+        return self.options.keep_result or self.kind in _KEEPING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,5 +225,5 @@ class Definition:
 
 def _result_hint(node: Node) -> str:
     if node.kind is NodeKind.DECISION:
-        return "Only steps, tasks and child workflows do."
+        return "Only steps, tasks, approvals and child workflows do."
     return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."

@@ -31,7 +31,9 @@ from geneva_drive.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geneva_drive.definition.approval_decision import ApprovalDecision
     from geneva_drive.definition.context_type import GivenContext
+    from geneva_drive.definition.nodes.approval import ApprovalMethod, ApprovalStep
     from geneva_drive.definition.nodes.child import ChildStep
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.class_workflows import ClassWorkflows
@@ -52,6 +54,7 @@ else:
     HeroT = TypeVar("HeroT")
     ContextT = TypeVar("ContextT")
 R = TypeVar("R")
+F = TypeVar("F")
 W = TypeVar("W", bound="Workflow[Any, Any]")
 
 _NOTHING_AROUND = nullcontext()
@@ -132,6 +135,10 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     @overload
     def result_of(self, step: ChildStep) -> Any: ...
     @overload
+    def result_of(
+        self, step: ApprovalStep[..., Any, F] | ApprovalMethod[..., Any, F]
+    ) -> ApprovalDecision[F]: ...
+    @overload
     def result_of(self, step: JobTask[Coroutine[Any, Any, R]]) -> R: ...
     @overload
     def result_of(self, step: JobTask[R]) -> R: ...
@@ -142,7 +149,8 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     def result_of(self, step: Any) -> Any:
         """Return the result of a step with `keep_result=True`; None if it has not run.
 
-        The result of a child workflow's step is the child's `result`.
+        The result of an approval is its decision, and that of a child workflow's step is the
+        child's `result`.
         """
         return _running(self).result_of(step)
 

@@ -3,7 +3,9 @@
 GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
 ├── InvalidInput             fix what was passed (also a ValueError)
-│   ├── InvalidContext       fix the context; `faults` names the fields
+│   ├── InvalidRecord        fix the values; `faults` names the fields
+│   │   ├── InvalidContext
+│   │   └── InvalidForm
 │   ├── NoSuchBranch         choose one of the decision's dependants
 │   ├── NullCursor           exclude such rows, or choose another column
 │   ├── CsvChanged           restore the file, or rewind the step
@@ -42,7 +44,9 @@ from geneva_drive.errors.input import (
     CsvChanged,
     CursorTooLarge,
     InvalidContext,
+    InvalidForm,
     InvalidInput,
+    InvalidRecord,
     NoSuchBranch,
     NullCursor,
     PayloadTooLarge,
@@ -96,7 +100,9 @@ __all__ = [
     "HeroGone",
     "IllegalMove",
     "InvalidContext",
+    "InvalidForm",
     "InvalidInput",
+    "InvalidRecord",
     "InvalidStateError",
     "IterationLimitExceeded",
     "MissingJob",

@@ -34,14 +34,10 @@ class NoSuchBranch(InvalidInput):
         )
 
 
-class InvalidContext(InvalidInput):
-    """A context does not fit the context type of its workflow class; `faults` lists why."""
+class InvalidRecord(InvalidInput):
+    """Values do not fit a dataclass or pydantic model; `faults` lists why."""
 
-    def __init__(self, workflow: str, context_type: str, faults: Sequence[Fault]) -> None:
-        self.workflow = workflow
-        self.context_type = context_type
-        self.faults = tuple(faults)
-        super().__init__(f"The context of {workflow} does not fit {context_type}: {self.words}.")
+    faults: tuple[Fault, ...]
 
     @property
     def words(self) -> str:
@@ -50,6 +46,26 @@ class InvalidContext(InvalidInput):
             f"{fault.path}: {fault.message}" if fault.path else fault.message
             for fault in self.faults
         )
+
+
+class InvalidContext(InvalidRecord):
+    """A context does not fit the context type of its workflow class; `faults` lists why."""
+
+    def __init__(self, workflow: str, context_type: str, faults: Sequence[Fault]) -> None:
+        self.workflow = workflow
+        self.context_type = context_type
+        self.faults = tuple(faults)
+        super().__init__(f"The context of {workflow} does not fit {context_type}: {self.words}.")
+
+
+class InvalidForm(InvalidRecord):
+    """The data of a decision does not fit the form of its approval; `faults` lists why."""
+
+    def __init__(self, step_name: str, form: str, faults: Sequence[Fault]) -> None:
+        self.step_name = step_name
+        self.form = form
+        self.faults = tuple(faults)
+        super().__init__(f"The data of approval {step_name!r} does not fit {form}: {self.words}.")
 
 
 class PayloadTooLarge(InvalidInput):

@@ -6,6 +6,10 @@ import inspect
 from collections.abc import Callable, Sequence
 
 from geneva_drive.definition.compiler import code_location
+from geneva_drive.definition.nodes.declaration import NodeKind
+
+# What the body of a node is given beside `self` and the session.
+_GIVEN = {NodeKind.RESUMABLE: ("it",), NodeKind.APPROVAL: ("decision",)}
 
 
 def check(function: Callable[..., object], *arguments: str, way_out: str = "") -> None:
@@ -34,11 +38,10 @@ def check_plain(option: str, function: Callable[..., object], *arguments: str) -
         check(function, *arguments)
 
 
-def check_body(function: Callable[..., object], *, transaction: bool, resumable: bool) -> None:
-    """Raise an error if the function cannot be the body of a step."""
+def check_body(function: Callable[..., object], kind: NodeKind, *, transaction: bool) -> None:
+    """Raise an error if the function cannot be the body of a node of this kind."""
     check_runs(function, transaction=transaction)
-    loop, session = ("it",) if resumable else (), ("session",) if transaction else ()
-    arguments = ("self", *loop, *session)
+    arguments = ("self", *_GIVEN.get(kind, ()), *(("session",) if transaction else ()))
     check(function, *arguments, way_out=_way_out(function, arguments))
 
 
@@ -48,6 +51,8 @@ def _way_out(function: Callable[..., object], arguments: Sequence[str]) -> str:
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     if "it" in names and "it" not in arguments:
         return " Use @gd.resumable_step to be given `it`."
+    if "decision" in names and "decision" not in arguments:
+        return " Use @gd.approval to be given `decision`."
     is_async = inspect.iscoroutinefunction(function)
     if "session" in names and "session" not in arguments and not is_async:
         return " Pass transaction=True to be given a session."

@@ -155,7 +155,7 @@ class Chain:
         if not self._entries[found].is_in_chain:
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} names {name!r}, which has no place in the "
-                f"chain, as it is a {self._entries[found].node.kind.noun}. Name a step, or use "
+                f"chain, as it is {self._entries[found].node.kind.a_noun}. Name a step, or use "
                 f"depends_on.",
                 node.where,
             )
@@ -209,7 +209,7 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
     if isinstance(value, Decorator):
         maker = value.kind.maker
         raise StepConfigurationError(
-            f"{owner}.{attribute} is not a {value.kind.noun}: gd.{maker}(...) got no method. "
+            f"{owner}.{attribute} is not {value.kind.a_noun}: gd.{maker}(...) got no method. "
             f"Decorate a method with it, or pass one: gd.{maker}(method, ...).",
             value.where,
         )

@@ -17,15 +17,15 @@ def check_kind(owner: str, former: Node, node: Node) -> None:
         return
     if former.kind.is_in_chain != node.kind.is_in_chain:
         raise StepConfigurationError(
-            f"{owner}.{node.name} is a {former.kind.noun} of its parent and cannot become a "
-            f"{node.kind.noun}. Choose another name.",
+            f"{owner}.{node.name} is {former.kind.a_noun} of its parent and cannot become "
+            f"{node.kind.a_noun}. Choose another name.",
             node.where,
         )
 
 
 def by_method(owner: str, former: Node, value: Any) -> Node:
     """Return the parent's node with a plain method as its body and its options kept."""
-    name, noun = former.name, former.kind.noun
+    name = former.name
     where = code_location.of_function(value) or code_location.of_caller()
     if former.is_removed:
         raise StepConfigurationError(
@@ -33,7 +33,7 @@ def by_method(owner: str, former: Node, value: Any) -> Node:
             f"@gd.step, or choose another name.",
             where,
         )
-    if not former.has_method:
+    if not isinstance(former.declared, Step):
         raise StepConfigurationError(
             f"{owner}.{name} is {former.declared!r} of its parent and cannot become "
             f"{shown(value)}. Override it with gd.{former.kind.maker}(...), or choose another "
@@ -42,13 +42,11 @@ def by_method(owner: str, former: Node, value: Any) -> Node:
         )
     if not is_method(value):
         raise StepConfigurationError(
-            f"{owner}.{name} is a {noun} of its parent and cannot become {shown(value)}. "
-            f"Override it with a method, or write {name} = gd.removed_step().",
+            f"{owner}.{name} is {former.kind.a_noun} of its parent and cannot become "
+            f"{shown(value)}. Override it with a method, or write {name} = gd.removed_step().",
             where,
         )
     with code_location.naming(f"{owner}.{name}", where):
-        call_signatures.check_body(
-            value, transaction=former.options.transaction, resumable=former.is_resumable
-        )
-    step: Step[Any, Any] = Step(former.kind, value, former.options, where)
+        call_signatures.check_body(value, former.kind, transaction=former.options.transaction)
+    step = former.declared.with_body(value, where)
     return Node(name=name, where=where, declared=step, options=former.options)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.nodes.removed_step import RemovedStep
     from geneva_drive.definition.nodes.step import Step
     from geneva_drive.definition.nodes.task import JobTask
+    from geneva_drive.definition.options.approval_terms import ApprovalTerms
     from geneva_drive.definition.options.options import Options
 
 
@@ -21,6 +22,7 @@ class NodeKind(StrEnum):
     RESUMABLE = "resumable"
     TASK = "task"
     DECISION = "decision"
+    APPROVAL = "approval"
     CHILD = "child"
     REMOVED = "removed"
 
@@ -28,6 +30,11 @@ class NodeKind(StrEnum):
     def noun(self) -> str:
         """The word for this kind in a message."""
         return _NOUNS.get(self, "step")
+
+    @property
+    def a_noun(self) -> str:
+        """The word for this kind, with its article."""
+        return f"an {self.noun}" if self is NodeKind.APPROVAL else f"a {self.noun}"
 
     @property
     def maker(self) -> str:
@@ -43,6 +50,7 @@ class NodeKind(StrEnum):
 _NOUNS = {
     NodeKind.TASK: "task",
     NodeKind.DECISION: "decision",
+    NodeKind.APPROVAL: "approval",
     NodeKind.CHILD: "child workflow",
 }
 
@@ -57,6 +65,7 @@ class Declared:
     job: Job[..., Any] | None = None
     args: Mapping[str, Any] = MappingProxyType({})  # of the job
     child: Child | None = None
+    terms: ApprovalTerms | None = None  # of an approval
 
     def __init__(self, kind: NodeKind, name: str, options: Options, where: str) -> None:
         self.kind = kind

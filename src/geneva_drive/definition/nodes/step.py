@@ -21,7 +21,7 @@ R = TypeVar("R", covariant=True)
 
 
 class Step(Declared, Generic[P, R]):
-    """A node with a method as its body: a step, resumable step, task or decision.
+    """A node with a method as its body: a step, resumable step, task, decision or approval.
 
     On an instance it is the plain method. On the class it is the declaration, which `after_step=`,
     `depends_on=`, `result_of` and `resume_at` accept.
@@ -35,6 +35,10 @@ class Step(Declared, Generic[P, R]):
         super().__init__(kind, code_location.name_of(function), opts, where)
         self.function = function
         self.__doc__ = function.__doc__
+
+    def with_body(self, function: Callable[..., Any], where: str) -> Step[Any, Any]:
+        """Return the same node with another method as its body."""
+        return Step(self.kind, function, self.options, where)
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Step[P, R]: ...
@@ -79,47 +83,62 @@ def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
         return decorate(NodeKind.STEP, function, given)
 
 
-def decorate(kind: NodeKind, function: Callable[..., Any] | None, given: Mapping[str, Any]) -> Any:
+def _build(
+    kind: NodeKind, function: Callable[..., Any], given: Mapping[str, Any], where: str
+) -> Step[Any, Any]:
+    opts = options.parse(given, kind)
+    call_signatures.check_body(function, kind, transaction=opts.transaction)
+    return Step(kind, function, opts, where)
+
+
+# Makes a node from its kind, a method, the keywords and the file and line.
+Build = Callable[[NodeKind, Callable[..., Any], Mapping[str, Any], str], Step[Any, Any]]
+
+
+def decorate(
+    kind: NodeKind,
+    function: Callable[..., Any] | None,
+    given: Mapping[str, Any],
+    build: Build = _build,
+) -> Any:
     """Return the node of a function, or the decorator that makes it."""
     if function is None:
-        return Decorator(kind, given, code_location.of_caller())
-    return _make(kind, function, given, None)
+        return Decorator(kind, given, code_location.of_caller(), build)
+    return _make(kind, function, given, None, build)
 
 
 class Decorator:
     """What `gd.step(...)` returns before it decorates a method."""
 
-    def __init__(self, kind: NodeKind, given: Mapping[str, Any], where: str) -> None:
+    def __init__(self, kind: NodeKind, given: Mapping[str, Any], where: str, build: Build) -> None:
         self.kind = kind
         self.where = where
         self._given = given
+        self._build = build
 
     def __call__(self, function: Any) -> Step[Any, Any]:
         with code_location.ending_at_caller:
-            return _make(self.kind, function, self._given, code_location.of_function(function))
+            where = code_location.of_function(function)
+            return _make(self.kind, function, self._given, where, self._build)
 
 
 def _make(
-    kind: NodeKind, function: Any, given: Mapping[str, Any], where: str | None
+    kind: NodeKind, function: Any, given: Mapping[str, Any], where: str | None, build: Build
 ) -> Step[Any, Any]:
     where = where or code_location.of_caller()
     if isinstance(function, Declared):
-        raise StepConfigurationError(f"{shown(function)} is a {function.kind.noun} already.", where)
+        raise StepConfigurationError(f"{shown(function)} is {function.kind.a_noun} already.", where)
     if isinstance(function, Job):
         raise StepConfigurationError(
             f"{shown(function)} is a job and no method taking self. Write gd.task(job=...).", where
         )
     if not is_method(function):
         raise StepConfigurationError(
-            f"A {kind.noun} is a method taking self, not {type(function).__name__} "
+            f"{kind.a_noun.capitalize()} is a method taking self, not {type(function).__name__} "
             f"{shown(function)}.",
             where,
         )
     with code_location.naming(
         f"{kind.noun.capitalize()} {code_location.name_of(function)!r}", where
     ):
-        opts = options.parse(given, kind)
-        call_signatures.check_body(
-            function, transaction=opts.transaction, resumable=kind is NodeKind.RESUMABLE
-        )
-    return Step(kind, function, opts, where)
+        return build(kind, function, given, where)

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from geneva_drive.definition.compiler.dependencies import StepDependencies, TaskDependencies
 from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.options.approval_terms import TermOptions
 from geneva_drive.definition.options.conditions import Test
 from geneva_drive.definition.options.iteration import IterationOptions
 from geneva_drive.definition.options.policies import OnException, Retry, TerminalActionName
@@ -23,10 +24,13 @@ class _Running(TypedDict, total=False):
     priority: int | None
 
 
-class _Body(TypedDict, total=False):
-    timeout: Duration | None
+class _Call(TypedDict, total=False):
     limit: Limit | None
     transaction: bool
+
+
+class _Body(_Call, total=False):
+    timeout: Duration | None
 
 
 class _Result(TypedDict, total=False):
@@ -64,6 +68,16 @@ class TaskOptions(_Running, _Body, _Result, _GraphMember, total=False):
 
 class DecisionOptions(_Running, _Body, _GraphMember, total=False):
     """The keywords of `@gd.decision`."""
+
+
+class ApprovalOptions(_Running, _Call, _ChainMember, TermOptions, total=False):
+    """The keywords of `@gd.approval` beside its form, whose type the overloads read."""
+
+
+class ApprovalOptionsWithForm(ApprovalOptions, total=False):
+    """All keywords of `@gd.approval`."""
+
+    form: type | None
 
 
 class ChildOptions(_Running, _ChainMember, total=False):

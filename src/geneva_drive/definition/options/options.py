@@ -33,6 +33,7 @@ _KEYWORDS: Mapping[NodeKind, Any] = {
     NodeKind.RESUMABLE: keywords.ResumableStepOptions,
     NodeKind.TASK: keywords.TaskOptions,
     NodeKind.DECISION: keywords.DecisionOptions,
+    NodeKind.APPROVAL: keywords.ApprovalOptionsWithForm,
     NodeKind.CHILD: keywords.ChildOptions,
 }
 
@@ -93,7 +94,8 @@ def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
         wait=_wait(given.get("wait")),
         condition=_condition(given),
         policies=_policies(given),
-        timeout=_timeout(given.get("timeout")),
+        # The timeout of an approval is the deadline of its request, and not of its body.
+        timeout=None if kind is NodeKind.APPROVAL else _timeout(given.get("timeout")),
         before_step=given.get("before_step"),
         after_step=given.get("after_step"),
         queue=queue(given.get("queue")),

@@ -16,9 +16,12 @@ from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key
 
 if TYPE_CHECKING:
+    from geneva_drive.definition.approval_decision import ApprovalDecision
+    from geneva_drive.definition.nodes.approval import ApprovalMethod, ApprovalStep
     from geneva_drive.drive.handle.handle import WorkflowHandle
 
 R = TypeVar("R")
+F = TypeVar("F")
 
 
 class HandleFamily(HandleGraph[W]):
@@ -45,6 +48,10 @@ class HandleFamily(HandleGraph[W]):
     @overload
     def result_of(self, step: ChildStep) -> Any: ...
     @overload
+    def result_of(
+        self, step: ApprovalStep[..., Any, F] | ApprovalMethod[..., Any, F]
+    ) -> ApprovalDecision[F]: ...
+    @overload
     def result_of(self, step: JobTask[Coroutine[Any, Any, R]]) -> R: ...
     @overload
     def result_of(self, step: JobTask[R]) -> R: ...
@@ -55,7 +62,8 @@ class HandleFamily(HandleGraph[W]):
     def result_of(self, step: Any) -> Any:
         """Return the result of a step with `keep_result=True`; None if it has not run.
 
-        The result of a child workflow's step is the child's `result`.
+        The result of an approval is its decision, and that of a child workflow's step is the
+        child's `result`.
         """
         [result] = self.results_of([step])
         return result
