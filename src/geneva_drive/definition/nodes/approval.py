@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -19,9 +20,11 @@ from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import approval_terms, options
-from geneva_drive.definition.options.approval_terms import ApprovalTerms
+from geneva_drive.definition.options.approval_terms import ApprovalTerms, OnReject, OnTimeout
 from geneva_drive.definition.options.keywords import ApprovalOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.display import shown
+from geneva_drive.errors import StepConfigurationError, StepNotDefined
 
 if TYPE_CHECKING:
     from geneva_drive.definition.definition import Definition, Node
@@ -126,6 +129,11 @@ def approval(function: Callable[..., Any] | None = None, /, **given: Any) -> Any
 def _build(
     kind: NodeKind, function: Callable[..., Any], given: Mapping[str, Any], where: str
 ) -> ApprovalStep[Any, Any, Any]:
+    if "keep_result" in given:
+        raise StepConfigurationError(
+            "keep_result is no option of an approval: its decision is always kept, and result_of "
+            "reads it."
+        )
     opts = options.parse(given, kind)
     terms = approval_terms.parse(given)
     call_signatures.check_body(function, kind, transaction=opts.transaction)
@@ -137,6 +145,67 @@ def branches(
 ) -> tuple[str, ...] | None:
     """Return the direct dependants of an approval that run, in order of declaration.
 
-    None if neither `on_reject` nor `on_timeout` names a task: then all of them run.
+    None if neither `on_reject` nor `on_timeout` names a task: then all of them run. A deadline that
+    rejects or approves is an expiry too.
     """
-    raise NotImplementedError
+    terms = node.terms
+    if terms.reject_task is None and terms.timeout_task is None:
+        return None
+    reject_task, timeout_task = (
+        None if task is None else definition.require(task).name
+        for task in (terms.reject_task, terms.timeout_task)
+    )
+    if expired and timeout_task is not None:
+        return (timeout_task,)
+    if rejected and reject_task is not None:
+        return (reject_task,)
+    if rejected and terms.on_reject is OnReject.CANCEL:
+        return ()
+    dependants = definition.graph.dependants[node.name]
+    return tuple(each for each in dependants if each not in (reject_task, timeout_task))
+
+
+def check_branches(definition: Definition) -> None:
+    """Raise an error if an approval names a task that does not depend on it."""
+    for node in definition.nodes:
+        if node.is_approval:
+            with code_location.naming(f"Approval {node.name!r}", node.where):
+                _check_task(definition, node, "on_reject", node.terms.reject_task, OnReject)
+                _check_task(definition, node, "on_timeout", node.terms.timeout_task, OnTimeout)
+
+
+def _check_task(
+    definition: Definition,
+    node: Node,
+    option: str,
+    task: object,
+    words: type[OnReject] | type[OnTimeout],
+) -> None:
+    if task is None:
+        return
+    found = _find(definition, task)
+    if found is None:
+        known = [*approval_terms.words_of(words), *definition.graph.dependants[node.name]]
+        close = get_close_matches(str(task), known, 1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
+        raise StepConfigurationError(
+            f"{option} takes {approval_terms.listed(words)}, and {definition.type} has no task "
+            f"{shown(task)}.{meant}"
+        )
+    way_out = f"Declare it with @gd.task(depends_on={node.name!r})."
+    if found.kind is not NodeKind.TASK:
+        raise StepConfigurationError(
+            f"{option} names {found.name!r}, which is {found.kind.a_noun} and no task. {way_out}"
+        )
+    if node.name not in found.depends_on:
+        raise StepConfigurationError(
+            f"{option} names the task {found.name!r}, which does not depend on the approval. "
+            f"{way_out}"
+        )
+
+
+def _find(definition: Definition, task: object) -> Node | None:
+    try:
+        return definition.require(task)
+    except StepNotDefined:
+        return None
