@@ -37,10 +37,17 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
 from geneva_drive.serialization.serializers import register_serializer
-from geneva_drive.states import Outcome, StepState, WorkflowState
-from geneva_drive.telemetry import StepChanged, StepProgressed, WorkflowChanged
+from geneva_drive.states import ApprovalState, Outcome, StepState, WorkflowState
+from geneva_drive.telemetry import (
+    ApprovalChanged,
+    StepChanged,
+    StepProgressed,
+    TelemetryEvent,
+    WorkflowChanged,
+)
 
 if typing.TYPE_CHECKING:
+    from geneva_drive.drive.approvals.approval import Approval
     from geneva_drive.drive.default_drive import configure, current_drive
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -55,7 +62,10 @@ __version__ = "0.1.0"
 __all__ = [
     "PREVIOUS",
     "Actor",
+    "Approval",
+    "ApprovalChanged",
     "ApprovalDecision",
+    "ApprovalState",
     "AsyncIterableStep",
     "Checkpoint",
     "Drive",
@@ -75,6 +85,7 @@ __all__ = [
     "StepExecution",
     "StepProgressed",
     "StepState",
+    "TelemetryEvent",
     "Workflow",
     "WorkflowChanged",
     "WorkflowHandle",
@@ -101,6 +112,7 @@ __all__ = [
 # These import SQLAlchemy, which takes longer than all the rest. They are loaded on first use, so
 # that a module with workflow classes is imported quickly.
 _ON_DEMAND = {
+    "Approval": "geneva_drive.drive.approvals.approval",
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
     "Checkpoint": "geneva_drive.drive.step_execution",
     "Drive": "geneva_drive.drive.drive",

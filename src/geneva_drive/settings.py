@@ -57,6 +57,18 @@ def _switch(name: str, value: object) -> bool:
     return answer
 
 
+def _public_url(name: str, value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    is_url = isinstance(value, str) and value.startswith(("http://", "https://"))
+    if not isinstance(value, str) or not is_url or not value.isprintable() or " " in value:
+        raise InvalidInput(
+            f"{name} must be the address under which people reach this installation, such as "
+            f"'https://shop.example/geneva', got {shown(value)}."
+        )
+    return value.rstrip("/")
+
+
 def _queue_limits(name: str, value: object) -> Mapping[str, Limit]:
     """Return limits by queue, from a dictionary or text such as "mail=5,mail=100/m,bulk=2"."""
     given = _written_limits(name, value) if isinstance(value, str) else value
@@ -107,6 +119,11 @@ _PARSERS: dict[str, _Parser] = {
     "max_recoveries": _count,
     "queue_limits": _queue_limits,
     "retention": _optional_span,
+    "resume_timeout": _optional_span,
+    "resume_auto_escalate": _switch,
+    "auto_resume_after_approval": _switch,
+    "resume_worker_interval": checks.positive_duration,
+    "public_url": _public_url,
     "max_cursor_size": _count,
     "max_result_size": _count,
     "max_payload_size": _count,
@@ -131,6 +148,11 @@ class Settings:
     max_recoveries: int = 3
     queue_limits: Mapping[str, Limit] = field(default_factory=lambda: MappingProxyType({}))
     retention: timedelta | None = None
+    resume_timeout: timedelta | None = None
+    resume_auto_escalate: bool = False
+    auto_resume_after_approval: bool = True
+    resume_worker_interval: timedelta = timedelta(minutes=5)
+    public_url: str | None = None
     max_cursor_size: int = 131_072
     max_result_size: int = 1_048_576
     max_payload_size: int = 1_048_576

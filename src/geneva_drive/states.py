@@ -10,7 +10,7 @@ class WorkflowState(StrEnum):
 
     READY = "ready"  # an execution is scheduled or running
     PERFORMING = "performing"  # ready, with a step running now; never stored, handles derive it
-    PAUSED = "paused"  # held until an operator or a caller resumes it
+    PAUSED = "paused"  # held until it is resumed; handles also derive it while a person decides
     FINISHED = "finished"
     CANCELED = "canceled"
 
@@ -56,6 +56,37 @@ class Outcome(StrEnum):
     COMPLETED_MANUALLY = "completed_manually"
 
 
+class ApprovalState(StrEnum):
+    """The state of a request for approval."""
+
+    PENDING = "pending"  # a person is to decide
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"  # its deadline passed before a decision
+    CANCELED = "canceled"  # its workflow no longer waits for it
+
+
+class ResumeTrigger(StrEnum):
+    """What made a paused workflow continue."""
+
+    APPROVAL = "approval"
+    EVENT = "event"
+    MANUAL = "manual"
+    TIMEOUT = "timeout"
+
+
+class Need(StrEnum):
+    """Who or what acts next on a workflow."""
+
+    OPERATOR = "operator"  # paused by hand or by a failure
+    WORKER = "worker"  # an execution is due or running
+    PERSON = "person"  # an approval is pending
+    EVENT = "event"
+    CHILD = "child"
+    TIMER = "timer"
+    NONE = "none"  # it has ended
+
+
 class Request(StrEnum):
     """A command that waits for the running step to end."""
 
@@ -83,6 +114,7 @@ class DeadLetterReason(StrEnum):
     MAX_RETRIES_EXCEEDED = "max_retries_exceeded"
     WORKER_UNAVAILABLE = "worker_unavailable"
     MISSING_JOB = "missing_job"
+    RESUME_TIMEOUT = "resume_timeout"  # paused for longer than the setting resume_timeout
 
 
 ACTIVE_STEP_STATES = frozenset(

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, overload
+from enum import StrEnum
+from typing import Any, Literal, assert_never, overload
 
 from geneva_drive.serialization.typed_json import words_of
-from geneva_drive.states import Outcome, StepState, WorkflowState
+from geneva_drive.states import ApprovalState, Outcome, StepState, WorkflowState
 
 logger = logging.getLogger("geneva_drive")
 
@@ -49,6 +50,39 @@ class StepChanged:
     error: BaseException | None = None
 
 
+class ApprovalAction(StrEnum):
+    """What happened to a request for approval."""
+
+    REQUESTED = "requested"
+    ESCALATED = "escalated"
+    DELEGATED = "delegated"
+    DECIDED = "decided"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalChanged:
+    """A person was asked to decide, or the request was decided, passed on or expired.
+
+    Notifications attach here: `approval_id` finds the request in `drive.approvals`.
+    """
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    execution_id: Any
+    step_name: str
+    approval_id: Any
+    action: ApprovalAction
+    from_state: ApprovalState | None
+    to_state: ApprovalState
+    at: datetime
+    by: str | None = None  # who decided, escalated or delegated; None for a deadline
+    to: str | None = None  # the new role, or the delegate
+    outcome: Outcome | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepProgressed:
     """A resumable step made progress; emitted at most once a second, after a checkpoint."""
@@ -68,9 +102,9 @@ class StepProgressed:
     unit: str = "items"  # of `done`, `total` and `rate`; "bytes" for a CSV file without a total
 
 
-Event = WorkflowChanged | StepChanged
-Subscriber = Callable[[Event], object]
-ProgressSubscriber = Callable[[Event | StepProgressed], object]
+TelemetryEvent = WorkflowChanged | StepChanged | ApprovalChanged
+Subscriber = Callable[[TelemetryEvent], object]
+ProgressSubscriber = Callable[[TelemetryEvent | StepProgressed], object]
 
 
 class Events:
@@ -122,7 +156,7 @@ class Events:
         """True if there is a subscriber of progress."""
         return bool(self._of_progress)
 
-    def emit(self, events: Iterable[Event]) -> None:
+    def emit(self, events: Iterable[TelemetryEvent]) -> None:
         for event in events:
             log_event(event)
             for subscriber in self._subscribers:
@@ -136,7 +170,7 @@ class Events:
                 _tell(subscriber, event)
 
 
-def _tell(subscriber: Callable[[Any], object], event: Event | StepProgressed) -> None:
+def _tell(subscriber: Callable[[Any], object], event: TelemetryEvent | StepProgressed) -> None:
     try:
         subscriber(event)
     except (Exception, SystemExit):
@@ -144,7 +178,7 @@ def _tell(subscriber: Callable[[Any], object], event: Event | StepProgressed) ->
         logger.exception("Subscriber %r failed on %r", subscriber, event)
 
 
-def log_event(event: Event) -> None:
+def log_event(event: TelemetryEvent) -> None:
     level = logging.INFO
     if isinstance(event, StepChanged) and event.to_state is StepState.FAILED:
         level = logging.WARNING
@@ -157,8 +191,7 @@ def log_event(event: Event) -> None:
         step_name=event.step_name,
         execution_id=event.execution_id,
     )
-    what = "step" if isinstance(event, StepChanged) else "workflow"
-    cause = f" ({event.outcome})" if event.outcome else ""
+    what, cause = _words_of(event)
     if isinstance(event, StepChanged) and event.error is not None:
         cause += f": {type(event.error).__name__}: {words_of(event.error)}"
     logger.log(
@@ -171,6 +204,20 @@ def log_event(event: Event) -> None:
         cause,
         extra=ids,
     )
+
+
+def _words_of(event: TelemetryEvent) -> tuple[str, str]:
+    """Return what an event is about, and why it happened."""
+    match event:
+        case ApprovalChanged(action=action, by=by, to=to, approval_id=approval_id):
+            by_whom, to_whom = (f" by {by}" if by else ""), (f" to {to}" if to else "")
+            return f"approval {approval_id}", f" ({action}{by_whom}{to_whom})"
+        case StepChanged(outcome=outcome):
+            return "step", f" ({outcome})" if outcome else ""
+        case WorkflowChanged(outcome=outcome):
+            return "workflow", f" ({outcome})" if outcome else ""
+        case _:
+            assert_never(event)
 
 
 def identifiers(

@@ -26,7 +26,7 @@ def changes(drive: gd.Drive) -> Iterator[list[str]]:
     """Note the workflows that are told of as created."""
     told: list[str] = []
 
-    def note(event: gd.WorkflowChanged | gd.StepChanged) -> None:
+    def note(event: gd.TelemetryEvent) -> None:
         if isinstance(event, gd.WorkflowChanged):
             told.append(event.to_state)
 

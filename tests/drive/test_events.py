@@ -12,7 +12,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun
 
-Event = gd.WorkflowChanged | gd.StepChanged
+Event = gd.TelemetryEvent
 
 
 @dataclass

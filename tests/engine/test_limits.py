@@ -68,7 +68,7 @@ def test_a_slot_that_is_left_while_another_is_being_refused_is_not_overlooked(
     holder, waiter = Export.create(), Export.create()
     occupy(geneva)
 
-    def leave(event: gd.StepChanged | gd.WorkflowChanged) -> None:
+    def leave(event: gd.TelemetryEvent) -> None:
         # Told between the commit that parked the waiter and the look that follows it.
         if event.workflow_id == waiter.id and event.to_state == "scheduled":
             holder.cancel(force=True)

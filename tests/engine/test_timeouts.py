@@ -83,7 +83,7 @@ def test_a_plain_body_that_hangs_is_left_behind_and_its_late_result_is_dropped(
             has_ended.set()
             return "too late"
 
-    def note(event: gd.WorkflowChanged | gd.StepChanged) -> None:
+    def note(event: gd.TelemetryEvent) -> None:
         if event.outcome == "timed_out":
             timed_out.set()
 

@@ -421,7 +421,7 @@ def test_events_of_what_was_done_inside_are_told_after_the_commit(
     told: list[tuple[str, int]] = []
     child = Child.create()
 
-    def note(event: gd.WorkflowChanged | gd.StepChanged) -> None:
+    def note(event: gd.TelemetryEvent) -> None:
         if event.type == child.type and isinstance(event, gd.WorkflowChanged):
             told.append((event.to_state, len(names(geneva))))
 

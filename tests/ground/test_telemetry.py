@@ -9,7 +9,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.states import Outcome, StepState, WorkflowState
-from geneva_drive.telemetry import Event, Events, StepLogger, identifiers
+from geneva_drive.telemetry import Events, StepLogger, TelemetryEvent, identifiers
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = {
@@ -51,7 +51,7 @@ WORKFLOW_CHANGED = gd.WorkflowChanged(
 
 def test_every_subscriber_is_told_in_order() -> None:
     events = Events()
-    told: list[tuple[str, Event]] = []
+    told: list[tuple[str, TelemetryEvent]] = []
     events.subscribe(lambda event: told.append(("first", event)))
     events.subscribe(lambda event: told.append(("second", event)))
 
@@ -67,7 +67,7 @@ def test_every_subscriber_is_told_in_order() -> None:
 
 def test_unsubscribing_ends_it_and_may_be_repeated() -> None:
     events = Events()
-    told: list[Event] = []
+    told: list[TelemetryEvent] = []
     unsubscribe = events.subscribe(told.append)
 
     unsubscribe()
@@ -79,9 +79,9 @@ def test_unsubscribing_ends_it_and_may_be_repeated() -> None:
 
 def test_a_subscriber_that_unsubscribes_while_it_is_told_harms_nobody() -> None:
     events = Events()
-    told: list[Event] = []
+    told: list[TelemetryEvent] = []
 
-    def once(event: Event) -> None:
+    def once(event: TelemetryEvent) -> None:
         unsubscribe()
 
     unsubscribe = events.subscribe(once)
@@ -96,9 +96,9 @@ def test_a_raising_subscriber_is_logged_and_harms_nobody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     events = Events()
-    told: list[Event] = []
+    told: list[TelemetryEvent] = []
 
-    def broken(event: Event) -> None:
+    def broken(event: TelemetryEvent) -> None:
         raise ValueError("no")
 
     events.subscribe(broken)
@@ -131,7 +131,7 @@ def test_events_are_wanted_by_a_subscriber_or_by_the_log() -> None:
     assert (unwanted, by_the_log, by_a_subscriber) == (False, True, True)
 
 
-LINES: list[tuple[Event, str, str]] = [
+LINES: list[tuple[TelemetryEvent, str, str]] = [
     (
         step_changed(),
         "INFO",
@@ -157,7 +157,7 @@ LINES: list[tuple[Event, str, str]] = [
     ("event", "level", "line"), LINES, ids=["completed", "scheduled", "failed", "workflow"]
 )
 def test_every_change_is_one_line_in_the_log(
-    caplog: pytest.LogCaptureFixture, event: Event, level: str, line: str
+    caplog: pytest.LogCaptureFixture, event: TelemetryEvent, level: str, line: str
 ) -> None:
     with caplog.at_level(logging.INFO, logger="geneva_drive"):
         Events().emit([event])

@@ -11,7 +11,7 @@ import geneva_drive as gd
 
 TIME_LIMIT = 60.0
 
-Event = gd.StepChanged | gd.WorkflowChanged
+Event = gd.TelemetryEvent
 
 
 class Watch:

@@ -13,6 +13,7 @@ from geneva_drive.errors import (
     InvalidInput,
     InvalidStateError,
     NotFound,
+    NotPermitted,
     StepConfigurationError,
     StorageError,
 )
@@ -26,6 +27,7 @@ class ExitCode(IntEnum):
     CONFLICT = 4
     DATABASE = 5
     PROBLEMS = 6
+    NOT_PERMITTED = 7
     INTERRUPTED = 130  # as shells report Ctrl-C
 
 
@@ -37,6 +39,7 @@ MEANINGS = {
     ExitCode.CONFLICT: "the workflow's state does not allow it",
     ExitCode.DATABASE: "the database is down, not migrated or read-only",
     ExitCode.PROBLEMS: "geneva doctor or geneva check found problems",
+    ExitCode.NOT_PERMITTED: "this person may not do it",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
 }
 
@@ -49,6 +52,7 @@ _BY_KIND: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (InvalidStateError, ExitCode.CONFLICT),
     (AlreadyRunning, ExitCode.CONFLICT),
     (ClaimLost, ExitCode.CONFLICT),
+    (NotPermitted, ExitCode.NOT_PERMITTED),
     (StorageError, ExitCode.DATABASE),
     (SQLAlchemyError, ExitCode.DATABASE),
 )

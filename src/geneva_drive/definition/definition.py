@@ -85,6 +85,11 @@ class Node:
         return self.declared.child
 
     @property
+    def can_rewind(self) -> bool:
+        """True if it can start over: a loop from its first item, an approval by asking again."""
+        return self.is_resumable or self.is_approval
+
+    @property
     def is_approval(self) -> bool:
         return self.kind is NodeKind.APPROVAL
 

@@ -24,6 +24,10 @@ def reason(command: str, value: Any) -> str | None:
     return _checked(command, "reason", value)
 
 
+def comment(command: str, value: Any) -> str | None:
+    return _checked(command, "comment", value)
+
+
 def _checked(command: str, argument: str, value: Any) -> str | None:
     if value is None:
         return None

@@ -12,8 +12,10 @@ from sqlalchemy import Connection
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.limits import waiters
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
 from geneva_drive.settings import Settings
 from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import (
     ActiveCount,
     AuditRecord,
@@ -35,6 +37,7 @@ class Circumstances:
     settings: Settings
     limit_use: LimitUse | None = None  # of the limit that a step waits for
     child: WorkflowRecord | None = None  # the child workflow that a node waits for
+    approval: ApprovalRecord | None = None  # the request that a node waits for
     canceled_by: AuditRecord | ExecutionRecord | None = None  # the command, or the step
     attempt_before: ExecutionRecord | None = None  # why a scheduled execution is another attempt
     handed_over: str | None = None  # a due node whose job a worker did not have
@@ -54,6 +57,7 @@ def read_circumstances(
     with store.reading() as connection:
         counts = store.overviews.count_active(connection, record.id, now) if is_counted else None
         child = store.workflows.get(connection, children[0]) if children else None
+        approval = _approval(connection, store, active)
         attempt_before = _attempt_before(connection, store, active)
         handed_over = _handed_over(connection, store, record, active, now)
         is_canceled = record.state is WorkflowState.CANCELED
@@ -64,12 +68,22 @@ def read_circumstances(
         settings=drive.settings,
         limit_use=_limit_use(drive, active),
         child=child,
+        approval=approval,
         canceled_by=canceled_by,
         attempt_before=attempt_before,
         handed_over=handed_over,
         counts=None if counts is None else tuple(counts),
         is_step_gone=_is_step_gone(record, active),
     )
+
+
+def _approval(
+    connection: Connection, store: Store, active: Sequence[ExecutionRecord]
+) -> ApprovalRecord | None:
+    """Return the oldest request that a person is to decide."""
+    waits = [wait_of(one) for one in active if one.state is StepState.WAITING]
+    ids = [one.approval_id for one in waits if isinstance(one, ApprovalWait)]
+    return store.approvals.get(connection, ids[0]) if ids else None
 
 
 def _canceled_by(

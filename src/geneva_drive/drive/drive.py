@@ -16,6 +16,7 @@ from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
+from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.explanation import explain
@@ -199,6 +200,11 @@ class Drive:
         if span is None:
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
         return prune(self.environment, span, progress)
+
+    @property
+    def approvals(self) -> Approvals:
+        """The requests that wait, or waited, for people."""
+        return Approvals(self)
 
     @property
     def workers(self) -> list[WorkerRecord]:

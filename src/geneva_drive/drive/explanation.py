@@ -15,11 +15,12 @@ from geneva_drive.display import short_name
 from geneva_drive.drive.circumstances import Circumstances
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition
-from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, Wait, wait_of
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import (
     AuditRecord,
     ExecutionRecord,
@@ -59,7 +60,7 @@ def explain(
             by = _canceled_by(known.canceled_by)
             return f"It was canceled at {_moment(workflow.canceled_at)}{by}; nothing is left to do."
         case WorkflowState.PAUSED:
-            return _paused(workflow, active)
+            return _paused(workflow, active, known)
         case WorkflowState.READY | WorkflowState.PERFORMING:
             return _ongoing(workflow, active, known)
         case _:
@@ -83,7 +84,9 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
             assert_never(cause)
 
 
-def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> str:
+def _paused(
+    workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
+) -> str:
     reason = _in_brackets(short_name(workflow.paused_reason or ""))
     since = f"It has been paused since {_moment(workflow.paused_at)}{reason}"
     step, failed = workflow.next_step_name, workflow.paused_step_name
@@ -93,6 +96,12 @@ def _paused(workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...]) -> st
         return (
             f"{since}: `resume` runs node {failed!r} and all other failed nodes again, "
             f"`skip` passes it over."
+        )
+    if known.approval is not None:
+        return (
+            f"{since}, while step {known.approval.step_name!r} waits for a decision on approval "
+            f"{known.approval.id}{_asked(known.approval)}: the decision takes effect after "
+            f"`resume`."
         )
     again = "" if active else " again"
     return f"{since}: `resume` runs step {step or failed!r}{again}, `skip` passes it over."
@@ -173,10 +182,24 @@ def _waiting(execution: ExecutionRecord, known: Circumstances) -> str:
             child = known.child
             about = "" if child is None else f" ({child.type}), which is {child.state}"
             return f"Node {node!r} waits for its child workflow {child_id}{about}."
+        case ApprovalWait(approval_id):
+            about = "" if known.approval is None else _asked(known.approval)
+            return f"Step {node!r} waits for a decision on approval {approval_id}{about}."
         case None:
             return f"Node {node!r} waits."
         case _:
             assert_never(wait)
+
+
+def _asked(approval: ApprovalRecord) -> str:
+    """Return who is to decide a request, and until when."""
+    if approval.role is not None:
+        people = f"role {approval.role!r}"
+    else:
+        people = ", ".join(typed_json.load(approval.approvers) or ())
+    count = f" ({approval.quorum} people)" if approval.quorum > 1 else ""
+    until = "" if approval.expires_at is None else f", until {_moment(approval.expires_at)}"
+    return f" by {people}{count}{until}"
 
 
 def _awaited(wait: Wait) -> tuple[str, str]:
@@ -184,6 +207,8 @@ def _awaited(wait: Wait) -> tuple[str, str]:
     match wait:
         case ChildWait():
             return "for a child workflow", "for child workflows"
+        case ApprovalWait():
+            return "for a decision", "for decisions"
         case _:
             assert_never(wait)
 
@@ -328,7 +353,8 @@ def _part(
             )
             return f"{words}{named}, from {_moment(first_at)} on"
         case _Activity.WAITING:
-            wait = next(filter(None, map(wait_of, oldest)), None)
+            waits = [wait for one in oldest if (wait := wait_of(one)) is not None]
+            wait = waits[0] if waits else None
             awaited = f" {_awaited(wait)[number]}" if wait else ""
             return f"{words}{awaited}{named}"
         case _:

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.checks import text_fault
+from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options, jobs
 from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NodeNotFound
@@ -38,26 +39,35 @@ def of_nodes(
     open_store: OpenStore,
     workflow: WorkflowRecord,
     definition: Definition | None,
-    references: Iterable[object],
+    wanted: Iterable[object],
 ) -> list[Any]:
     """Return the kept results of nodes, None for one that has not run.
 
     Raises an error for an unknown node, and for one that keeps no result.
     """
-    if isinstance(references, str) or not isinstance(references, Iterable):
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
         raise InvalidInput(
-            f"results_of() takes a list of nodes, got {shown(references)}. result_of() reads one "
-            f"node."
+            f"results_of() takes a list of nodes, got {shown(wanted)}. result_of() reads one node."
         )
+    references = list(wanted)
     if workflow.type == DYNAMIC_TYPE:
-        wanted = [_name(workflow, reference) for reference in references]
+        ids = [_name(workflow, reference) for reference in references]
         store = open_store()
-        texts = store.read(lambda connection: _of_stored(connection, store, workflow.id, wanted))
-    else:
-        names = [_names(workflow, definition, reference) for reference in references]
-        store = open_store()
-        texts = store.read(lambda connection: _latest(connection, store, workflow.id, names))
-    return [typed_json.load(text) for text in texts]
+        texts = store.read(lambda connection: _of_stored(connection, store, workflow.id, ids))
+        return [typed_json.load(text) for text in texts]
+    nodes = [_node(definition, reference) for reference in references]
+    names = [_names(workflow, node, one) for node, one in zip(nodes, references, strict=True)]
+    store = open_store()
+    texts = store.read(lambda connection: _latest(connection, store, workflow.id, names))
+    return [_value(node, text) for node, text in zip(nodes, texts, strict=True)]
+
+
+def _value(node: Node | None, text: str | None) -> Any:
+    """Return a stored result; that of an approval is its decision."""
+    value = typed_json.load(text)
+    if value is None or node is None or not node.is_approval:
+        return value
+    return ApprovalDecision.read(value, node.terms.form, node.name)
 
 
 def stored_dependencies(store: Store, execution: ExecutionRecord) -> list[str]:
@@ -73,13 +83,15 @@ def _name(workflow: WorkflowRecord, reference: object) -> str:
     return reference
 
 
-def _names(
-    workflow: WorkflowRecord, definition: Definition | None, reference: object
-) -> tuple[str, ...]:
+def _node(definition: Definition | None, reference: object) -> Node | None:
+    """Return a class's node that keeps its result; None if this process lacks the class."""
+    return None if definition is None else definition.require_result(reference)
+
+
+def _names(workflow: WorkflowRecord, node: Node | None, reference: object) -> tuple[str, ...]:
     """Return the names under which a class's node may have kept its result."""
-    if definition is None:
+    if node is None:
         return (_name(workflow, reference),)
-    node = definition.require_result(reference)
     former = node.options.renamed_from
     return (node.name, former) if former else (node.name,)
 

@@ -17,6 +17,7 @@ GenevaDriveError
 ├── AlreadyRunning           reload and decide
 ├── InvalidStateError        reload and decide
 │   └── UncommittedWork      commit before the loop continues
+├── NotPermitted             ask a person who has the right
 ├── MissingJob               restore the job, or cancel the workflow
 ├── ChildCanceled            the node's exception policy decides
 ├── OutdatedContext          resume with what is missing, or change the context type
@@ -37,6 +38,7 @@ from geneva_drive.errors.conflict import (
     ClaimLost,
     IllegalMove,
     InvalidStateError,
+    NotPermitted,
     UncommittedWork,
 )
 from geneva_drive.errors.definition import Fault, StepConfigurationError
@@ -52,6 +54,7 @@ from geneva_drive.errors.input import (
     PayloadTooLarge,
 )
 from geneva_drive.errors.not_found import (
+    ApprovalNotFound,
     HeroGone,
     NodeNotFound,
     NotCommitted,
@@ -87,6 +90,7 @@ from geneva_drive.errors.storage import (
 
 __all__ = [
     "AlreadyRunning",
+    "ApprovalNotFound",
     "ChildCanceled",
     "ClaimLost",
     "CsvChanged",
@@ -113,6 +117,7 @@ __all__ = [
     "NotCreated",
     "NotFound",
     "NotMigrated",
+    "NotPermitted",
     "NullCursor",
     "OutdatedContext",
     "PayloadTooLarge",

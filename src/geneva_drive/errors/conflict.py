@@ -27,6 +27,10 @@ class InvalidStateError(GenevaDriveError):
     """The state of the workflow or execution does not allow this."""
 
 
+class NotPermitted(GenevaDriveError):
+    """The actor has no right to do this; the attempt is on record."""
+
+
 class IllegalMove(InvalidStateError):
     def __init__(self, thing: str, thing_id: object, state: str, target: str) -> None:
         super().__init__(f"{thing} {thing_id} is {state} and cannot become {target}.")

@@ -37,6 +37,15 @@ class NotCommitted(WorkflowNotFound):
         )
 
 
+class ApprovalNotFound(NotFound):
+    def __init__(self, approval_id: object) -> None:
+        self.approval_id = approval_id
+        super().__init__(
+            f"There is no approval with id {shown(approval_id)}. `geneva approvals` lists those "
+            f"that are pending."
+        )
+
+
 class HeroGone(NotFound):
     def __init__(self, hero_type: str, hero_id: str) -> None:
         self.hero_type = hero_type

@@ -133,6 +133,7 @@ STRUCTURES: dict[str, Callable[[Any], Any]] = {
     "tuple": tuple,
     "dict": dict,
     "enum": lambda parts: enum_names.member_of(*parts),
+    "approval": lambda key: key,  # the cursor of an approval's execution; no value of a user
 }
 
 STORED_ANYWAY: frozenset[type] = frozenset(

@@ -51,6 +51,18 @@ def dump_cursor(value: object, limit: int) -> str:
     return text
 
 
+def dump_reference(kind: str, key: object) -> str:
+    """Return the stored form of a reference to a row, which no value of a user has."""
+    return _tagged(kind, _write(key))
+
+
+def load_reference(kind: str, text: str | None) -> Any:
+    """Return the key in a reference to a row; None for any other text."""
+    if text is None or not text.startswith(f'{{"{_TAG}":"{kind}"'):
+        return None
+    return _read(text)
+
+
 def load(text: str | None) -> Any:
     return None if text is None else _read(text)
 

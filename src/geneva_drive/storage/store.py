@@ -12,6 +12,8 @@ from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema import keys, revisions
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.approval_people import ApprovalPeople
+from geneva_drive.storage.statements.approvals import Approvals
 from geneva_drive.storage.statements.attempts import Attempts
 from geneva_drive.storage.statements.audit import AuditEntries
 from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
@@ -25,6 +27,7 @@ from geneva_drive.storage.statements.overviews import Overviews
 from geneva_drive.storage.statements.parked_executions import ParkedExecutions
 from geneva_drive.storage.statements.requirements import Requirements
 from geneva_drive.storage.statements.results import Results
+from geneva_drive.storage.statements.resume_requests import ResumeRequests
 from geneva_drive.storage.statements.workers import Workers
 from geneva_drive.storage.statements.workflow_search import WorkflowSearch
 from geneva_drive.storage.statements.workflows import Workflows
@@ -50,6 +53,9 @@ class Store:
         self.audit_entries = AuditEntries(tables)
         self.dead_letters = DeadLetters(tables)
         self.workers = Workers(tables, database.dialect)
+        self.approvals = Approvals(tables)
+        self.approval_people = ApprovalPeople(tables)
+        self.resume_requests = ResumeRequests(tables)
         self.limits = Limits(tables, database.dialect)
         self.parked_executions = ParkedExecutions(tables, database.dialect)
         self.write = database.write

@@ -138,7 +138,7 @@ def passing(workflow: gd.WorkflowHandle[PaidSignup]) -> None:
     assert_type(gd.Workflow.find(7).type, str | None)
 
 
-def listening(event: gd.WorkflowChanged | gd.StepChanged) -> None:
+def listening(event: gd.TelemetryEvent) -> None:
     assert_type(event.at, datetime)
 
 

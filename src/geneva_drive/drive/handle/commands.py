@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 from sqlalchemy import Connection
@@ -24,10 +25,11 @@ from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.execution.group_commit import announce
-from geneva_drive.engine.transitions.change import AuditEntry, Change
+from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest
 from geneva_drive.engine.transitions.loop_position import rewound_to
 from geneva_drive.errors import InvalidInput
 from geneva_drive.serialization import typed_json
+from geneva_drive.states import ResumeTrigger
 
 Decide = Callable[[Connection, Subject], Change]
 
@@ -55,23 +57,35 @@ class HandleCommands(HandleFamily[W]):
                 f"resume(data=...) must be a dictionary with text as keys, got {shown(data)}."
             )
         if data is None:
-            return self._resume(None, reason, actor)
+            return self._resume(None, None, reason, actor)
         definition, limit = self._definition, self._drive.settings.max_payload_size
         stored = self.reload()._record.context
         while True:
             # Before the command locks the workflow: validators of a context type are users' code.
             merged = contexts.merge(definition, stored, data, limit)
             try:
-                return self._resume(merged, reason, actor)
+                return self._resume(merged, data, reason, actor)
             except ContextChanged as changed:
                 stored = changed.present
 
-    def _resume(self, merged: MergedContext | None, reason: str | None, actor: str | None) -> Self:
-        return self._command("resume", lambda _, s: resume(s, merged), reason, actor)
+    def _resume(
+        self,
+        merged: MergedContext | None,
+        data: Mapping[str, Any] | None,
+        reason: str | None,
+        actor: str | None,
+    ) -> Self:
+        request = _manual_request("resume", actor, data)
+        return self._command(
+            "resume", lambda _, s: replace(resume(s, merged), resume=request), reason, actor
+        )
 
     def resume_at(self, step: object, reason: str | None = None, actor: str | None = None) -> Self:
         """Continue at `step`, which may come before or after the current one."""
-        return self._command("resume_at", lambda _, s: resume_at(s, step), reason, actor)
+        request = _manual_request("resume_at", actor, None)
+        return self._command(
+            "resume_at", lambda _, s: replace(resume_at(s, step), resume=request), reason, actor
+        )
 
     def cancel(
         self, force: bool = False, reason: str | None = None, actor: str | None = None
@@ -108,7 +122,7 @@ class HandleCommands(HandleFamily[W]):
     ) -> Self:
         """Restart a resumable step from its first item, or from the cursor `to`.
 
-        It counts its items from zero again.
+        It counts its items from zero again. An approval is asked again.
         """
         limit = self._drive.settings.max_cursor_size
         position = None if to is None else rewound_to(typed_json.dump_cursor(to, limit))
@@ -172,3 +186,16 @@ class HandleCommands(HandleFamily[W]):
         announce(self._drive.environment, [applied])
         if not applied.leaves_something_due:  # `announce` has not woken the workers
             self._drive.wake_workers()
+
+
+def _manual_request(
+    command: str, actor: str | None, data: Mapping[str, Any] | None
+) -> ResumeRequest:
+    person = audit_text.actor(command, actor)
+    return ResumeRequest(
+        trigger=ResumeTrigger.MANUAL,
+        trigger_id=person,
+        actor=person,
+        data=None if data is None else typed_json.dump(dict(data)),
+        is_executed=True,
+    )

@@ -14,11 +14,13 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.explanation import MOST_NAMED
+from geneva_drive.drive.needs import resting_reason, who_is_needed
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine import heroes
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, is_resting, wait_of
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, StepState, WorkflowState
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import UNREAD, ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
@@ -67,8 +69,16 @@ class HandleFields(Generic[W]):
 
     @property
     def state(self) -> WorkflowState:
-        is_performing = self._record.state is WorkflowState.READY and self._running is not None
-        return WorkflowState.PERFORMING if is_performing else self._record.state
+        if self._record.state is not WorkflowState.READY:
+            return self._record.state
+        if self._is_resting:
+            return WorkflowState.PAUSED
+        return WorkflowState.PERFORMING if self._running is not None else WorkflowState.READY
+
+    @property
+    def needs(self) -> Need:
+        """Who or what acts next: a person, an operator, a worker, a child, a timer or nobody."""
+        return who_is_needed(self._record, self._oldest, self._drive.clock.now())
 
     @property
     def is_ongoing(self) -> bool:
@@ -160,11 +170,27 @@ class HandleFields(Generic[W]):
 
     finished_at = RecordField[datetime | None]()
     canceled_at = RecordField[datetime | None]()
-    paused_at = RecordField[datetime | None]()
-    paused_reason = RecordField[str | None]()
+
+    @property
+    def paused_at(self) -> datetime | None:
+        """When the workflow was paused, or began to wait for a person."""
+        if not self._is_resting:
+            return self._record.paused_at
+        store, waits = self._drive.store, [wait_of(one) for one in self._active]
+        ids = [one.approval_id for one in waits if isinstance(one, ApprovalWait)]
+        requests = store.read(lambda connection: store.approvals.get_many(connection, ids))
+        return max((one.requested_at for one in requests.values()), default=None)
+
+    @property
+    def paused_reason(self) -> str | None:
+        if self._is_resting:
+            return resting_reason(self._active[0])
+        return self._record.paused_reason
 
     @property
     def paused_step_name(self) -> str | None:
+        if self._is_resting:
+            return self._active[0].step_name
         # Stored when a node fails; the workflow pauses when the nodes beside it have ended.
         is_paused = self._record.state is WorkflowState.PAUSED
         return self._record.paused_step_name if is_paused else None
@@ -207,6 +233,12 @@ class HandleFields(Generic[W]):
                 store.read(lambda connection: store.executions.active_of(connection, [self.id]))
             )
         return self._known_active
+
+    @property
+    def _is_resting(self) -> bool:
+        """True if only a person or an event from outside can continue the workflow."""
+        is_open = self._record.state is WorkflowState.READY and self._record.open_waits > 0
+        return is_open and all(is_resting(one) for one in self._active)
 
     @property
     def _running(self) -> ExecutionRecord | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from geneva_drive.engine.commands.subject import Subject, not_resumable
+from geneva_drive.engine.commands.subject import Subject, check_rewindable
 from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
@@ -150,8 +150,7 @@ def rewind(
     _refuse_over(subject, "rewind")
     node_id = nodes.find(step)
     name = nodes.name_of(node_id)
-    if not nodes.is_resumable(node_id):
-        raise not_resumable(name)
+    check_rewindable(nodes.definition_of(node_id), position, name)
     own = [one for one in subject.active if nodes.id_of(one) == node_id]
     if any(one.state is StepState.IN_PROGRESS for one in own):
         raise subject.refuse_running("rewind")

@@ -8,7 +8,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.commands import graph_commands
 from geneva_drive.engine.commands.resume import resume_at
-from geneva_drive.engine.commands.subject import Subject, not_resumable
+from geneva_drive.engine.commands.subject import Subject, check_rewindable
 from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, skip_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition
@@ -72,8 +72,7 @@ def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Cha
         return graph_commands.rewind(subject, subject.nodes, step, position)
     definition = registry.require_definition(workflow.type)
     present = _present_step(subject, definition, step, "rewind")
-    if not present.is_resumable:
-        raise not_resumable(present.name)
+    check_rewindable(present, position)
     is_held = workflow.state is WorkflowState.PAUSED
     planned = replace(
         subject.plan(definition, present, subject.now),

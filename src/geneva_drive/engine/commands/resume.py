@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from geneva_drive.definition import registry
 from geneva_drive.engine.commands import graph_commands
@@ -10,6 +11,7 @@ from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, wait_of
 from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
 
@@ -28,7 +30,7 @@ def resume(subject: Subject, merged: MergedContext | None = None) -> Change:
     # A requested pause has not taken effect yet, and is only withdrawn.
     is_requested = subject.running is not None and workflow.requested is Request.PAUSE
     if not is_requested and workflow.state is not WorkflowState.PAUSED:
-        raise subject.refuse("resume")
+        raise _refuse_waiting(subject) or subject.refuse("resume")
     if merged is not None and merged.before != workflow.context:
         raise ContextChanged(workflow.context)
     context = merged.after if merged else None
@@ -60,6 +62,25 @@ def resume(subject: Subject, merged: MergedContext | None = None) -> Change:
         schedule=subject.plan_attempts(definition, node),
         context=context,
     )
+
+
+def _refuse_waiting(subject: Subject) -> InvalidStateError | None:
+    """Return the refusal to resume what only a person can continue, with the way out."""
+    if not subject.is_resting:
+        return None
+    first = subject.active[0]
+    wait = wait_of(first)
+    match wait:
+        case ApprovalWait(approval_id):
+            return InvalidStateError(
+                f"Cannot resume this workflow: step {first.step_name!r} waits for a decision. "
+                f"Decide approval {approval_id}, as with `geneva approve {approval_id} --by NAME`, "
+                f"or pass over the step with skip."
+            )
+        case ChildWait() | None:
+            return None
+        case _:
+            assert_never(wait)
 
 
 def resume_at(subject: Subject, step: object) -> Change:

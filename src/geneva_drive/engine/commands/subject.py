@@ -14,6 +14,7 @@ from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.engine.transitions.planned_executions import plan_node
+from geneva_drive.engine.transitions.wait_kinds import is_resting
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ACTIVE_STEP_STATES, Request, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -117,8 +118,15 @@ class Subject:
         return next((e for e in self.active if e.state is StepState.IN_PROGRESS), None)
 
     @property
+    def is_resting(self) -> bool:
+        """True if only a person or an event from outside can continue the workflow."""
+        return bool(self.active) and all(is_resting(one) for one in self.active)
+
+    @property
     def state(self) -> WorkflowState:
         """The state as readers see it."""
+        if self.workflow.state is WorkflowState.READY and self.is_resting:
+            return WorkflowState.PAUSED
         return WorkflowState.PERFORMING if self.running else self.workflow.state
 
     def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
@@ -132,11 +140,18 @@ class Subject:
         )
 
 
-def not_resumable(step_name: str) -> InvalidStateError:
-    return InvalidStateError(
-        f"Cannot rewind step {step_name!r}: it is not a resumable step and has no cursor. "
-        f"To run it again, use reattempt."
-    )
+def check_rewindable(node: Node | None, to: LoopPosition | None, name: str | None = None) -> None:
+    """Raise an error if a step cannot start over, or has no cursor to go to."""
+    if node is None or not node.can_rewind:
+        raise InvalidStateError(
+            f"Cannot rewind step {name or (node.name if node else '')!r}: it is not a resumable "
+            f"step and has no cursor. To run it again, use reattempt."
+        )
+    if node.is_approval and to is not None:
+        raise InvalidStateError(
+            f"Cannot rewind approval {node.name!r} to a cursor: it has none. Without one, rewind "
+            f"asks again."
+        )
 
 
 def request_stop(subject: Subject, request: Request, reason: str | None) -> Change:

@@ -1,4 +1,4 @@
-"""Write what changes record beside states: checkpoints, audit entries, dead letters."""
+"""Write what changes record beside states: checkpoints, audit and resume entries, dead letters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.commit.rows import checkpoint_values
 from geneva_drive.engine.transitions.change import Change
+from geneva_drive.states import ResumeTrigger
 from geneva_drive.storage.store import Store
 
 
@@ -26,12 +27,14 @@ def append(connection: Connection, store: Store, changes: Sequence[Change], now:
                 "command": change.audit.command,
                 "actor": change.audit.actor,
                 "reason": change.audit.reason,
+                "approval_id": change.audit.approval_id,
                 "at": now,
             }
             for change in changes
             if change.audit
         ],
     )
+    _append_resume_requests(connection, store, changes, now)
     store.dead_letters.add(
         connection,
         [
@@ -46,3 +49,28 @@ def append(connection: Connection, store: Store, changes: Sequence[Change], now:
             if change.dead_letter
         ],
     )
+
+
+def _append_resume_requests(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    rows = []
+    for change in changes:
+        request = change.resume
+        if request is None:
+            continue
+        if request.trigger is ResumeTrigger.MANUAL:
+            # What was decided while the workflow was held takes effect now.
+            store.resume_requests.execute(connection, change.record.id, now)
+        rows.append(
+            {
+                "workflow_id": change.record.id,
+                "triggered_by": request.trigger,
+                "trigger_id": request.trigger_id,
+                "actor": request.actor,
+                "data": request.data,
+                "requested_at": now,
+                "executed_at": now if request.is_executed else None,
+            }
+        )
+    store.resume_requests.append(connection, rows)

@@ -10,12 +10,20 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.transitions.change import ExecutionMove
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import StepState, WorkflowState, is_done
+from geneva_drive.states import ApprovalState, StepState, WorkflowState, is_done
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-from geneva_drive.telemetry import Event, StepChanged, StepProgressed, WorkflowChanged
+from geneva_drive.telemetry import (
+    ApprovalAction,
+    ApprovalChanged,
+    StepChanged,
+    StepProgressed,
+    TelemetryEvent,
+    WorkflowChanged,
+)
 
 
-def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
+def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[TelemetryEvent]:
     """Yield an event for each changed state: a workflow's executions first, then the workflow."""
     for one in applied:
         for move in one.change.executions:
@@ -29,12 +37,38 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[Event]:
             yield _workflow_moved(one, now)
 
 
-def created(workflow: WorkflowRecord, firsts: Iterable[ExecutionRecord]) -> Iterator[Event]:
+def created(
+    workflow: WorkflowRecord, firsts: Iterable[ExecutionRecord]
+) -> Iterator[TelemetryEvent]:
     yield WorkflowChanged(
         **_about(workflow, workflow.created_at), from_state=None, to_state=workflow.state
     )
     for first in firsts:
         yield scheduled(workflow, first, workflow.created_at)
+
+
+def approval_changed(
+    workflow: WorkflowRecord,
+    approval: ApprovalRecord,
+    action: ApprovalAction,
+    now: datetime,
+    *,
+    by: str | None = None,
+    to: str | None = None,
+) -> TelemetryEvent:
+    """Return the event of a request as it is after the change."""
+    is_new = action is ApprovalAction.REQUESTED
+    return ApprovalChanged(
+        **_about(workflow, now),
+        execution_id=approval.execution_id,
+        step_name=approval.step_name,
+        approval_id=approval.id,
+        action=action,
+        from_state=None if is_new else ApprovalState.PENDING,
+        to_state=approval.state,
+        by=by,
+        to=to,
+    )
 
 
 def progressed(
@@ -73,11 +107,13 @@ def arrived(
                 yield one.workflow, move.record, progress
 
 
-def scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
+def scheduled(
+    workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime
+) -> TelemetryEvent:
     return _step_changed(workflow, execution, None, now)
 
 
-def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> Event:
+def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> TelemetryEvent:
     # A row with an earlier start was suspended.
     was_begun = execution.started_at is not None and execution.started_at < now
     former = StepState.SUSPENDED if was_begun and execution.metadata else StepState.SCHEDULED
@@ -89,7 +125,7 @@ def _step_changed(
     execution: ExecutionRecord,
     from_state: StepState | None,
     now: datetime,
-) -> Event:
+) -> TelemetryEvent:
     return StepChanged(
         **_about(workflow, now),
         execution_id=execution.id,
@@ -100,7 +136,7 @@ def _step_changed(
     )
 
 
-def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Event:
+def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> TelemetryEvent:
     return StepChanged(
         **_about(workflow, now),
         execution_id=move.record.id,
@@ -112,7 +148,7 @@ def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Even
     )
 
 
-def _workflow_moved(one: Applied, now: datetime) -> Event:
+def _workflow_moved(one: Applied, now: datetime) -> TelemetryEvent:
     last = _cause(one)
     return WorkflowChanged(
         **_about(one.workflow, now),

@@ -9,7 +9,13 @@ from typing import Any, assert_never
 
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedItem
-from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait
+from geneva_drive.engine.transitions.wait_kinds import (
+    ApprovalWait,
+    ChildWait,
+    Wait,
+    rests_on,
+    wait_of,
+)
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
@@ -59,6 +65,8 @@ def _wait_values(wait: Wait) -> dict[str, Any]:
     match wait:
         case ChildWait(child_id):
             return {"child_id": child_id}
+        case ApprovalWait():
+            return {"cursor": wait.cursor}
         case _:
             assert_never(wait)
 
@@ -132,6 +140,9 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
         "paused_step_name": moved.paused_step_name,
         "updated_at": now,
     }
+    opened = _opened_waits(change.executions)
+    if opened:
+        values["open_waits"] = record.open_waits + opened
     started = [
         move.record.started_at
         for move in change.executions
@@ -154,6 +165,17 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
         case WorkflowState.CANCELED:
             values |= {"canceled_at": now, "paused_at": None}
     return values
+
+
+def _opened_waits(moves: Sequence[ExecutionMove]) -> int:
+    """Return how many more executions wait for a person or an event than before."""
+    opened = 0
+    for move in moves:
+        if move.state is StepState.WAITING and move.record.state is not StepState.WAITING:
+            opened += rests_on(move.wait)
+        elif move.record.state is StepState.WAITING and move.state is not StepState.WAITING:
+            opened -= rests_on(wait_of(move.record))
+    return opened
 
 
 def new_execution_values(

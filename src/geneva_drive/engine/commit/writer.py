@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import audit_trail
+from geneva_drive.engine.commit.closed_waits import close_waits
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.next_claim import Gate, NextClaim, open_gate
 from geneva_drive.engine.commit.rows import (
@@ -67,9 +68,9 @@ def write(
     Executions end before their successors are inserted: a unique index allows one active
     execution per slot.
     """
-    _move_executions(
-        connection, store, [move for change in changes for move in change.executions], now
-    )
+    moves = [move for change in changes for move in change.executions]
+    _move_executions(connection, store, moves, now)
+    close_waits(connection, store, moves, now)
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
     audit_trail.append(connection, store, changes, now)

@@ -1,11 +1,13 @@
-"""What each kind of node runs: a method, a job, or a wait for a child workflow."""
+"""What each kind of node runs: a method, a job, or a wait for a child workflow or a person."""
 
 from __future__ import annotations
 
 from typing import Any, assert_never
 
+from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.jobs import JobNode
+from geneva_drive.definition.nodes.approval import ApprovalStep
 from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
 from geneva_drive.definition.nodes.removed_step import RemovedStep
@@ -24,9 +26,12 @@ def call(
     node: Node,
     instance: Workflow[Any, Any],
     arguments: tuple[Any, ...],
+    decision: ApprovalDecision[Any] | None = None,
 ) -> Any:
-    """Run a node's body; an async body returns its coroutine."""
+    """Run a node's body; an async body returns its coroutine. Only an approval has a decision."""
     match node.declared:
+        case ApprovalStep(function=function):
+            return function(instance, decision, *arguments)
         case Step(function=function):
             return function(instance, *arguments)
         case JobTask(job=job, args=args):

@@ -51,25 +51,41 @@ def execute(
     if run is None:
         return Concluded(unserved(claimed, environment.settings.max_recoveries))
     try:
-        ended = run.prepare()
-        if ended is not None:
-            return Concluded(ended)
-        if ignores_limits:
-            run.wanted = ()
-        refused = _ask_for_slots(run, environment, claimed)
-        if refused is not None:
-            return Committed(refused.applied, has_run=False)
-        if run.needs_transaction and run.loop is not None:
-            return run_loop(run, run.loop, environment, claimed, may_chain)
-        if run.needs_transaction:
-            return run_step(run, environment, claimed, may_chain)
-        return _run_plainly(run, environment, claimed)
+        try:
+            return _run(run, environment, claimed, may_chain, ignores_limits=ignores_limits)
+        except WaitPlanned as planned:
+            wait = partial(_wait, environment, claimed, planned.plan)
+            return run_retried(wait, run, environment, claimed)
     except TroubleLasts as lasts:
         # A transactional loop stands where its last commit left it.
         position = None if run.needs_transaction else run.position
         return Concluded(_released(run, lasts), position)
     finally:
         run.close()
+
+
+def _run(
+    run: Run,
+    environment: Environment,
+    claimed: Claimed,
+    may_chain: MayChain,
+    *,
+    ignores_limits: bool,
+) -> Concluded | Committed:
+    """Ask conditions and limits, then run the body; raises `WaitPlanned` if the node must wait."""
+    ended = run.prepare()
+    if ended is not None:
+        return Concluded(ended)
+    if ignores_limits:
+        run.wanted = ()
+    refused = _ask_for_slots(run, environment, claimed)
+    if refused is not None:
+        return Committed(refused.applied, has_run=False)
+    if run.needs_transaction and run.loop is not None:
+        return run_loop(run, run.loop, environment, claimed, may_chain)
+    if run.needs_transaction:
+        return run_step(run, environment, claimed, may_chain)
+    return _run_plainly(run, claimed)
 
 
 def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
@@ -88,19 +104,13 @@ def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
     return Lost(f"Its worker waited in vain for the database. {error}", None, counts_as=_BUSY)
 
 
-def _run_plainly(run: Run, environment: Environment, claimed: Claimed) -> Concluded | Committed:
-    try:
-        ended = run.run_body()
-    except WaitPlanned as planned:
-        wait = partial(_wait, environment, claimed, planned.plan)
-    else:
-        outcome = run.conclude(ended)
-        if run.context.loaded_hero is not None:
-            detached_hero.warn_of_changes(
-                run.context.loaded_hero, claimed.execution.step_name, claimed.workflow.id
-            )
-        return Concluded(outcome, run.position)
-    return run_retried(wait, run, environment, claimed)
+def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
+    outcome = run.conclude(run.run_body())
+    if run.context.loaded_hero is not None:
+        detached_hero.warn_of_changes(
+            run.context.loaded_hero, claimed.execution.step_name, claimed.workflow.id
+        )
+    return Concluded(outcome, run.position)
 
 
 def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committed:
@@ -114,7 +124,7 @@ def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committ
         applied = apply_ending(connection, environment, waiting, None)
         if applied is None:
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)
-    opened.announce()
+    opened.announce(applied.workflow)
     return Committed(applied)
 
 

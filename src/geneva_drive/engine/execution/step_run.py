@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.nodes.decision import chosen_branches
@@ -38,6 +39,8 @@ from geneva_drive.engine.transitions.outcome import (
     Suspended,
     recorded_outcome,
 )
+from geneva_drive.engine.transitions.wait_kinds import wait_of
+from geneva_drive.engine.waits import approval as approvals
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
@@ -91,6 +94,7 @@ class Run:
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
+        self._decision: ApprovalDecision[Any] | None = None  # of an approval; set by prepare()
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
 
@@ -115,7 +119,10 @@ class Run:
         return self._node is not None and self._node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
-        """Return the outcome if the body is not to run, for example by a condition; else None."""
+        """Return the outcome if the body is not to run, for example by a condition; else None.
+
+        Raises `WaitPlanned` if an approval has to be requested first.
+        """
         if self._node is None:
             return unknown_step.outcome(self._environment, self._claimed, self._definition)
         if self._node.is_removed:
@@ -123,10 +130,11 @@ class Run:
         try:
             ended = self._check_conditions(self._node)
             if ended is None:
+                self._decision = self._find_decision(self._node)
                 self.loop = self._make_loop(self._node)
                 self.wanted = self._want_slots(self._node)
             return ended  # noqa: TRY300 - user code above may raise
-        except TroubleLasts:
+        except (TroubleLasts, WaitPlanned):
             raise
         except FlowControl as signal:
             return of_signal(signal)
@@ -134,6 +142,16 @@ class Run:
             return self._interrupted(interrupt)
         except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
             return self._react(Failed(error))
+
+    def _find_decision(self, node: Node) -> ApprovalDecision[Any] | None:
+        """Return the decision of an approval; raise `WaitPlanned` if a person is to be asked."""
+        if not node.is_approval:
+            return None
+        terms, environment, execution = node.terms, self._environment, self._claimed.execution
+        request = approvals.decided_request(environment, execution)
+        if request is None:
+            raise WaitPlanned(approvals.plan(environment, execution, terms, self._instance))
+        return approvals.decision_of(request, terms)
 
     def run_body(
         self, *arguments: Any, flush: Callable[[], None] | None = None
@@ -167,6 +185,8 @@ class Run:
                     result = self._call_and_flush(node, arguments, flush)
             if self._is_late(node):
                 return self._timed_out(node)
+            if self._decision is not None:
+                return approvals.outcome_of(self._decision, self._definition, node)
             return Returned(self._kept(node, result), self._chosen(node, result))
         except (crash_points.Crash, WaitPlanned, TroubleLasts):
             raise
@@ -231,7 +251,9 @@ class Run:
         except HeroGone as gone:
             return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
         condition = node.options.condition
-        if condition is not None and condition.skips(self._instance):
+        # A wait is over: the condition was asked before it began.
+        has_waited = wait_of(self._claimed.execution) is not None
+        if condition is not None and not has_waited and condition.skips(self._instance):
             return Skipped(Outcome.SKIPPED_BY_CONDITION)
         return None
 
@@ -287,7 +309,9 @@ class Run:
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         execution = self._claimed.execution
-        returned = bodies.call(self._environment, execution, node, self._instance, arguments)
+        returned = bodies.call(
+            self._environment, execution, node, self._instance, arguments, self._decision
+        )
         # Even a plain function may return a coroutine, which has not started yet.
         if not inspect.iscoroutine(returned):
             return returned

@@ -26,6 +26,9 @@ from geneva_drive.engine.transitions.holds import (
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
 
+# These tell how a node itself ended; the nodes beside it are canceled by its flow control.
+_OWN_OUTCOMES = (Outcome.SUCCESS, Outcome.REJECTED, Outcome.EXPIRED)
+
 
 def change_after(
     found: Summary, following: Successors, beside: Sequence[ExecutionRecord]
@@ -58,8 +61,8 @@ def _finish(found: Summary, following: Successors, beside: Sequence[ExecutionRec
 
 def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) -> Change:
     """Finish or cancel the workflow: cancel idle executions, and let running ones end."""
-    is_finish = closing.outcome is Outcome.SUCCESS
-    by = Outcome.CANCELED_BY_FLOW_CONTROL if is_finish else closing.outcome
+    is_finish = closing.state is WorkflowState.FINISHED
+    by = Outcome.CANCELED_BY_FLOW_CONTROL if closing.outcome in _OWN_OUTCOMES else closing.outcome
     own = cancel_moves(found.moves.values(), by)
     previous = closing.step_name if is_finish else found.workflow.previous_step_name
     moved = WorkflowMove(state=closing.state, next_step_name=None, previous_step_name=previous)

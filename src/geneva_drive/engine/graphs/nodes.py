@@ -13,7 +13,7 @@ from geneva_drive.checks import text_fault
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.dependency_counts import (
     DoneNode,
@@ -87,9 +87,9 @@ class GraphNodes:
             return node_ids
         return [each for each in node_ids if each in self._graph.parents]
 
-    def is_resumable(self, node_id: str) -> bool:
-        node = self._definition.get(node_id)
-        return node is not None and node.is_resumable
+    def definition_of(self, node_id: str) -> Node | None:
+        """Return the node of the class; None for a node that calls a job."""
+        return self._definition.get(node_id)
 
     def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
@@ -171,8 +171,8 @@ class StoredNodes(GraphNodes):
         wanted = [(self._id, node_id) for node_id in node_ids]
         return {node_id for _, node_id in self._store.graphs.nodes(self._connection, wanted)}
 
-    def is_resumable(self, node_id: str) -> bool:  # noqa: ARG002 - no job is
-        return False
+    def definition_of(self, node_id: str) -> Node | None:  # noqa: ARG002 - its nodes call jobs
+        return None
 
     def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False

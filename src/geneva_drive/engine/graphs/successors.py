@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.nodes.approval import branches
 from geneva_drive.engine.graphs.combined_change import change_after
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
@@ -114,6 +115,9 @@ def plan_successors(
     now: datetime,
 ) -> Successors:
     """Plan the nodes whose dependencies are met, and those on branches that were not chosen."""
+    statuses = {
+        name: _with_branches(definition, graph, name, one) for name, one in statuses.items()
+    }
     unlocked = unlock(graph, statuses)
     hashes = {name: one.ancestry_hash for name, one in statuses.items() if one.is_done}
     planned = []
@@ -126,6 +130,20 @@ def plan_successors(
         hashes[name] = new.ancestry_hash
         planned.append(new)
     return Successors(schedule=tuple(planned), is_over=unlocked.is_over)
+
+
+def _with_branches(
+    definition: Definition, graph: Graph, name: str, status: NodeStatus
+) -> NodeStatus:
+    """Return the status of a node; an approval that was passed over runs no task of a rejection."""
+    node = definition.get(name)
+    if node is None or not node.is_approval or status.chosen is not None or not status.is_done:
+        return status
+    chosen = branches(definition, node, rejected=False, expired=False)
+    if chosen is None:
+        return status
+    present = (id_in_graph(definition, graph, one) for one in chosen)
+    return replace(status, chosen=tuple(present))
 
 
 def plan_graph_node(

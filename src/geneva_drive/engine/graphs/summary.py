@@ -13,7 +13,7 @@ from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.decide import decide_alone
 from geneva_drive.engine.transitions.holds import cancel_moves
 from geneva_drive.engine.transitions.loop_position import LoopPosition
-from geneva_drive.engine.transitions.outcome import Returned, StepOutcome
+from geneva_drive.engine.transitions.outcome import Decided, Returned, StepOutcome
 from geneva_drive.engine.transitions.partitions import sibling_partitions
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -110,7 +110,7 @@ def _add(
     workflow, execution = found.workflow, end.execution
     change = decide_alone(end.definition, workflow, execution, end.outcome, now, end.position)
     [move] = change.executions
-    if isinstance(end.outcome, Returned) and end.outcome.chosen is not None:
+    if isinstance(end.outcome, Returned | Decided) and end.outcome.chosen is not None:
         move = replace(move, chosen=end.outcome.chosen)
     is_over = workflow.state in ENDED_WORKFLOW_STATES or found.closing is not None
     if is_over:

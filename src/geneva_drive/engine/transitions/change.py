@@ -14,6 +14,7 @@ from geneva_drive.states import (
     Interruption,
     Outcome,
     Request,
+    ResumeTrigger,
     StepState,
     WorkflowState,
 )
@@ -97,6 +98,18 @@ class AuditEntry:
     command: str
     actor: str | None
     reason: str | None
+    approval_id: Key | None = None  # the request that it is about
+
+
+@value
+class ResumeRequest:
+    """What makes a paused workflow continue."""
+
+    trigger: ResumeTrigger
+    trigger_id: str | None  # the approval, event or actor
+    actor: str | None
+    data: str | None
+    is_executed: bool  # False while an operator holds the workflow
 
 
 @value
@@ -109,6 +122,7 @@ class Change:
     schedule: tuple[NewExecution, ...] = ()
     dead_letter: DeadLetterReason | None = None
     audit: AuditEntry | None = None
+    resume: ResumeRequest | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
     freezes_graph: bool = False  # its stored graph replaces its class's from now on
 

@@ -19,8 +19,10 @@ from geneva_drive.engine.transitions.holds import (
 )
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
+    AfterDecision,
     Awaiting,
     Canceled,
+    Decided,
     Divided,
     ErrorDetails,
     Finished,
@@ -89,10 +91,8 @@ def decide_alone(
 
 def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
     match outcome:
-        case Returned(result):
-            return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS, result=result))
-        case Skipped(cause, error):
-            return ended.advance(ended.end(StepState.SKIPPED, cause, error=error))
+        case Returned() | Skipped() | Decided():
+            return _pass(ended, outcome)
         case Finished(error, result):
             end = ended.end(StepState.COMPLETED, Outcome.SUCCESS, error=error, result=result)
             return ended.close(end, WorkflowState.FINISHED, is_passed=True)
@@ -113,6 +113,37 @@ def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
             return _stay(ended, outcome)
         case _:
             assert_never(outcome)
+
+
+def _pass(ended: EndedExecution, outcome: Returned | Skipped | Decided) -> Change:
+    """Return the change after a node that needs no further attempt."""
+    match outcome:
+        case Returned(result):
+            return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS, result=result))
+        case Skipped(cause, error):
+            return ended.advance(ended.end(StepState.SKIPPED, cause, error=error))
+        case Decided():
+            return _decide_approval(ended, outcome)
+        case _:
+            assert_never(outcome)
+
+
+def _decide_approval(ended: EndedExecution, decided: Decided) -> Change:
+    match decided.then:
+        case AfterDecision.CONTINUE:
+            return ended.advance(_end_approval(ended, StepState.COMPLETED, decided))
+        case AfterDecision.CANCEL:
+            end = _end_approval(ended, StepState.COMPLETED, decided)
+            return ended.close(end, WorkflowState.CANCELED)
+        case AfterDecision.PAUSE:
+            end = _end_approval(ended, StepState.FAILED, decided)
+            return ended.pause(end, decided.outcome)
+        case _:
+            assert_never(decided.then)
+
+
+def _end_approval(ended: EndedExecution, state: StepState, decided: Decided) -> ExecutionMove:
+    return ended.end(state, decided.outcome, result=decided.result)
 
 
 def _stay(

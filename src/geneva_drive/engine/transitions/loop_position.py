@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import is_done
+from geneva_drive.states import Outcome, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 _REWOUND = '{"rewound":true}'
@@ -40,6 +40,9 @@ class LoopPosition:
 
     @classmethod
     def of(cls, record: ExecutionRecord) -> LoopPosition:
+        """Return the position from which a further attempt goes on."""
+        if record.outcome is Outcome.EXPIRED:
+            return cls()  # an approval that nobody decided: it is asked again
         return cls(
             cursor=record.cursor,
             completed_iterations=record.completed_iterations,

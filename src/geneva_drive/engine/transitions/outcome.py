@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Any, assert_never
 
 from geneva_drive.definition.options.policies import ExceptionAction
@@ -56,6 +57,24 @@ class Returned:
 
     result: str | None = None
     chosen: tuple[str, ...] | None = None  # the branches that a decision chose
+
+
+class AfterDecision(Enum):
+    """What becomes of the workflow once the body of an approval has returned."""
+
+    CONTINUE = auto()
+    CANCEL = auto()
+    PAUSE = auto()  # the request expired; `resume` asks again
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The body of an approval returned; `outcome` is `approved`, `rejected` or `expired`."""
+
+    outcome: Outcome
+    then: AfterDecision
+    result: str  # the decision, as typed JSON
+    chosen: tuple[str, ...] | None = None  # the branches that run after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +165,7 @@ class Parked:
 
 StepOutcome = (
     Returned
+    | Decided
     | Skipped
     | Finished
     | Reattempted
@@ -167,7 +187,7 @@ def keeps_writes(outcome: StepOutcome) -> bool:
     A verb that answers an error (`error` is set) rolls them back.
     """
     match outcome:
-        case Returned() | Suspended() | Divided():
+        case Returned() | Decided() | Suspended() | Divided():
             return True
         case Skipped(error=error) | Finished(error=error) | Reattempted(error=error):
             return error is None
@@ -197,7 +217,7 @@ def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcom
     match outcome:
         case Returned() | Finished():
             return Outcome.SUCCESS
-        case Skipped(cause=cause) | Canceled(cause=cause):
+        case Skipped(cause=cause) | Canceled(cause=cause) | Decided(outcome=cause):
             return cause
         case Reattempted():
             return Outcome.REATTEMPTED

@@ -7,8 +7,13 @@ its module in `engine/waits` and in the sentence that `why()` shows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
+
+_APPROVAL = "approval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +23,44 @@ class ChildWait:
     child_id: Key
 
 
-Wait = ChildWait
+@dataclass(frozen=True, slots=True)
+class ApprovalWait:
+    """The decision of a person."""
+
+    approval_id: Key
+
+    @property
+    def cursor(self) -> str:
+        """The request as the cursor of its execution.
+
+        A further attempt goes on from its predecessor's cursor, and so keeps the decision. A rewind
+        drops the cursor, and so asks again.
+        """
+        return typed_json.dump_reference(_APPROVAL, self.approval_id)
+
+
+Wait = ChildWait | ApprovalWait
 
 
 def wait_of(record: ExecutionRecord) -> Wait | None:
     """Return what an execution waits for, or waited for before it was released."""
-    return None if record.child_id is None else ChildWait(record.child_id)
+    if record.child_id is not None:
+        return ChildWait(record.child_id)
+    approval_id = typed_json.load_reference(_APPROVAL, record.cursor)
+    return None if approval_id is None else ApprovalWait(approval_id)
+
+
+def rests_on(wait: Wait | None) -> bool:
+    """True if a workflow that only has such waits reads as paused: somebody outside must act."""
+    match wait:
+        case ApprovalWait():
+            return True
+        case ChildWait() | None:
+            return False
+        case _:
+            assert_never(wait)
+
+
+def is_resting(record: ExecutionRecord) -> bool:
+    """True if an execution waits for a person or an event."""
+    return record.state is StepState.WAITING and rests_on(wait_of(record))

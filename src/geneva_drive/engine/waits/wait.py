@@ -24,18 +24,26 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
-from geneva_drive.engine.transitions.wait_kinds import ChildWait, Wait, wait_of
-from geneva_drive.engine.waits import child
+from geneva_drive.engine.transitions.wait_kinds import (
+    ApprovalWait,
+    ChildWait,
+    Wait,
+    wait_of,
+)
+from geneva_drive.engine.waits import approval, child
+from geneva_drive.engine.waits.approval import NewApproval
 from geneva_drive.errors import StorageError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
 from geneva_drive.storage.connections import typed_errors
-from geneva_drive.storage.schema.records import ExecutionRecord, Key
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.telemetry import ApprovalAction
 
 logger = logging.getLogger(__name__)
 
 _MAX_CANCELED = 100  # after one commit; housekeeping cancels the rest
 
-WaitPlan = NewWorkflow  # one class per kind of wait
+WaitPlan = NewWorkflow | NewApproval  # one class per kind of wait
 
 
 class WaitPlanned(BaseException):
@@ -48,7 +56,8 @@ class WaitPlanned(BaseException):
 @dataclass(frozen=True, slots=True)
 class OpenedWait:
     wait: Wait
-    announce: Callable[[], None]  # call it once the transaction is committed
+    # Call it with the workflow once the transaction is committed.
+    announce: Callable[[WorkflowRecord], None]
 
 
 def open_wait(connection: Connection, environment: Environment, plan: WaitPlan) -> OpenedWait:
@@ -58,11 +67,28 @@ def open_wait(connection: Connection, environment: Environment, plan: WaitPlan) 
             created = child.start(connection, environment, plan)
             announce = partial(_announce_child, environment, created)
             return OpenedWait(ChildWait(created.workflow.id), announce)
+        case NewApproval():
+            opened = approval.open_request(connection, environment, plan)
+            return OpenedWait(
+                ApprovalWait(opened.id), partial(_announce_approval, environment, opened)
+            )
         case _:
             assert_never(plan)
 
 
-def _announce_child(environment: Environment, created: Created) -> None:
+def _announce_approval(
+    environment: Environment, opened: ApprovalRecord, workflow: WorkflowRecord
+) -> None:
+    if environment.events.wanted:
+        action, at = ApprovalAction.REQUESTED, opened.requested_at
+        environment.events.emit([events.approval_changed(workflow, opened, action, at)])
+
+
+def _announce_child(
+    environment: Environment,
+    created: Created,
+    parent: WorkflowRecord,  # noqa: ARG001 - as for the other kinds
+) -> None:
     if environment.events.wanted:
         environment.events.emit(events.created(created.workflow, created.firsts))
     environment.wakeups.ring()
@@ -96,7 +122,7 @@ def _release(
     moves: dict[Key, list[ExecutionMove]] = defaultdict(list)
     for record in store.executions.lock(connection, execution_ids).values():
         if record.state is StepState.WAITING:
-            moves[record.workflow_id].append(_released(record))
+            moves[record.workflow_id].append(released(record))
     changes = [
         Change(
             record=workflows[key],
@@ -108,7 +134,8 @@ def _release(
     return write(connection, store, changes, environment.clock.now())
 
 
-def _released(record: ExecutionRecord) -> ExecutionMove:
+def released(record: ExecutionRecord) -> ExecutionMove:
+    """Return the move that lets a worker claim a waiting execution."""
     # If the workflow is held (`stop` is set), only `resume` makes the execution claimable.
     return ExecutionMove(
         record=record,
@@ -127,6 +154,8 @@ def _cancel(environment: Environment, wait: Wait) -> bool:
     match wait:
         case ChildWait(child_id):
             applied = child.cancel(environment, child_id)
+        case ApprovalWait():
+            applied = None  # closed with the execution: see commit/closed_waits.py
         case _:
             assert_never(wait)
     if applied is None:

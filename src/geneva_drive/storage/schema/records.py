@@ -55,7 +55,9 @@ class WorkflowRecord(NamedTuple):
     parent_execution_id: Key | None = None  # the node that started this child workflow
     is_detached: bool = False
     has_graph: bool = False  # the workflow follows its stored graph, not its class
-    started_by: str | Unread | None = UNREAD  # last, as a claim leaves it out
+    # The last two, as a claim leaves them out.
+    started_by: str | Unread | None = UNREAD
+    open_waits: int = 0  # executions that wait for a person or an event; a claim needs no count
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
@@ -69,7 +71,7 @@ class WorkflowRecord(NamedTuple):
     @classmethod
     def claimed(cls, row: Iterable[Any]) -> WorkflowRecord:
         """Return the record of values in the order of `CLAIMED_WORKFLOW_COLUMNS`."""
-        return cls.read((*row, UNREAD))
+        return cls.read((*row, UNREAD, 0))
 
     @classmethod
     def of(cls, row: RowMapping) -> WorkflowRecord:
@@ -77,7 +79,7 @@ class WorkflowRecord(NamedTuple):
 
 
 WORKFLOW_COLUMNS = WorkflowRecord._fields
-CLAIMED_WORKFLOW_COLUMNS = WORKFLOW_COLUMNS[:-1]  # a step does not need to know who started it
+CLAIMED_WORKFLOW_COLUMNS = WORKFLOW_COLUMNS[:-2]  # a step needs neither
 
 
 class ExecutionRecord(NamedTuple):

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Float,
     Index,
     Integer,
+    SmallInteger,
     Table,
     UniqueConstraint,
     false,
+    text,
 )
 
 from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES, Request
+from geneva_drive.storage.schema.approval_tables import (
+    approval_links,
+    approval_people,
+    approvals,
+    resume_requests,
+)
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
 from geneva_drive.storage.schema.execution_table import step_executions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
@@ -41,6 +52,10 @@ class Tables(TableBuilder):
         self.graphs = graphs(self)
         self.graph_nodes = graph_nodes(self)
         self.graph_joins = graph_joins(self)
+        self.approvals = approvals(self)
+        self.approval_people = approval_people(self)
+        self.approval_links = approval_links(self)
+        self.resume_requests = resume_requests(self)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))
@@ -91,6 +106,9 @@ class Tables(TableBuilder):
             Column("is_detached", Boolean, nullable=False, server_default=false()),
             Column("has_graph", Boolean, nullable=False, server_default=false()),
             Column("started_by", name_type(255)),
+            # How many of its executions wait for a person or an event.
+            Column("open_waits", Integer, nullable=False, server_default=text("0")),
+            *self._waiting_marker(),
             # Otherwise a new workflow could get the id of a pruned one.
             sqlite_autoincrement=True,
         )
@@ -99,7 +117,18 @@ class Tables(TableBuilder):
         self.index_where("workflows_canceled", c.canceled_at, where=c.canceled_at.is_not(None))
         parent = c.parent_execution_id
         self.index_where("workflows_parent", parent, where=parent.is_not(None))
+        waiting: list[Any] = [] if self.has_partial_indexes else [c.waits]
+        self.workflows_by_waits = self.index_where(
+            "workflows_waits", *waiting, c.type, c.id, where=c.open_waits > 0
+        )
         return table
+
+    def _waiting_marker(self) -> list[Column[Any]]:
+        """Return a column by which MySQL, without partial indexes, finds workflows that wait."""
+        if self.has_partial_indexes:
+            return []
+        marks = "CASE WHEN open_waits > 0 THEN 1 END"
+        return [Column("waits", SmallInteger, Computed(marks, persisted=True))]
 
     def _checkpoints(self) -> Table:
         """Where loops were interrupted, skipped an item or ended; never changed."""
@@ -130,6 +159,7 @@ class Tables(TableBuilder):
             Column("reason", long_text()),
             Column("at", Moment, nullable=False),
             Index(f"{self.prefix}audit_entries_workflow", "workflow_id", "at"),
+            Column("approval_id", self.key_kind()),  # the request that it is about
         )
 
     def _dead_letters(self) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.schema.records import AuditRecord, Key
 from geneva_drive.storage.schema.tables import Tables
@@ -30,9 +31,16 @@ class AuditEntries:
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
         c = self._table.c
-        query = (
-            select(c.command, c.actor, c.reason, c.at)
-            .where(c.workflow_id == workflow_id)
-            .order_by(c.at, c.id)
-        )
-        return [AuditRecord(**row) for row in connection.execute(query).mappings()]
+        return self._read(connection, c.workflow_id == workflow_id)
+
+    def of_approval(
+        self, connection: Connection, workflow_id: Key, approval_id: Key
+    ) -> list[AuditRecord]:
+        c = self._table.c
+        return self._read(connection, c.workflow_id == workflow_id, c.approval_id == approval_id)
+
+    def _read(self, connection: Connection, *conditions: ColumnElement[bool]) -> list[AuditRecord]:
+        c = self._table.c
+        query = select(c.command, c.actor, c.reason, c.at).where(*conditions)
+        rows = connection.execute(query.order_by(c.at, c.id))
+        return [AuditRecord(**row) for row in rows.mappings()]

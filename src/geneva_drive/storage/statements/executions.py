@@ -253,27 +253,40 @@ class Executions:
         return _without(due, c.id, passed_over).order_by(c.wakes_at).limit(limit)
 
     def next_wake(
-        self, connection: Connection, passed_over: Collection[Key] = ()
+        self,
+        connection: Connection,
+        passed_over: Collection[Key] = (),
+        passed_over_approvals: Collection[Key] = (),
     ) -> datetime | None:
-        """Return when the next sleeper or limit is due."""
-        asked = self._next_wakes(passed_over) if passed_over else self._next_of_all
+        """Return when the next sleeper, limit or deadline of an approval is due."""
+        asked = (
+            self._next_wakes(passed_over, passed_over_approvals)
+            if passed_over or passed_over_approvals
+            else self._next_of_all
+        )
         moments = connection.execute(asked).one()
         return min((moment for moment in moments if moment is not None), default=None)
 
     @cached_property
     def _next_of_all(self) -> Select[Any]:
-        return self._next_wakes(())
+        return self._next_wakes((), ())
 
-    def _next_wakes(self, passed_over: Collection[Key]) -> Select[Any]:
-        """Select when the next sleeper wakes, and when the next limit is due."""
+    def _next_wakes(
+        self, passed_over: Collection[Key], passed_over_approvals: Collection[Key]
+    ) -> Select[Any]:
+        """Select when the next sleeper wakes, and the next limit and approval are due."""
         sleepers, limits = self._table.c, self._tables.limits.c
+        approvals = self._tables.approvals.c
         # Not MIN(): MariaDB would read all rows.
         next_sleeper = select(sleepers.wakes_at).where(sleepers.wakes_at.is_not(None))
         next_sleeper = _without(next_sleeper, sleepers.id, passed_over)
         next_limit = select(limits.wakes_at).where(limits.wakes_at.is_not(None))
+        next_deadline = select(approvals.wakes_at).where(approvals.wakes_at.is_not(None))
+        next_deadline = _without(next_deadline, approvals.id, passed_over_approvals)
         return select(
             next_sleeper.order_by(sleepers.wakes_at).limit(1).scalar_subquery(),
             next_limit.order_by(limits.wakes_at).limit(1).scalar_subquery(),
+            next_deadline.order_by(approvals.wakes_at).limit(1).scalar_subquery(),
         )
 
     def top_priority(

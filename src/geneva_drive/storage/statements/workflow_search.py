@@ -7,11 +7,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, func, select, union_all
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Select,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES, WorkflowState
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    STORED_WORKFLOW_STATES,
+    StepState,
+    WorkflowState,
+)
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.schema.conditions import is_active_execution
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
 
@@ -33,11 +50,20 @@ class WorkflowFilter:
 
     @property
     def stored_states(self) -> list[WorkflowState]:
-        """Return the states that the rows may have; `performing` is stored as `ready`."""
+        """Return the states that the rows may have; `performing` is stored as `ready`.
+
+        So is a workflow that is paused because it only waits for a person.
+        """
         states = STORED_WORKFLOW_STATES
-        if self.state is not None:
-            is_running = self.state is WorkflowState.PERFORMING
-            states = frozenset({WorkflowState.READY if is_running else self.state})
+        match self.state:
+            case None:
+                pass
+            case WorkflowState.PERFORMING:
+                states = frozenset({WorkflowState.READY})
+            case WorkflowState.PAUSED:
+                states = frozenset({WorkflowState.PAUSED, WorkflowState.READY})
+            case state:
+                states = frozenset({state})
         return sorted(states - ENDED_WORKFLOW_STATES if self.only_ongoing else states)
 
     @property
@@ -48,10 +74,15 @@ class WorkflowFilter:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the index by state and type: in it, workflows are ordered by id."""
+    """A part of an index in which workflows are ordered by id.
+
+    The index is that by state and type. Of `ready` workflows that wait for a person or an event, it
+    is the index of those, by type.
+    """
 
     state: WorkflowState
     type: str
+    is_waiting: bool = False
 
 
 class WorkflowSearch:
@@ -73,18 +104,37 @@ class WorkflowSearch:
             return None
         given = wanted.types
         found = [
-            Section(state, name)
+            Section(state, name, is_waiting)
             for state in states
-            for name in (self.types_in(connection, state) if given is None else given)
+            for is_waiting in [_is_among_waiting(wanted, state)]
+            for name in (self._types(connection, state, is_waiting) if given is None else given)
         ]
         return found if len(found) <= _MOST_SECTIONS else None
 
+    def _types(
+        self, connection: Connection, state: WorkflowState, is_waiting: bool
+    ) -> Sequence[str]:
+        if is_waiting:
+            return self._types_along(connection, self._tables.workflows_by_waits, self._has_waits())
+        return self.types_in(connection, state)
+
+    def _has_waits(self) -> list[ColumnElement[bool]]:
+        """Return the condition of the index of workflows that wait."""
+        c = self._table.c
+        return [c.open_waits > 0] if self._tables.has_partial_indexes else [c.waits == 1]
+
     def types_in(self, connection: Connection, state: WorkflowState) -> list[str]:
         """Return the types that have a workflow in a stored state."""
+        index, is_in_state = self._tables.workflows_by_state, self._table.c.state == state
+        return self._types_along(connection, index, [is_in_state])
+
+    def _types_along(
+        self, connection: Connection, index: Index, conditions: Sequence[ColumnElement[bool]]
+    ) -> list[str]:
         # One index lookup per type: DISTINCT would read a million sleepers one by one.
         c = self._table.c
-        query = select(c.type).where(c.state == state).order_by(c.type).limit(1)
-        query = self._dialect.by_index(query, self._table, f"{self._table.name}_state")
+        query = select(c.type).where(*conditions).order_by(c.type).limit(1)
+        query = self._dialect.by_index(query, self._table, str(index.name))
         types: list[str] = []
         found = connection.scalar(query)
         while found is not None:
@@ -118,12 +168,17 @@ class WorkflowSearch:
         return list(connection.scalars(self._first_ids(wanted, sections, limit)))
 
     def count(self, connection: Connection, wanted: WorkflowFilter) -> int:
-        if wanted.state is not WorkflowState.READY:
+        if wanted.state not in (WorkflowState.READY, WorkflowState.PAUSED):
             return connection.scalar(self._counting(wanted)) or 0
+        c = self._table.c
+        counted = select(func.count()).select_from(self._table)
+        stored = counted.where(c.state == wanted.state, *self._stored(wanted)).scalar_subquery()
+        resting = counted.where(*self._stored(wanted), *self._resting()).scalar_subquery()
+        if wanted.state is WorkflowState.PAUSED:
+            return connection.scalar(select(stored + resting)) or 0
         # The few that perform are subtracted: comparing each ready one with them takes longer.
-        stored = select(func.count()).select_from(self._table).where(*self._stored(wanted))
         performing = self._counting(replace(wanted, state=WorkflowState.PERFORMING))
-        difference = stored.scalar_subquery() - performing.scalar_subquery()
+        difference = stored - performing.scalar_subquery() - resting
         return connection.scalar(select(difference)) or 0
 
     def _counting(self, wanted: WorkflowFilter) -> Select[Any]:
@@ -134,24 +189,29 @@ class WorkflowSearch:
     ) -> Select[Any]:
         """Select the first ids of all sections: a few of each, merged."""
         c = self._table.c
-        conditions = [*self._performing(wanted), *self._created(wanted)]
-        ids = select(c.id).where(*conditions).limit(limit)
-        heads = [
-            self._dialect.along_index(
-                ids,
-                self._tables.workflows_by_state,
-                (one.state, one.type),
-                after=wanted.after,
-                descending=wanted.is_newest_first,
-            )
-            for one in sections
-        ]
+        ids = select(c.id).where(*self._created(wanted)).limit(limit)
+        heads = [self._head(ids, wanted, one) for one in sections]
         if not heads:
             return select(c.id).where(c.id.in_([]))
         if len(heads) == 1:
             return heads[0]
         merged = union_all(*(select(head.subquery()) for head in heads)).subquery()
         return select(merged.c.id).order_by(_order(wanted, merged.c.id)).limit(limit)
+
+    def _head(self, ids: Select[Any], wanted: WorkflowFilter, section: Section) -> Select[Any]:
+        """Select the first ids of a section."""
+        index: Index = self._tables.workflows_by_state
+        values: tuple[Any, ...] = (section.state, section.type)
+        query = ids
+        if section.is_waiting:
+            index = self._tables.workflows_by_waits
+            values = (section.type,) if self._tables.has_partial_indexes else (1, section.type)
+            query = ids.where(*self._resting())
+        elif wanted.state is not WorkflowState.PAUSED:
+            query = ids.where(*self._performing(wanted))
+        return self._dialect.along_index(
+            query, index, values, after=wanted.after, descending=wanted.is_newest_first
+        )
 
     def _conditions(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
         return [*self._stored(wanted), *self._performing(wanted)]
@@ -186,13 +246,35 @@ class WorkflowSearch:
         # By the claim, which has an index that holds few rows, and as a list of its own: compared
         # with EXISTS, PostgreSQL and MariaDB would read the executions of all workflows.
         running = select(executions.workflow_id).where(executions.claim_token.is_not(None))
+        c = self._table.c
         match wanted.state:
             case WorkflowState.READY:
-                return [self._table.c.id.not_in(running)]
+                return [c.id.not_in(running), (c.open_waits == 0) | self._has_other_active()]
             case WorkflowState.PERFORMING:
-                return [self._table.c.id.in_(running)]
+                return [c.id.in_(running)]
+            case WorkflowState.PAUSED:
+                return [or_(c.state == WorkflowState.PAUSED, and_(*self._resting()))]
             case _:
                 return []
+
+    def _resting(self) -> list[ColumnElement[bool]]:
+        """Return the conditions of a workflow that only waits for a person or an event."""
+        is_ready = self._dialect.unindexed(self._table.c.state) == WorkflowState.READY
+        return [*self._has_waits(), is_ready, ~self._has_other_active()]
+
+    def _has_other_active(self) -> ColumnElement[bool]:
+        """True if an execution is active that waits neither for a person nor for an event."""
+        executions = self._tables.step_executions.c
+        is_resting = (executions.state == StepState.WAITING) & executions.child_id.is_(None)
+        return exists().where(
+            executions.workflow_id == self._table.c.id,
+            is_active_execution(self._tables),
+            ~is_resting,
+        )
+
+
+def _is_among_waiting(wanted: WorkflowFilter, state: WorkflowState) -> bool:
+    return wanted.state is WorkflowState.PAUSED and state is WorkflowState.READY
 
 
 def _order(wanted: WorkflowFilter, key: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -278,6 +278,8 @@ class Workflows:
             self._tables.graphs,
             self._tables.audit_entries,
             self._tables.dead_letters,
+            self._tables.approvals,
+            self._tables.resume_requests,
         ):
             connection.execute(delete(table).where(table.c.workflow_id.in_(ids)))
         return connection.execute(delete(self._table).where(self._table.c.id.in_(ids))).rowcount

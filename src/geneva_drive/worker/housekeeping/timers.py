@@ -1,4 +1,4 @@
-"""Sleeping executions: wake them when their time has come."""
+"""Sleeping executions and deadlines: act when their time has come."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.worker.housekeeping.deadlines import Deadlines
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
@@ -26,6 +27,7 @@ class Timers:
     def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
         self.limit_waiters = LimitWaiters(environment, queues)
+        self._deadlines = Deadlines(environment)
         self._refusals = Refusals("Execution %s cannot be woken")
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
@@ -33,7 +35,9 @@ class Timers:
     def wake_due(self) -> Round:
         """Make a batch of executions claimable that are due or may ask their limit again."""
         woken, has_more = self._wake()
-        return Round(woken + self.limit_waiters.wake_due(), has_more)
+        passed = self._deadlines.pass_due()
+        changed = woken + self.limit_waiters.wake_due() + passed.changed
+        return Round(changed, has_more or passed.has_more)
 
     def _wake(self) -> tuple[int, bool]:
         now = self._environment.clock.now()
@@ -88,7 +92,7 @@ class Timers:
 
     def _read_next(self) -> datetime | None:
         store = self._environment.store
-        refused = self._refusals.keys
+        refused, approvals = self._refusals.keys, self._deadlines.refused
         return store.read_at_once(
-            lambda connection: store.executions.next_wake(connection, refused)
+            lambda connection: store.executions.next_wake(connection, refused, approvals)
         )

@@ -1,0 +1,284 @@
+"""A request for approval: what is asked, who has voted, and the decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from geneva_drive import checks
+from geneva_drive.definition import registry
+from geneva_drive.definition.actor import Actor
+from geneva_drive.definition.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
+from geneva_drive.definition.form_type import FormType
+from geneva_drive.definition.options.approval_terms import REJECT
+from geneva_drive.display import shown
+from geneva_drive.drive import audit_text
+from geneva_drive.drive.record_field import RecordField
+from geneva_drive.durations import Duration
+from geneva_drive.engine.waits import decision_links, reassignment, votes
+from geneva_drive.engine.waits.pending_request import By
+from geneva_drive.engine.waits.votes import Vote
+from geneva_drive.errors import ApprovalNotFound, InvalidInput, UnknownWorkflowClass
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import ApprovalState
+from geneva_drive.storage.schema.approval_records import ApprovalRecord, LinkRecord
+from geneva_drive.storage.schema.records import AuditRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.drive.handle.handle import WorkflowHandle
+
+_LINK_LASTS = timedelta(hours=72)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalVote:
+    """What one person wants; a later vote of the same person replaces it."""
+
+    by: str
+    choice: str
+    comment: str | None
+    data: dict[str, Any] | None
+    at: datetime
+
+
+class Approval:
+    """A request for approval as it was when it was read; `reload()` reads it again.
+
+    `by` is text if the caller has checked what the person may do, or a `gd.Actor`, whose roles are
+    checked here. Each command is one transaction; of two decisions at once, one wins.
+
+    >>> import geneva_drive as gd
+    >>> drive = gd.configure("sqlite:///doctest.db")
+    >>> _ = drive.migrate()
+    >>> class Refund(gd.Workflow):
+    ...     @gd.approval(role="sales_manager", ask="Refund {context[amount]} euros?")
+    ...     def manager_approval(self, decision): ...
+    >>> workflow = Refund.create(context={"amount": 80})
+    >>> from geneva_drive.testing import drain
+    >>> _ = drain(drive)
+    >>> [approval] = drive.approvals.pending(role="sales_manager")
+    >>> approval.title
+    'Refund 80 euros?'
+    >>> approval.approve(by="ann").state
+    <ApprovalState.APPROVED: 'approved'>
+    """
+
+    def __init__(
+        self,
+        drive: Drive,
+        record: ApprovalRecord,
+        link: tuple[str, LinkRecord] | None = None,
+    ) -> None:
+        self._drive = drive
+        self._record = record
+        self._link = link  # the hash of its token, and its row
+
+    id = RecordField[Any]()
+    workflow_id = RecordField[Any]()
+    step_name = RecordField[str]()
+    state = RecordField[ApprovalState]()
+    title = RecordField[str | None]()
+    role = RecordField[str | None]()
+    quorum = RecordField[int]()
+    reject_quorum = RecordField[int]()
+    escalate_to = RecordField[str | None]()
+    requested_at = RecordField[datetime]()
+    expires_at = RecordField[datetime | None]()
+    decided_at = RecordField[datetime | None]()
+    decided_by = RecordField[str | None]()
+    choice = RecordField[str | None]()
+    comment = RecordField[str | None]()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `show` returned when the node was reached."""
+        return typed_json.load(self._record.facts) or {}
+
+    @property
+    def initial(self) -> dict[str, Any]:
+        """The values with which the form begins."""
+        return typed_json.load(self._record.initial) or {}
+
+    @property
+    def approvers(self) -> tuple[str, ...]:
+        """The people who were named; none if a role was."""
+        return tuple(typed_json.load(self._record.approvers) or ())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(typed_json.load(self._record.choices))
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        """The data of the vote that decided."""
+        data: dict[str, Any] | None = typed_json.load(self._record.data)
+        return data
+
+    @property
+    def person(self) -> str | None:
+        """The person for whom the link was made, if a link led here."""
+        return None if self._link is None else self._link[1].person
+
+    @property
+    def votes(self) -> list[ApprovalVote]:
+        """The votes that count, in their order."""
+        store, key = self._drive.store, self.id
+        people = store.read(
+            lambda connection: store.approval_people.of_approvals(connection, [key])[key]
+        )
+        return [
+            ApprovalVote(
+                by=one.person,
+                choice=one.choice,
+                comment=one.comment,
+                data=typed_json.load(one.data),
+                at=one.voted_at,
+            )
+            for one in people
+            if one.choice is not None and one.voted_at is not None
+        ]
+
+    @property
+    def history(self) -> list[AuditRecord]:
+        """Everything that was done or tried with the request, oldest first."""
+        store = self._drive.store
+        return store.read(
+            lambda connection: store.audit_entries.of_approval(
+                connection, self.workflow_id, self.id
+            )
+        )
+
+    @property
+    def workflow(self) -> WorkflowHandle[Any]:
+        """The workflow that waits for the decision."""
+        store, key = self._drive.store, self.workflow_id
+        record = store.read(lambda connection: store.workflows.get(connection, key))
+        if record is None:
+            raise ApprovalNotFound(self.id)
+        return self._drive.open_handle(record)
+
+    def approve(
+        self,
+        by: By | None = None,
+        comment: str | None = None,
+        data: object = None,
+    ) -> Self:
+        """Vote for `approve`; the vote that completes the quorum lets the workflow continue."""
+        return self.decide("approve", by=by, comment=comment, data=data)
+
+    def reject(
+        self,
+        by: By | None = None,
+        comment: str | None = None,
+        data: object = None,
+    ) -> Self:
+        """Vote for `reject`."""
+        return self.decide(REJECT, by=by, comment=comment, data=data)
+
+    def decide(
+        self,
+        choice: str,
+        by: By | None = None,
+        comment: str | None = None,
+        data: object = None,
+    ) -> Self:
+        """Vote for one of the choices; a later vote of the same person replaces it."""
+        if choice not in self.choices:
+            listed = ", ".join(repr(one) for one in self.choices)
+            raise InvalidInput(
+                f"Approval {self.id} has no choice {shown(choice)}. Its choices are: {listed}."
+            )
+        vote = Vote(
+            by=self._actor("decide", by),
+            choice=choice,
+            comment=audit_text.comment("decide", comment),
+            data=self._checked_data(choice, data),
+            link_hash=None if self._link is None else self._link[0],
+        )
+        votes.vote(self._drive.environment, self.workflow_id, self.id, vote)
+        return self.reload()
+
+    def escalate(self, to: str | None = None, by: By | None = None) -> Self:
+        """Ask another role, by default `escalate_to`; votes and links so far are void."""
+        if to is not None:
+            checks.text("escalate(to=...)", to, longest=MAX_ROLE_LENGTH)
+        actor = self._actor("escalate", by)
+        reassignment.escalate(self._drive.environment, self.workflow_id, self.id, to=to, by=actor)
+        return self.reload()
+
+    def delegate(self, to: str, by: By | None = None) -> Self:
+        """Let another person decide in place of `by`, whatever their roles."""
+        checks.text("delegate(to=...)", to, longest=MAX_PERSON_LENGTH)
+        actor = self._actor("delegate", by)
+        reassignment.delegate(self._drive.environment, self.workflow_id, self.id, to=to, by=actor)
+        return self.reload()
+
+    def link(self, for_: str, expires_in: Duration = _LINK_LASTS) -> str:
+        """Return an address at which one person can decide this request, without a login.
+
+        It is dead once the request is decided, delegated, escalated or expired. It needs the
+        setting `public_url`.
+        """
+        checks.text("link(for_=...)", for_, longest=MAX_PERSON_LENGTH)
+        lasts = checks.positive_duration("link(expires_in=...)", expires_in)
+        return decision_links.create(
+            self._drive.environment, self.workflow_id, self.id, person=for_, expires_in=lasts
+        )
+
+    def reload(self) -> Self:
+        """Read the request again and return it."""
+        store = self._drive.store
+        record = store.read(lambda connection: store.approvals.get(connection, self.id))
+        if record is None:
+            raise ApprovalNotFound(self.id)
+        self._record = record
+        return self
+
+    def _actor(self, command: str, by: object) -> By:
+        if isinstance(by, Actor):
+            return by
+        if by is None and self.person is not None:
+            return self.person
+        if by is None:
+            raise InvalidInput(f"{command}() needs by=..., the person who does it.")
+        if not isinstance(by, str):
+            raise InvalidInput(f"{command}(by=...) must be text or a gd.Actor, got {shown(by)}.")
+        return checks.text(f"{command}(by=...)", by, longest=MAX_PERSON_LENGTH)
+
+    def _checked_data(self, choice: str, data: object) -> str | None:
+        """Return the data as stored text; an approving choice must fit the form."""
+        form = None if choice == REJECT else self._form()
+        if form is not None:
+            data = form.check(self.step_name, data)
+        if data is None:
+            return None
+        if not checks.is_json_object(data):
+            raise InvalidInput(
+                f"decide(data=...) must be a dictionary with text as keys, got {shown(data)}."
+            )
+        limit = self._drive.settings.max_payload_size
+        return typed_json.dump_within(
+            dict(data), limit, what="The data of a decision", setting="max_payload_size"
+        )
+
+    def _form(self) -> FormType | None:
+        """Return the form of the approval; only the class can check what fits it."""
+        if self._record.form is None:
+            return None
+        workflow_type = self.workflow.type or ""
+        definition = registry.definition_for(workflow_type)
+        node = None if definition is None else definition.get(self.step_name)
+        if node is None or not node.is_approval:
+            raise UnknownWorkflowClass(workflow_type)
+        return node.terms.form
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Approval) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(("approval", self.id))
+
+    def __repr__(self) -> str:
+        return f"<Approval {self.id} of {self.step_name!r}: {self.state}>"

@@ -1,0 +1,42 @@
+"""Close what executions wait for when they are canceled or skipped.
+
+A request for approval is written only under its workflow's lock, so it is closed in the transaction
+that gives it up. A child workflow has a lock of its own: it is canceled afterwards, by
+`engine/waits/wait.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.engine.transitions.change import ExecutionMove
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
+from geneva_drive.states import StepState
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.store import Store
+
+_GIVEN_UP = "Its step was canceled or skipped before the workflow continued."
+
+
+def close_waits(
+    connection: Connection, store: Store, moves: Iterable[ExecutionMove], now: datetime
+) -> None:
+    """Cancel the requests that no execution waits for any more."""
+    abandoned: dict[Key, Key] = {}
+    for move in moves:
+        if move.state not in (StepState.CANCELED, StepState.SKIPPED):
+            continue
+        # An execution may be canceled by the very commit that would have made it wait.
+        wait = move.wait or wait_of(move.record)
+        if isinstance(wait, ApprovalWait):
+            abandoned[wait.approval_id] = move.record.workflow_id
+    if not abandoned:
+        return
+    store.approvals.cancel(connection, list(abandoned), now)
+    store.approval_people.release(connection, list(abandoned))
+    store.resume_requests.fail(
+        connection, set(abandoned.values()), [str(key) for key in abandoned], _GIVEN_UP
+    )

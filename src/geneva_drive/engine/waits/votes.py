@@ -1,0 +1,249 @@
+"""Votes on requests for approval, and the decision that completes a quorum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.options.approval_terms import REJECT
+from geneva_drive.engine.announcement import publish
+from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest, unchanged
+from geneva_drive.engine.transitions.holds import hold_executions
+from geneva_drive.engine.waits import decision_links
+from geneva_drive.engine.waits.pending_request import (
+    By,
+    PendingRequest,
+    Refusal,
+    append_audit,
+    lock_request,
+    person_of,
+    refuse,
+)
+from geneva_drive.engine.waits.wait import released
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import ApprovalState, Request, ResumeTrigger, StepState, WorkflowState
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.telemetry import ApprovalAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What one person wants; the data has been checked against the form."""
+
+    by: By
+    choice: str
+    comment: str | None
+    data: str | None
+    link_hash: str | None = None  # the link by which it came
+
+    @property
+    def person(self) -> str:
+        return person_of(self.by)
+
+    @property
+    def command(self) -> str:
+        return self.choice if self.choice in ("approve", REJECT) else "decide"
+
+    @property
+    def words(self) -> str | None:
+        if self.command != "decide":
+            return self.comment
+        return f"{self.choice}: {self.comment}" if self.comment else self.choice
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A vote that was counted; `applied` is set if it decided the request."""
+
+    applied: Applied | None
+    approval: ApprovalRecord
+
+
+def vote(environment: Environment, workflow_id: Key, approval_id: Key, given: Vote) -> None:
+    """Count a vote, and let the workflow continue if it completes the quorum: one transaction."""
+    store = environment.store
+    answer = store.write(
+        lambda connection: _vote(connection, environment, workflow_id, approval_id, given)
+    )
+    if isinstance(answer, Refusal):
+        raise answer.error()
+    store.database.after_commit(lambda: _announce(environment, answer, given.person))
+
+
+def _vote(
+    connection: Connection,
+    environment: Environment,
+    workflow_id: Key,
+    approval_id: Key,
+    given: Vote,
+) -> _Counted | Refusal:
+    request = lock_request(connection, environment, workflow_id, approval_id, given.command)
+    if given.link_hash is not None:
+        decision_links.check(connection, environment, request, given.link_hash)
+    refusal = refuse(connection, environment, request, given.command, given.by)
+    if refusal is not None:
+        return refusal
+    environment.store.approval_people.put(
+        connection, approval_id, given.person, _vote_values(given, request)
+    )
+    votes = Counter(
+        one.choice
+        for one in request.people.values()
+        if one.choice is not None and one.person != given.person
+    )
+    needed = request.approval.reject_quorum if given.choice == REJECT else request.approval.quorum
+    if votes[given.choice] + 1 < needed:
+        append_audit(
+            connection,
+            environment,
+            request,
+            given.command,
+            actor=given.person,
+            reason=given.words,
+        )
+        return _Counted(None, request.approval)
+    return _decide(connection, environment, request, given)
+
+
+def _vote_values(given: Vote, request: PendingRequest) -> dict[str, Any]:
+    return {
+        "choice": given.choice,
+        "comment": given.comment,
+        "data": given.data,
+        "voted_at": request.now,
+    }
+
+
+def _decide(
+    connection: Connection, environment: Environment, request: PendingRequest, given: Vote
+) -> _Counted:
+    state = ApprovalState.REJECTED if given.choice == REJECT else ApprovalState.APPROVED
+    audit = AuditEntry(
+        command=given.command,
+        actor=given.person,
+        reason=given.words,
+        approval_id=request.approval.id,
+    )
+    decided = replace(
+        request.approval,
+        state=state,
+        decided_at=request.now,
+        decided_by=given.person,
+        choice=given.choice,
+        comment=given.comment,
+        data=given.data,
+    )
+    applied = close_request(connection, environment, request, decided, audit)
+    return _Counted(applied, decided)
+
+
+def close_request(
+    connection: Connection,
+    environment: Environment,
+    request: PendingRequest,
+    decided: ApprovalRecord,
+    audit: AuditEntry,
+) -> Applied:
+    """Write the end of a pending request, and release the execution that waits for it."""
+    store = environment.store
+    is_closed = store.approvals.update_pending(
+        connection,
+        decided.id,
+        {
+            "state": decided.state,
+            "decided_at": decided.decided_at,
+            "decided_by": decided.decided_by,
+            "choice": decided.choice,
+            "comment": decided.comment,
+            "data": decided.data,
+            "wakes_at": None,
+        },
+    )
+    assert is_closed, "the workflow is locked, and the request was read as pending"
+    if any(one.is_assigned for one in request.people.values()):
+        store.approval_people.release(connection, [decided.id])
+    change = _released(connection, environment, request, decided, audit)
+    [applied] = write(connection, store, [change], request.now, read_back=environment.events.wanted)
+    return applied
+
+
+def _released(
+    connection: Connection,
+    environment: Environment,
+    request: PendingRequest,
+    decided: ApprovalRecord,
+    audit: AuditEntry,
+) -> Change:
+    store, workflow = environment.store, request.workflow
+    [waiting] = store.executions.lock(connection, [decided.execution_id]).values()
+    assert waiting.state is StepState.WAITING, "a request is canceled with its execution"
+    is_expired = decided.state is ApprovalState.EXPIRED
+    move = released(waiting)
+    change = Change(
+        record=workflow,
+        workflow=unchanged(workflow),
+        executions=(move,),
+        audit=audit,
+        resume=ResumeRequest(
+            trigger=ResumeTrigger.TIMEOUT if is_expired else ResumeTrigger.APPROVAL,
+            trigger_id=str(decided.id),
+            actor=decided.decided_by,
+            data=_resume_data(decided),
+            is_executed=move.claimable,
+        ),
+    )
+    if environment.settings.auto_resume_after_approval or is_expired or not move.claimable:
+        return change
+    active = store.executions.lock_active(connection, workflow.id)
+    return _held(change, [one for one in active if one.id != waiting.id], decided)
+
+
+def _resume_data(decided: ApprovalRecord) -> str:
+    return typed_json.dump({"approval": decided.step_name, "choice": decided.choice})
+
+
+def _held(change: Change, others: Sequence[Any], decided: ApprovalRecord) -> Change:
+    """Hold the workflow after the decision, until an operator resumes it."""
+    [move] = change.executions
+    assert change.resume is not None, "a release always has a resume request"
+    moves = (
+        replace(move, claimable=False, stop=Request.PAUSE),
+        *hold_executions(others, Request.PAUSE),
+    )
+    if any(one.state is StepState.IN_PROGRESS for one in others):
+        held = unchanged(change.record, requested=Request.PAUSE, requested_reason=decided.state)
+    else:
+        held = unchanged(
+            change.record,
+            state=WorkflowState.PAUSED,
+            paused_reason=decided.state,
+            paused_step_name=decided.step_name,
+        )
+    return replace(
+        change, workflow=held, executions=moves, resume=replace(change.resume, is_executed=False)
+    )
+
+
+def _announce(environment: Environment, counted: _Counted, person: str) -> None:
+    applied = counted.applied
+    if applied is None:
+        return
+    publish(environment, [applied])
+    if environment.events.wanted:
+        now = environment.clock.now()
+        environment.events.emit(
+            [
+                events.approval_changed(
+                    applied.workflow, counted.approval, ApprovalAction.DECIDED, now, by=person
+                )
+            ]
+        )

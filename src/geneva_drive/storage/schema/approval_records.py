@@ -1,0 +1,88 @@
+"""The rows of the tables of approvals, as records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import RowMapping
+
+from geneva_drive.states import ApprovalState
+from geneva_drive.storage.schema.records import Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRecord:
+    """A row of `approvals`; facts, initial values, approvers, choices and data are typed JSON."""
+
+    id: Key
+    workflow_id: Key
+    execution_id: Key
+    step_name: str
+    state: ApprovalState
+    title: str | None
+    facts: str | None
+    initial: str | None
+    form: str | None
+    role: str | None
+    approvers: str | None
+    choices: str
+    quorum: int
+    reject_quorum: int
+    deny_self: bool
+    timeout_seconds: float | None
+    escalates_on_timeout: bool
+    escalate_to: str | None
+    escalation_count: int
+    requested_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None
+    decided_by: str | None
+    choice: str | None
+    comment: str | None
+    data: str | None
+
+    @classmethod
+    def of(cls, row: RowMapping) -> ApprovalRecord:
+        values = {name: row[name] for name in cls.__slots__}
+        return cls(**{**values, "state": ApprovalState(row["state"])})
+
+    @property
+    def is_pending(self) -> bool:
+        return self.state is ApprovalState.PENDING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonRecord:
+    """A row of `approval_people`: what a request knows of one person."""
+
+    person: str
+    is_assigned: bool | None  # True: named or delegated to; False: has delegated; None: by role
+    choice: str | None
+    comment: str | None
+    data: str | None
+    voted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRecord:
+    """A row of `approval_links`."""
+
+    id: Key
+    approval_id: Key
+    person: str
+    expires_at: datetime
+    closed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRequestRecord:
+    """A row of `resume_requests`; the data is typed JSON."""
+
+    triggered_by: str
+    trigger_id: str | None
+    actor: str | None
+    data: str | None
+    requested_at: datetime
+    executed_at: datetime | None
+    error: str | None

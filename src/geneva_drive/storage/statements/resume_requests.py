@@ -1,0 +1,56 @@
+"""Statements on requests to resume."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from geneva_drive.states import ResumeTrigger
+from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+class ResumeRequests:
+    """The rows of `resume_requests`: executed once, or ended with an error."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.resume_requests
+
+    def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            connection.execute(insert(self._table), self._tables.keyed(rows))
+
+    def execute(self, connection: Connection, workflow_id: Key, now: datetime) -> None:
+        """Note that a workflow continues, which executes what was requested while it was held."""
+        c = self._table.c
+        is_open = (c.workflow_id == workflow_id) & c.executed_at.is_(None) & c.error.is_(None)
+        connection.execute(update(self._table).where(is_open).values(executed_at=now))
+
+    def fail(
+        self,
+        connection: Connection,
+        workflow_ids: Collection[Key],
+        trigger_ids: Collection[str],
+        error: str,
+    ) -> None:
+        """Note that decisions had no effect, because their nodes were canceled or skipped."""
+        c = self._table.c
+        statement = update(self._table).where(
+            c.workflow_id.in_(workflow_ids),
+            c.triggered_by.in_([ResumeTrigger.APPROVAL.value, ResumeTrigger.TIMEOUT.value]),
+            c.trigger_id.in_(trigger_ids),
+            c.executed_at.is_(None),
+            c.error.is_(None),
+        )
+        connection.execute(statement.values(error=error))
+
+    def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ResumeRequestRecord]:
+        c = self._table.c
+        query = select(*(c[name] for name in ResumeRequestRecord.__slots__))
+        rows = connection.execute(query.where(c.workflow_id == workflow_id).order_by(c.id))
+        return [ResumeRequestRecord(**row) for row in rows.mappings()]
