@@ -80,6 +80,21 @@ def test_pydantic_is_loaded_by_the_first_context_type(migrated_file: Path) -> No
     assert done.stdout == "False False True\n"
 
 
+def test_pydantic_is_loaded_by_the_first_form() -> None:
+    script = (
+        "import sys; import geneva_drive as gd; from dataclasses import make_dataclass;"
+        "Form = make_dataclass('Form', [('amount', int)]); sign = lambda self, decision: None;"
+        "gd.approval(sign, role='legal'); before = 'pydantic' in sys.modules;"
+        "gd.approval(sign, role='legal', form=Form); print(before, 'pydantic' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "False True\n"
+
+
 def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -> None:
     with pytest.raises(AttributeError, match=r"^module 'geneva_drive' has no attribute 'Dirve'$"):
         _ = gd.Dirve  # type: ignore[attr-defined]  # a misspelling

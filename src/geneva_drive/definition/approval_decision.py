@@ -17,7 +17,8 @@ else:
     FormT = TypeVar("FormT", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots: Python 3.11 refuses ApprovalDecision[Form](...) of a frozen class with slots.
+@dataclass(frozen=True, kw_only=True)
 class ApprovalDecision(Generic[FormT]):
     """What was decided: the second argument of an approval's body, and its result.
 

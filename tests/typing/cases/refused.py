@@ -69,3 +69,22 @@ async def misuse_from_async_code(session: AsyncSession) -> None:
     await Signup.acreate(priority="high")  # type: ignore[arg-type]
     await Signup.acreate(wiat=3)  # type: ignore[call-arg]
     Signup.create(session=session)  # type: ignore[arg-type]
+
+
+def decided(workflow: gd.Workflow[int], decision: gd.ApprovalDecision[Plan]) -> None: ...
+
+
+gd.approval(decided, role="a", form=Terms)  # type: ignore[misc]
+gd.approval(decided, role="a")  # type: ignore[arg-type]
+gd.approval(decided, role="a", form=Plan, keep_result=True)  # type: ignore[call-overload]
+gd.approval(decided, role=7, form=Plan)  # type: ignore[call-overload]
+gd.approval(decided, approvers=[7], form=Plan)  # type: ignore[list-item]
+gd.approval(body, role="a")  # type: ignore[arg-type]
+gd.Actor(7)  # type: ignore[arg-type]
+gd.ApprovalDecision(True)  # type: ignore[call-arg]
+
+
+class Trade(gd.Workflow[int]):
+    @gd.approval(role="a", form=Terms)  # type: ignore[arg-type]
+    def sign(self, decision: gd.ApprovalDecision[Plan]) -> None:
+        str(decision.data.days)  # type: ignore[attr-defined]
