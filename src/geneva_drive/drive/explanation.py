@@ -353,9 +353,8 @@ def _part(
             )
             return f"{words}{named}, from {_moment(first_at)} on"
         case _Activity.WAITING:
-            waits = [wait for one in oldest if (wait := wait_of(one)) is not None]
-            wait = waits[0] if waits else None
-            awaited = f" {_awaited(wait)[number]}" if wait else ""
+            found = [wait for one in oldest if (wait := wait_of(one)) is not None]
+            awaited = f" {_awaited(found[0])[number]}" if found else ""
             return f"{words}{awaited}{named}"
         case _:
             assert_never(activity)
