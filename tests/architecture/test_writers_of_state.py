@@ -18,6 +18,9 @@ def test_only_storage_writes_rows() -> None:
     writing = {place.partition(":")[0] for place, function in calls() if _is_statement(function)}
 
     assert writing == {
+        # Requests for approval: the states of requests, never of workflows or executions.
+        "storage/statements/approvals.py",
+        "storage/statements/approval_people.py",
         "storage/statements/audit.py",
         # Of executions only where they stand: cursors and counts, never a state.
         "storage/statements/checkpoints.py",
@@ -36,6 +39,7 @@ def test_only_storage_writes_rows() -> None:
         "storage/keysets/keyset.py",
         "storage/statements/limits.py",
         "storage/statements/parked_executions.py",
+        "storage/statements/resume_requests.py",
         "storage/statements/workers.py",
         "storage/statements/workflows.py",
     }

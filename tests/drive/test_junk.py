@@ -25,6 +25,7 @@ from geneva_drive.definition.dynamic import jobs, templates
 from geneva_drive.definition.dynamic.templates import Template
 from geneva_drive.definition.options import keywords
 from geneva_drive.display import shown
+from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
@@ -37,6 +38,10 @@ EXAMPLES = int(os.environ.get("GENEVA_JUNK_EXAMPLES", "12"))
 # Made by the library, not by its users; or taken by Python before we see it.
 NOT_CALLED = {
     "PREVIOUS",
+    "Approval",
+    "ApprovalChanged",
+    "ApprovalDecision",
+    "ApprovalState",
     "AsyncIterableStep",
     "Checkpoint",
     "IterableStep",
@@ -50,6 +55,7 @@ NOT_CALLED = {
     "StepExecution",
     "StepProgressed",
     "StepState",
+    "TelemetryEvent",
     "Workflow",
     "WorkflowChanged",
     "WorkflowHandle",
@@ -77,6 +83,13 @@ class Order(gd.Workflow):
             pass
 
 
+class Contract(gd.Workflow):
+    type_name = "junk.Contract"
+
+    @gd.approval(role="lawyer", escalate_to="director")
+    def sign(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+
 def build(w: gd.DynamicWorkflow, tables: Any) -> None:
     w.fan_out(tables, name="export_{}", job="junk.export")
 
@@ -88,6 +101,10 @@ def made_class(**members: Any) -> None:
 def decorated(made: Any) -> None:
     """Use what a decorator returned, as a member of a class."""
     made_class(pay=made(lambda self: None) if inspect.isfunction(made) else made)
+
+
+def decorated_approval(made: Any) -> None:
+    made_class(sign=made(lambda self, decision: None) if callable(made) else made)
 
 
 def decorated_job(made: Any) -> None:
@@ -129,6 +146,18 @@ def entered(manager: AbstractContextManager[Any]) -> None:
 
 def an_order() -> gd.WorkflowHandle[Order]:
     return Order.create()
+
+
+def an_approval() -> gd.Approval:
+    drive = gd.current_drive()
+    testing.perform_next_step(Contract.create())
+    found = drive.approvals.pending().first()
+    assert found is not None
+    return found
+
+
+def the_approvals() -> Approvals:
+    return gd.current_drive().approvals
 
 
 def a_graph() -> gd.WorkflowHandle[Any]:
@@ -230,6 +259,13 @@ FUNCTIONS = [
     ),
     Call("task", lambda: gd.task, options_of(keywords.TaskOptions), decorated),
     Call("decision", lambda: gd.decision, options_of(keywords.DecisionOptions), decorated),
+    Call(
+        "approval",
+        lambda: functools.partial(gd.approval, role="manager"),
+        [*options_of(keywords.ApprovalOptions), "form"],
+        decorated_approval,
+    ),
+    Call("Actor", lambda: gd.Actor, then=lambda actor: an_approval().approve(actor)),
     Call("child", lambda: gd.child, options_of(keywords.ChildOptions), decorated),
     Call("removed_step", lambda: gd.removed_step, then=decorated),
     Call("cancel_if", lambda: gd.cancel_if, then=decorated),
@@ -262,6 +298,8 @@ METHODS = [
     ),
     *methods(executions, limit=read),
     *methods(an_order),
+    *methods(an_approval),
+    *methods(the_approvals, pending=read),
     *methods(a_graph),
     *methods(a_builder),
     *methods(a_template, runs=read),

@@ -69,6 +69,10 @@ WORDS: list[tuple[Exception, str]] = [
         "There is no Signup workflow with id 'x'. `geneva list` shows all workflows.",
     ),
     (
+        errors.ApprovalNotFound(7),
+        "There is no approval with id 7. `geneva approvals` lists those that are pending.",
+    ),
+    (
         errors.StepNotDefined("Signup", "remind", ["welcome", "complete"]),
         "Workflow 'Signup' has no step 'remind'. Its steps are: welcome, complete.",
     ),
@@ -242,6 +246,8 @@ def test_every_error_that_words_itself_is_in_the_list_above() -> None:
         (errors.CursorTooLarge, (errors.InvalidInput,)),
         (errors.NotFound, (errors.GenevaDriveError, LookupError)),
         (errors.WorkflowNotFound, (errors.NotFound,)),
+        (errors.ApprovalNotFound, (errors.NotFound,)),
+        (errors.NotPermitted, (errors.GenevaDriveError,)),
         (errors.StepNotDefined, (errors.NotFound,)),
         (errors.StepVanished, (errors.StepNotDefined,)),
         (errors.UnknownWorkflowClass, (errors.NotFound,)),

@@ -100,9 +100,10 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
 
     assert str(caught.value) == (
         "There is no setting 'leese'. Did you mean 'lease'? The settings are: database_url, "
-        "clock, drain_timeout, heartbeat_interval, lease, max_cursor_size, max_payload_size, "
-        "max_recoveries, max_result_size, notify, poll_interval, queue_limits, retention, "
-        "session_factory, sqlite_durability, table_prefix."
+        "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, lease, "
+        "max_cursor_size, max_payload_size, max_recoveries, max_result_size, notify, "
+        "poll_interval, public_url, queue_limits, resume_auto_escalate, resume_timeout, "
+        "resume_worker_interval, retention, session_factory, sqlite_durability, table_prefix."
     )
 
 

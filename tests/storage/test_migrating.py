@@ -27,6 +27,9 @@ from tests.storage.rows import NOW, Rows
 from tests.storage.schema import describe
 
 TABLES = [
+    "geneva_drive_approval_links",
+    "geneva_drive_approval_people",
+    "geneva_drive_approvals",
     "geneva_drive_audit_entries",
     "geneva_drive_checkpoints",
     "geneva_drive_dead_letters",
@@ -35,6 +38,7 @@ TABLES = [
     "geneva_drive_graphs",
     "geneva_drive_limit_slots",
     "geneva_drive_limits",
+    "geneva_drive_resume_requests",
     "geneva_drive_schema_version",
     "geneva_drive_step_executions",
     "geneva_drive_workers",
@@ -323,6 +327,9 @@ def test_tables_live_under_a_prefix_of_ones_own(
 
     assert workflow.state == "finished"
     assert sorted(inspect(drive.engine).get_table_names()) == [
+        f"{prefix}approval_links",
+        f"{prefix}approval_people",
+        f"{prefix}approvals",
         f"{prefix}audit_entries",
         f"{prefix}checkpoints",
         f"{prefix}dead_letters",
@@ -331,6 +338,7 @@ def test_tables_live_under_a_prefix_of_ones_own(
         f"{prefix}graphs",
         f"{prefix}limit_slots",
         f"{prefix}limits",
+        f"{prefix}resume_requests",
         f"{prefix}schema_version",
         f"{prefix}step_executions",
         f"{prefix}workers",

@@ -196,7 +196,7 @@ def _asked(approval: ApprovalRecord) -> str:
     if approval.role is not None:
         people = f"role {approval.role!r}"
     else:
-        people = ", ".join(typed_json.load(approval.approvers) or ())
+        people = ", ".join(approval.approver_list)
     count = f" ({approval.quorum} people)" if approval.quorum > 1 else ""
     until = "" if approval.expires_at is None else f", until {_moment(approval.expires_at)}"
     return f" by {people}{count}{until}"

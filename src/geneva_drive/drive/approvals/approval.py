@@ -104,11 +104,11 @@ class Approval:
     @property
     def approvers(self) -> tuple[str, ...]:
         """The people who were named; none if a role was."""
-        return tuple(typed_json.load(self._record.approvers) or ())
+        return self._record.approver_list
 
     @property
     def choices(self) -> tuple[str, ...]:
-        return tuple(typed_json.load(self._record.choices))
+        return self._record.choice_list
 
     @property
     def data(self) -> dict[str, Any] | None:

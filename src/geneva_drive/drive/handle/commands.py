@@ -12,8 +12,8 @@ from geneva_drive import checks
 from geneva_drive.definition import registry
 from geneva_drive.display import shown
 from geneva_drive.drive import audit_text
-from geneva_drive.drive.handle.family import HandleFamily
 from geneva_drive.drive.handle.fields import W
+from geneva_drive.drive.handle.resumption import HandleResumption
 from geneva_drive.engine import contexts
 from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
@@ -34,7 +34,7 @@ from geneva_drive.states import ResumeTrigger
 Decide = Callable[[Connection, Subject], Change]
 
 
-class HandleCommands(HandleFamily[W]):
+class HandleCommands(HandleResumption[W]):
     """The commands that change the workflow; `reason` and `actor` go into the audit entry."""
 
     def pause(self, reason: str | None = None, actor: str | None = None) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -57,6 +58,11 @@ def plan(
 
 
 def start(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:
+    parent = environment.store.families.parent(connection, new.parent_execution_id)
+    assert parent is not None, "the execution that starts it is held by this worker"
+    # Or an approval in a child could be decided by the person who started its parent.
+    started_by = environment.store.workflows.started_by(connection, parent[0])
+    new = replace(new, started_by=started_by)
     answer = creation.create(connection, environment.store, new, environment.clock.now())
     if isinstance(answer, CreationRefused):
         assert new.hero is not None, "only a hero's second workflow is refused"

@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 from geneva_drive.definition.actor import Actor
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import ApprovalNotFound, InvalidStateError, NotPermitted
-from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.approval_records import ApprovalRecord, PersonRecord
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
@@ -58,7 +57,7 @@ class PendingRequest:
             if approval.role in by.roles:
                 return None
             return f"{person!r} does not have the role {approval.role!r} of approval {approval.id}."
-        named = ", ".join(typed_json.load(approval.approvers) or ())
+        named = ", ".join(approval.approver_list)
         return (
             f"{person!r} is not an approver of approval {approval.id}. Its approvers are: {named}."
         )

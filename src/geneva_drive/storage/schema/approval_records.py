@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import RowMapping
 
-from geneva_drive.states import ApprovalState
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import ApprovalState, ResumeTrigger
 from geneva_drive.storage.schema.records import Key
 
 
@@ -51,6 +53,14 @@ class ApprovalRecord:
     def is_pending(self) -> bool:
         return self.state is ApprovalState.PENDING
 
+    @property
+    def choice_list(self) -> tuple[str, ...]:
+        return tuple(typed_json.load(self.choices))
+
+    @property
+    def approver_list(self) -> tuple[str, ...]:
+        return tuple(typed_json.load(self.approvers) or ())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRecord:
@@ -77,12 +87,12 @@ class LinkRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeRequestRecord:
-    """A row of `resume_requests`; the data is typed JSON."""
+    """A row of `resume_requests`: what made a paused workflow continue, and when it did."""
 
-    triggered_by: str
-    trigger_id: str | None
+    trigger: ResumeTrigger
+    trigger_id: str | None  # the approval, event or actor
     actor: str | None
-    data: str | None
+    data: dict[str, Any] | None
     requested_at: datetime
     executed_at: datetime | None
     error: str | None

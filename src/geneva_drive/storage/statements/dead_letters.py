@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, exists, func, insert, select, update
 
-from geneva_drive.states import WorkflowState
+from geneva_drive.states import DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -41,6 +42,23 @@ class DeadLetters:
             c.workflow_id.in_(workflow_ids), c.state == "pending"
         )
         return {row[0]: row[1] for row in connection.execute(query)}
+
+    def long_paused(
+        self, connection: Connection, before: datetime, limit: int, passed_over: Collection[Key]
+    ) -> list[Key]:
+        """Return workflows that are paused since before a moment, without an entry for it."""
+        c, w = self._table.c, self._tables.workflows.c
+        is_known = exists().where(
+            c.workflow_id == w.id,
+            (c.state == "pending")
+            | ((c.reason == DeadLetterReason.RESUME_TIMEOUT) & (c.created_at >= w.paused_at)),
+        )
+        query = select(w.id).where(
+            w.state == WorkflowState.PAUSED, w.paused_at <= before, ~is_known
+        )
+        if passed_over:
+            query = query.where(w.id.not_in(passed_over))
+        return list(connection.scalars(query.order_by(w.id).limit(limit)))
 
     def holding(self, connection: Connection) -> list[Key]:
         """Return the workflows that are paused at the step of their pending entry."""

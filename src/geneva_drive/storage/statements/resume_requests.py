@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import ResumeTrigger
 from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
 from geneva_drive.storage.schema.records import Key
@@ -51,6 +52,16 @@ class ResumeRequests:
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[ResumeRequestRecord]:
         c = self._table.c
-        query = select(*(c[name] for name in ResumeRequestRecord.__slots__))
-        rows = connection.execute(query.where(c.workflow_id == workflow_id).order_by(c.id))
-        return [ResumeRequestRecord(**row) for row in rows.mappings()]
+        query = select(self._table).where(c.workflow_id == workflow_id).order_by(c.id)
+        return [
+            ResumeRequestRecord(
+                trigger=ResumeTrigger(row["triggered_by"]),
+                trigger_id=row["trigger_id"],
+                actor=row["actor"],
+                data=typed_json.load(row["data"]),
+                requested_at=row["requested_at"],
+                executed_at=row["executed_at"],
+                error=row["error"],
+            )
+            for row in connection.execute(query).mappings()
+        ]

@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
-from geneva_drive.worker.housekeeping import left_waits, lost_workers, orphans, retention
+from geneva_drive.worker.housekeeping import (
+    left_waits,
+    long_pauses,
+    lost_workers,
+    orphans,
+    retention,
+)
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import Timers
 
@@ -19,9 +25,13 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         orphans.duty(every),  # continue ready workflows without an active execution
         left_waits.duty(every),  # release and cancel waits that a crash left behind
     )
-    if settings.retention is None:
-        return always
-    return (*always, retention.duty(every, settings.retention))  # delete what ended long ago
+    chosen = []
+    if settings.resume_timeout is not None:  # report what nobody resumed in time
+        interval = settings.resume_worker_interval
+        chosen.append(long_pauses.duty(interval, settings.resume_timeout))
+    if settings.retention is not None:  # delete what ended long ago
+        chosen.append(retention.duty(every, settings.retention))
+    return (*always, *chosen)
 
 
 def housekeep(environment: Environment) -> int:

@@ -1,0 +1,77 @@
+"""Workflows that were paused longer than the setting `resume_timeout`: dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.change import Change, unchanged
+from geneva_drive.engine.waits.pending_request import PendingRequest
+from geneva_drive.engine.waits.reassignment import escalate_pending
+from geneva_drive.states import ApprovalState, DeadLetterReason, WorkflowState
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.statements.approvals import ApprovalFilter
+from geneva_drive.telemetry import TelemetryEvent
+
+
+def report_pauses(environment: Environment, workflow_ids: Sequence[Key], before: datetime) -> int:
+    """Make dead letters of workflows that have been paused since before a moment; count them."""
+    if not workflow_ids:
+        return 0
+    count, emitted = environment.store.write(
+        lambda connection: _report(connection, environment, workflow_ids, before)
+    )
+    if environment.events.wanted:
+        environment.events.emit(emitted)
+    return count
+
+
+def _report(
+    connection: Connection, environment: Environment, workflow_ids: Sequence[Key], before: datetime
+) -> tuple[int, list[TelemetryEvent]]:
+    store, now = environment.store, environment.clock.now()
+    locked = store.workflows.lock(connection, workflow_ids)
+    reported = store.dead_letters.pending_reasons(connection, list(locked))
+    paused = [
+        one
+        for one in locked.values()
+        if one.state is WorkflowState.PAUSED
+        and one.paused_at is not None
+        and one.paused_at <= before
+        and one.id not in reported  # by another worker, or for another reason
+    ]
+    reason = DeadLetterReason.RESUME_TIMEOUT
+    write(
+        connection,
+        store,
+        [Change(record=one, workflow=unchanged(one), dead_letter=reason) for one in paused],
+        now,
+    )
+    emitted: list[TelemetryEvent] = []
+    if environment.settings.resume_auto_escalate:
+        for one in paused:
+            emitted += _escalate(connection, environment, one, now)
+    return len(paused), emitted
+
+
+def _escalate(
+    connection: Connection, environment: Environment, workflow: WorkflowRecord, now: datetime
+) -> list[TelemetryEvent]:
+    """Escalate the pending requests of a workflow that can be and have not been."""
+    store = environment.store
+    wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow.id)
+    return [
+        escalate_pending(
+            connection,
+            environment,
+            PendingRequest(workflow=workflow, approval=approval, people={}, now=now),
+            approval.escalate_to,
+            actor=None,
+        )
+        for approval in store.approvals.page(connection, wanted=wanted, limit=None)
+        if approval.escalate_to is not None and approval.escalation_count == 0
+    ]
