@@ -59,7 +59,11 @@ def _registered() -> None:
 moneys = st.builds(Money, st.decimals(allow_nan=False), st.text())
 
 
-@given(st.recursive(moneys, lambda inner: st.lists(inner) | st.dictionaries(moneys, inner)))
+@given(
+    st.recursive(
+        moneys, lambda inner: st.lists(inner) | st.dictionaries(moneys, inner), max_leaves=10
+    )
+)
 def test_a_registered_type_comes_back_at_any_depth(value: Any) -> None:
     assert load(dump(value)) == value
 
