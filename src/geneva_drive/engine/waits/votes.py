@@ -208,7 +208,10 @@ def _released(
 
 
 def _resume_data(decided: ApprovalRecord) -> str:
-    return typed_json.dump({"approval": decided.step_name, "choice": decided.choice})
+    if decided.state is ApprovalState.EXPIRED:
+        return typed_json.dump({"expired": True})
+    values = {"choice": decided.choice, "comment": decided.comment}
+    return typed_json.dump({**values, "data": typed_json.load(decided.data)})
 
 
 def _held(change: Change, others: Sequence[Any], decided: ApprovalRecord) -> Change:
