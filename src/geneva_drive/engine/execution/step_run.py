@@ -251,11 +251,16 @@ class Run:
         except HeroGone as gone:
             return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
         condition = node.options.condition
-        # A wait is over: the condition was asked before it began.
-        has_waited = wait_of(self._claimed.execution) is not None
-        if condition is not None and not has_waited and condition.skips(self._instance):
-            return Skipped(Outcome.SKIPPED_BY_CONDITION)
+        if condition is not None and not self._has_waited(node):
+            is_skipped = condition.skips(self._instance)
+            return Skipped(Outcome.SKIPPED_BY_CONDITION) if is_skipped else None
         return None
+
+    def _has_waited(self, node: Node) -> bool:
+        """True if a wait is over: the condition was asked before it began."""
+        if node.is_approval:  # its last request may have been canceled, so that it asks anew
+            return approvals.decided_request(self._environment, self._claimed.execution) is not None
+        return wait_of(self._claimed.execution) is not None
 
     def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
         execution, settings = self._claimed.execution, self._environment.settings
