@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
@@ -9,6 +10,19 @@ from geneva_drive.testing import drain
 
 Handle = gd.WorkflowHandle[Any]
 Decision = gd.ApprovalDecision[Any]
+
+
+class StandingClock:
+    """Time that a test can spell out: noon, until it is moved."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def advance(self, span: timedelta) -> None:
+        self.moment += span
 
 
 def reach(drive: gd.Drive, workflow_class: type[gd.Workflow[Any]], **given: Any) -> Handle:

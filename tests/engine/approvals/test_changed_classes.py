@@ -43,9 +43,7 @@ def waiting(geneva: gd.Drive) -> Handle:
         return reach(geneva, Former)
 
 
-def test_an_approval_that_was_renamed_keeps_its_request(
-    geneva: gd.Drive, waiting: Handle
-) -> None:
+def test_an_approval_that_was_renamed_keeps_its_request(geneva: gd.Drive, waiting: Handle) -> None:
     class Refund(gd.Workflow):
         type_name = "Refund"
 
