@@ -17,7 +17,7 @@ from geneva_drive.drive import audit_text
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.durations import Duration
 from geneva_drive.engine.waits import decision_links, reassignment, votes
-from geneva_drive.engine.waits.pending_request import By
+from geneva_drive.engine.waits.pending_request import By, person_of
 from geneva_drive.engine.waits.votes import Vote
 from geneva_drive.errors import ApprovalNotFound, InvalidInput, UnknownWorkflowClass
 from geneva_drive.serialization import typed_json
@@ -237,6 +237,16 @@ class Approval:
         return self
 
     def _actor(self, command: str, by: object) -> By:
+        actor = self._given_actor(command, by)
+        # A link is for one person: trusted code that passes another name has mixed them up.
+        if self.person is not None and person_of(actor) != self.person:
+            raise InvalidInput(
+                f"This link to approval {self.id} is for {self.person!r}, and {command}(by=...) "
+                f"names {person_of(actor)!r}. Leave out by."
+            )
+        return actor
+
+    def _given_actor(self, command: str, by: object) -> By:
         if isinstance(by, Actor):
             return by
         if by is None and self.person is not None:
