@@ -90,7 +90,7 @@ def _canceled_by(
     connection: Connection, store: Store, record: WorkflowRecord
 ) -> AuditRecord | ExecutionRecord | None:
     command = store.audit_entries.last(connection, record.id, "cancel")
-    return command or store.overviews.canceling(connection, record.id)
+    return command or store.overviews.canceling(connection, record.id, record.canceled_at)
 
 
 def _attempt_before(

@@ -78,6 +78,12 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
             return f" by step {step!r} ({error})"
         case ExecutionRecord(step_name=step, outcome=Outcome.CANCELED_BY_CONDITION):
             return f" by cancel_if, when step {step!r} was due"
+        case ExecutionRecord(step_name=step, outcome=Outcome.REJECTED, result=result):
+            decision = typed_json.load(result)
+            rejection = f"rejected by {decision['by']}{_in_brackets(decision['comment'])}"
+            return f", as step {step!r} was {rejection}"
+        case ExecutionRecord(step_name=step, outcome=Outcome.EXPIRED):
+            return f", as nobody decided on step {step!r} in time"
         case ExecutionRecord(step_name=step):
             return f" by step {step!r}"
         case _:

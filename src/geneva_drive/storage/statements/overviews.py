@@ -42,6 +42,7 @@ _CANCELING = (
     Outcome.CANCELED_BY_CONDITION,
     Outcome.CANCELED_BY_EXCEPTION,
 )
+_REJECTING = (Outcome.REJECTED, Outcome.EXPIRED)
 
 
 class Overviews:
@@ -118,14 +119,23 @@ class Overviews:
         query = select(c.step_name).where(c.id.in_(ids), c.wakes_at > c.scheduled_for)
         return connection.scalar(query.order_by(c.id).limit(1))
 
-    def canceling(self, connection: Connection, workflow_id: Key) -> ExecutionRecord | None:
+    def canceling(
+        self, connection: Connection, workflow_id: Key, canceled_at: datetime | None
+    ) -> ExecutionRecord | None:
         """Return the execution that canceled its workflow, if one did."""
         c = self._executions.c
+        # A rejection cancels if the workflow ended with it: others have let it continue.
+        is_rejection = c.outcome.in_(_REJECTING) & (c.finished_at == canceled_at)
         query = (
             select(self._executions)
-            .where(c.workflow_id == workflow_id, c.outcome.in_(_CANCELING))
-            # Other active executions ended with it, with the same outcome.
-            .order_by(c.error_class.is_(None), c.started_at.is_(None), c.id)
+            .where(c.workflow_id == workflow_id, c.outcome.in_(_CANCELING) | is_rejection)
+            # Other active executions ended with it, with the same outcome or by flow control.
+            .order_by(
+                c.error_class.is_(None),
+                c.outcome.not_in(_REJECTING),
+                c.started_at.is_(None),
+                c.id,
+            )
             .limit(1)
         )
         row = connection.execute(query).mappings().first()
