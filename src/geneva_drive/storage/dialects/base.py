@@ -261,5 +261,5 @@ class Dialect:
         tables: Tables,  # noqa: ARG002
         batch: Batch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
-        """Write plain completions; the caller sends all that are not returned to the general path."""
+        """Write plain completions; what it does not return takes the general path."""
         return {}
