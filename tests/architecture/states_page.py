@@ -9,7 +9,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from geneva_drive.states import STEP_MOVES, WORKFLOW_MOVES, StepState, WorkflowState
+from geneva_drive.states import (
+    STEP_MOVES,
+    WORKFLOW_MOVES,
+    ApprovalState,
+    StepState,
+    WorkflowState,
+)
 
 S = TypeVar("S", bound=StrEnum)
 
@@ -19,12 +25,26 @@ _VALUE = re.compile(r'^ +[A-Z_]+ = "(\w+)"(?:  # (.*))?$', re.MULTILINE)
 _HEAD = """\
 # States
 
-The states of workflows and step executions, and the moves between them. The engine refuses any
-other move.
+The states of workflows, step executions and requests for approval, and the moves between them. The
+engine refuses any other move.
 
 This page is generated from `src/geneva_drive/states.py`. To change a phrase, edit its
 comment there.
 """
+_DERIVED = """\
+Two states are derived when a workflow is read. A workflow that is stored as `ready` reads as
+
+| state | if |
+|---|---|
+| `performing` | a step is running |
+| `paused` | every active execution waits for a person; see [Wait for a person](approvals.md) |
+| `ready` | otherwise |
+"""
+
+# A request is decided once: `Approvals.update_pending` and `cancel` change only pending rows.
+_APPROVAL_MOVES = {state: frozenset[ApprovalState]() for state in ApprovalState} | {
+    ApprovalState.PENDING: frozenset(ApprovalState) - {ApprovalState.PENDING}
+}
 
 
 def render() -> str:
@@ -32,7 +52,9 @@ def render() -> str:
         [
             _HEAD,
             *_section("Workflow", WorkflowState, WORKFLOW_MOVES, ["ready"]),
+            _DERIVED,
             *_section("Step execution", StepState, STEP_MOVES, ["pending", "scheduled"]),
+            *_section("Approval", ApprovalState, _APPROVAL_MOVES, ["pending"]),
         ]
     )
 

@@ -134,7 +134,7 @@ def is_record(declared: object) -> TypeGuard[type]:
 
 
 def _is_model(kind: type) -> bool:
-    pydantic = sys.modules.get("pydantic")  # whoever has a model has imported it
+    pydantic = sys.modules.get("pydantic")  # a caller with a model has imported it
     if pydantic is None or not issubclass(kind, pydantic.BaseModel):
         return False
     return not issubclass(kind, pydantic.RootModel)  # its values need not be objects

@@ -258,7 +258,7 @@ def _attempt(execution: ExecutionRecord, before: ExecutionRecord | None) -> str:
 
 
 def _trouble_of_workers(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:
-    """Return the trouble of the workers that serve an execution, if none of them is without."""
+    """Return the trouble of the workers that serve an execution, if all of them have one."""
     serving = [one for one in workers if one.serves(execution.type, execution.queue)]
     troubled = [one for one in serving if one.trouble]
     if not troubled or len(troubled) < len(serving):

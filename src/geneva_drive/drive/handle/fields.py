@@ -77,7 +77,7 @@ class HandleFields(Generic[W]):
 
     @property
     def needs(self) -> Need:
-        """Who or what acts next: a person, an operator, a worker, a child, a timer or nobody."""
+        """Who or what acts next: an operator, a worker, a person, a child, a timer or none."""
         return who_is_needed(self._record, self._oldest, self._drive.clock.now())
 
     @property

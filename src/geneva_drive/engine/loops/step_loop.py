@@ -76,7 +76,7 @@ class StepLoop:
 
     @property
     def has_moved(self) -> bool:
-        """True if the loop has come further in this run."""
+        """True if the loop has completed an item in this run."""
         return self.run.state.completed > self._execution.completed_iterations
 
     def execution_now(self) -> ExecutionRecord:
@@ -107,7 +107,7 @@ class StepLoop:
         )
 
     def last_position(self) -> LoopPosition:
-        """Return where the loop stands, or stood last with a cursor that can be stored."""
+        """Return where the loop stands; if its cursor cannot be stored, the last saved position."""
         try:
             return self.position()
         except InvalidInput:

@@ -42,7 +42,7 @@ class LoopPosition:
     def of(cls, record: ExecutionRecord) -> LoopPosition:
         """Return the position from which a further attempt goes on."""
         if record.outcome is Outcome.EXPIRED:
-            return cls()  # an approval that nobody decided: it is asked again
+            return cls()  # an expired approval: the attempt asks again
         return cls(
             cursor=record.cursor,
             completed_iterations=record.completed_iterations,

@@ -51,7 +51,7 @@ def wait_of(record: ExecutionRecord) -> Wait | None:
 
 
 def rests_on(wait: Wait | None) -> bool:
-    """True if a workflow that only has such waits reads as paused: somebody outside must act."""
+    """True if a workflow that only has such waits reads as paused: a person has to act."""
     match wait:
         case ApprovalWait():
             return True

@@ -1,4 +1,4 @@
-"""What a dialect has to answer; the answers here suit a database with row locks."""
+"""The operations in which databases differ; the defaults suit a database with row locks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Dialect:
     writing_alone: AbstractContextManager[Any] = contextlib.nullcontext()
 
     def connect_arguments(self, url: URL) -> dict[str, Any]:
-        """Limit how long a server may keep silent: a stopping worker waits for it."""
+        """Limit how long connecting may take: a stopping worker waits for it."""
         return {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_SECONDS}
 
     def prepare_own(self, engine: Engine, url: URL) -> None:
@@ -195,7 +195,7 @@ class Dialect:
         return column.in_(list(values))
 
     def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
-        """Return the same condition with a parameter for the values, for a kept statement."""
+        """Return the condition of `among` with a bind parameter, for a statement that is reused."""
         return column.in_(bindparam(parameter, expanding=True))
 
     def unindexed(self, column: Column[Any]) -> ColumnElement[Any]:
@@ -261,5 +261,5 @@ class Dialect:
         tables: Tables,  # noqa: ARG002
         batch: Batch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
-        """Write plain completions; those it does not return take the general path."""
+        """Write plain completions; what it does not return takes the general path."""
         return {}

@@ -1,6 +1,6 @@
 """Statements on the people of requests for approval, their votes and their links.
 
-Whoever writes them has locked the workflow of the request.
+The caller of each write has locked the workflow of the request.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ApprovalPeople:
         connection.execute(delete(self._people).where(c.approval_id == approval_id))
 
     def release(self, connection: Connection, approval_ids: Collection[Key]) -> None:
-        """Note that nobody is asked any more: the requests are decided, expired or canceled."""
+        """Remove the assignments of requests that were decided, expired or canceled."""
         c = self._people.c
         statement = update(self._people).where(
             c.approval_id.in_(approval_ids), c.is_assigned == true()

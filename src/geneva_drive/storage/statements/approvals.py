@@ -1,6 +1,6 @@
 """Statements on requests for approval.
 
-Whoever writes a request has locked its workflow.
+The caller of each write has locked the workflow of the request.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Approvals:
         return connection.execute(statement.values(**values)).rowcount == 1
 
     def cancel(self, connection: Connection, ids: Collection[Key], now: datetime) -> int:
-        """Cancel those that are pending, and count them."""
+        """Cancel the pending requests among these; return how many."""
         c = self._table.c
         is_pending = c.state == ApprovalState.PENDING.value
         values = {"state": ApprovalState.CANCELED.value, "wakes_at": None, "decided_at": now}

@@ -1,4 +1,4 @@
-"""Deadlines of approvals: expire or escalate the requests that nobody decided in time."""
+"""Deadlines of approvals: expire or escalate the requests that were not decided in time."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         left_waits.duty(every),  # release and cancel waits that a crash left behind
     )
     chosen = []
-    if settings.resume_timeout is not None:  # report what nobody resumed in time
+    if settings.resume_timeout is not None:  # report what was not resumed in time
         interval = settings.resume_worker_interval
         chosen.append(long_pauses.duty(interval, settings.resume_timeout))
     if settings.retention is not None:  # delete what ended long ago

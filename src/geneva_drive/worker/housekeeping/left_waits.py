@@ -1,4 +1,4 @@
-"""Every ten seconds: release and cancel the waits that a crash left behind."""
+"""Every `heartbeat_interval`: release and cancel the waits that a crash left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every ten seconds: reschedule executions held by workers that are silent past their lease."""
+"""Every `heartbeat_interval`: reschedule the executions of workers silent past their lease."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from geneva_drive.worker.housekeeping.duty import Duty, Round
 
 
 class LostWorkers:
-    """Recovers a batch in each round, and skips claims that cannot be recovered."""
+    """Recovers a batch in each round, and skips claims that cannot be recovered.
+
+    `may_judge` is false after this worker missed its own heartbeat: then it cannot tell whether the
+    others are lost, or the database was unavailable for all.
+    """
 
     def __init__(self, may_judge: Callable[[], bool]) -> None:
         self._may_judge = may_judge

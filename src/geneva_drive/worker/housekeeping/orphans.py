@@ -1,4 +1,4 @@
-"""Every ten seconds: continue ready workflows that have no active execution."""
+"""Every `heartbeat_interval`: continue ready workflows that have no active execution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every ten seconds: delete workflows that ended longer ago than the retention, in batches."""
+"""Every `heartbeat_interval`: delete workflows that ended before the retention, in batches."""
 
 from __future__ import annotations
 
