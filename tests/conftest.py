@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 from tests import engines
-from tests.databases import ALL, ONE_SERVER, WANTED
+from tests.databases import ALL, ONE_SERVER, wanted
 from tests.servers import (
     KINDS,
     Missing,
@@ -43,7 +43,7 @@ RUN = "GENEVA_TEST_RUN"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    unknown = set(WANTED) - set(ALL)
+    unknown = set(wanted()) - set(ALL)
     if unknown:
         raise pytest.UsageError(
             f"GENEVA_TEST_DATABASES names {', '.join(sorted(unknown))}; there are {', '.join(ALL)}."
@@ -95,10 +95,10 @@ def _find_servers(config: pytest.Config) -> Findings:
     config.add_cleanup(stack.close)
     findings: list[Server | Missing | NoPgBouncer] = []
     try:
-        findings += [find(KINDS[name], stack) for name in WANTED if name in KINDS]
+        findings += [find(KINDS[name], stack) for name in wanted() if name in KINDS]
     except NobodyAnswers as error:
         raise pytest.UsageError(str(error)) from error
-    if "postgresql" in WANTED:
+    if "postgresql" in wanted():
         findings += filter(None, [find_pgbouncer()])
     for finding in findings:
         match finding:
@@ -150,7 +150,7 @@ def time_is_up(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: made[-1].start()
 
 
-@pytest.fixture(scope="session", params=WANTED)
+@pytest.fixture(scope="session", params=wanted())
 def database(request: pytest.FixtureRequest) -> str:
     """The database that the test runs on: "sqlite", "postgresql" or "mysql"."""
     name: str = request.param

@@ -264,6 +264,19 @@ REFUSED = {
         """,
         "Job 7: the name must be text, got 7. (signup.py:1)",
     ),
+    "a name that cannot be compared": (
+        """
+        class Array:
+            def __eq__(self, other):
+                raise ValueError("The truth value of an array is ambiguous.")
+            __hash__ = None
+            __repr__ = lambda self: "array([1, 2])"
+
+        @gd.job(name=Array())
+        def send(): ...
+        """,
+        "Job array([1, 2]): the name must be text, got array([1, 2]). (signup.py:7)",
+    ),
     "an option of nodes": (
         """
         @gd.job(skip_if=True)

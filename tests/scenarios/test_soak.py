@@ -17,5 +17,6 @@ def test_a_lap_of_the_soak_is_whole() -> None:
     )
 
     assert soak.stdout.startswith("races on sqlite: whole\n"), soak.stdout + soak.stderr
+    assert "sql" not in soak.stdout.replace("sqlite", "")
     assert "35 races, 700 commands, 1 laps" in " ".join(soak.stdout.split())
     assert soak.returncode == 0

@@ -75,6 +75,17 @@ def test_nothing_is_stored(geneva: gd.Drive) -> None:
     assert gd.Workflow.ongoing().count() == 0
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [(gd.Workflow, "<class 'geneva_drive.definition.workflow.Workflow'>"), (7, "7")],
+)
+def test_what_is_no_class_of_the_users_own_is_refused(given: Any, shown: str) -> None:
+    with pytest.raises(gd.errors.InvalidInput) as refusal:
+        instance(given)
+
+    assert str(refusal.value) == f"instance() takes a workflow class of your own, got {shown}."
+
+
 def test_a_context_that_is_no_json_is_refused(geneva: gd.Drive) -> None:
     with pytest.raises(gd.errors.InvalidInput):
         instance(Invoice, context={"net": object()})

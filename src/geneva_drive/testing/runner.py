@@ -183,8 +183,10 @@ def instance(
     121.0
     """
     opened = None if drive is None else drive_or_default("instance", drive)
-    if not isinstance(workflow_class, WorkflowMeta):
-        raise InvalidInput(f"instance() takes a workflow class, got {shown(workflow_class)}.")
+    if not isinstance(workflow_class, WorkflowMeta) or workflow_class is Workflow:
+        raise InvalidInput(
+            f"instance() takes a workflow class of your own, got {shown(workflow_class)}."
+        )
     definition = definition_of(workflow_class)
     is_untyped = context is not None and definition.context_type is None
     if is_untyped and not checks.is_json_object(context):

@@ -11,7 +11,7 @@ from sqlalchemy import event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
 import geneva_drive as gd
-from tests.databases import WANTED
+from tests.databases import wanted
 from tests.servers import KINDS, from_environment
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ DATABASES = {"aiosqlite": "sqlite", "asyncpg": "postgresql", "psycopg": "postgre
 
 
 @pytest.fixture(
-    scope="session", params=[name for name, database in DATABASES.items() if database in WANTED]
+    scope="session", params=[name for name, database in DATABASES.items() if database in wanted()]
 )
 def driver(request: pytest.FixtureRequest) -> str:
     """The async driver of the application: "aiosqlite", "asyncpg" or "psycopg"."""

@@ -150,8 +150,9 @@ def _make(
         raise StepConfigurationError(
             f"A job is a function, not {type(function).__name__} {shown(function)}.", where
         )
-    # Not by `name or ...`: whatever was given as a name may refuse to be true or false.
-    known_as = code_location.name_of(function) if name in (None, "") else name
+    # Not by `name or ...`: whatever was given as a name may refuse to be true, false or equal.
+    has_no_name = name is None or (isinstance(name, str) and name == "")
+    known_as = code_location.name_of(function) if has_no_name else name
     with code_location.naming(f"Job {shown(known_as)}", where):
         full_name = options.name("the name", name) if name is not None else _name_of(function)
         parsed = options.parse_of_job(given)
