@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from geneva_drive.display import shown
 
-Duration = timedelta | float | int
+Duration = timedelta | float | int | str  # text such as "30s"
 
 _UNITS = {
     "ms": "milliseconds",

@@ -103,7 +103,7 @@ def test_a_wait_that_makes_no_sense_is_refused(
         def welcome(self) -> None: ...
 
     with pytest.raises(gd.errors.InvalidInput) as refusal:
-        Signup.create(wait=wait)  # type: ignore[arg-type]  # the very thing under test
+        Signup.create(wait=wait)
 
     assert str(refusal.value) == message
 

@@ -17,7 +17,7 @@ def body(workflow: gd.Workflow[int]) -> int:
 
 gd.step(body, wiat=3)  # type: ignore[call-overload]
 gd.step(body, on_exception="retry")  # type: ignore[arg-type]
-gd.step(body, wait="soon")  # type: ignore[call-overload]
+gd.step(body, wait=[3])  # type: ignore[call-overload]
 gd.task(body, after_step="a")  # type: ignore[call-overload]
 gd.task(body, depends_on=7)  # type: ignore[call-overload]
 gd.task(body, depends_on=gd.PREVIOUS)  # type: ignore[call-overload]

@@ -151,7 +151,8 @@ def _make(
             f"A job is a function, not {type(function).__name__} {shown(function)}.", where
         )
     # Not by `name or ...`: whatever was given as a name may refuse to be true, false or equal.
-    has_no_name = name is None or (isinstance(name, str) and name == "")
+    given_name: object = name
+    has_no_name = given_name is None or (isinstance(given_name, str) and not given_name)
     known_as = code_location.name_of(function) if has_no_name else name
     with code_location.naming(f"Job {shown(known_as)}", where):
         full_name = options.name("the name", name) if name is not None else _name_of(function)

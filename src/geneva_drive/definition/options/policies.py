@@ -131,7 +131,7 @@ class Retry:
     def __init__(
         self,
         max: int | None = 3,
-        backoff: BackoffName | Duration | Backoff = "exponential",
+        backoff: BackoffName | timedelta | float | Backoff = "exponential",
         matching: Matching | None = None,
         terminal_action: TerminalActionName = "pause",
         **unknown: Never,
