@@ -1,4 +1,4 @@
-"""Every `heartbeat_interval`: delete workflows that ended before the retention, in batches."""
+"""Every `heartbeat_interval`: delete workflows that ended longer ago than `retention`."""
 
 from __future__ import annotations
 
