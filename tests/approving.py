@@ -11,6 +11,9 @@ from geneva_drive.testing import drain
 Handle = gd.WorkflowHandle[Any]
 Decision = gd.ApprovalDecision[Any]
 
+# Classes are registered weakly, and a test may keep no more of its workflow than the request.
+_kept: list[type] = []
+
 
 class StandingClock:
     """Time that a test can spell out: noon, until it is moved."""
@@ -27,6 +30,7 @@ class StandingClock:
 
 def reach(drive: gd.Drive, workflow_class: type[gd.Workflow[Any]], **given: Any) -> Handle:
     """Create a workflow, and run it until nothing is due."""
+    _kept[:] = [workflow_class]
     workflow = workflow_class.create(**given)
     drain(drive)
     return workflow.reload()
