@@ -11,6 +11,7 @@ import os
 
 ALL = ("sqlite", "postgresql", "mysql")
 
+
 def wanted() -> tuple[str, ...]:
     """Return the databases to run on, which `make quick` names; the soak sets them late."""
     return tuple(os.environ.get("GENEVA_TEST_DATABASES", ",".join(ALL)).split(","))

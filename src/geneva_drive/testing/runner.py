@@ -183,7 +183,8 @@ def instance(
     121.0
     """
     opened = None if drive is None else drive_or_default("instance", drive)
-    if not isinstance(workflow_class, WorkflowMeta) or workflow_class is Workflow:
+    given: object = workflow_class
+    if not isinstance(given, WorkflowMeta) or given is Workflow:
         raise InvalidInput(
             f"instance() takes a workflow class of your own, got {shown(workflow_class)}."
         )
