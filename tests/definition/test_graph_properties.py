@@ -149,12 +149,12 @@ def test_the_order_of_a_cycle_is_refused() -> None:
         _ = graph.order
 
 
-def test_a_hundred_thousand_nodes_are_sorted_without_recursion() -> None:
-    names = [str(number) for number in range(100_000)]
+def test_twenty_thousand_nodes_are_sorted_without_recursion() -> None:
+    names = [str(number) for number in range(20_000)]
     edges = {"0": [], **{node: [names[place]] for place, node in enumerate(names[1:])}}
 
     graph = Graph.of(dict(reversed(edges.items())))
 
     assert graph.order == tuple(names)
-    assert len(graph.levels) == 100_000
-    assert len(graph.downstream("0")) == 99_999
+    assert len(graph.levels) == 20_000
+    assert len(graph.downstream("0")) == 19_999

@@ -24,7 +24,9 @@ def test_the_tutorial_prints_what_it_shows_and_can_be_followed_twice(tmp_path: P
     lines = [command.line for command in PAGE.commands]
 
     first = transcript.type_in(lines, tmp_path, time_limit=120)
-    second = transcript.type_in([NUMBER.sub("2", line) for line in lines], tmp_path, time_limit=120)
+    # Its test has a database of its own: it cannot tell that the folder was used before.
+    again = [NUMBER.sub("2", line) for line in lines if not line.startswith("pytest ")]
+    second = transcript.type_in(again, tmp_path, time_limit=120)
 
     shown = "\n".join(answer.output for answer in first)
     assert [
@@ -34,4 +36,4 @@ def test_the_tutorial_prints_what_it_shows_and_can_be_followed_twice(tmp_path: P
     ] == []
     assert [s for s in PAGE.screens if not transcript.is_on_screen(s, shown)] == []
     assert [answer.exit_code for answer in first] == [0] * len(lines)
-    assert [answer.exit_code for answer in second] == [0] * len(lines)
+    assert [answer.exit_code for answer in second] == [0] * len(again)

@@ -151,9 +151,8 @@ def _make(
             f"A job is a function, not {type(function).__name__} {shown(function)}.", where
         )
     # Not by `name or ...`: whatever was given as a name may refuse to be true, false or equal.
-    given_name: object = name
-    has_no_name = given_name is None or (isinstance(given_name, str) and not given_name)
-    known_as = code_location.name_of(function) if has_no_name else name
+    has_name = name is not None and not _is_empty(name)
+    known_as = name if has_name else code_location.name_of(function)
     with code_location.naming(f"Job {shown(known_as)}", where):
         full_name = options.name("the name", name) if name is not None else _name_of(function)
         parsed = options.parse_of_job(given)
@@ -161,6 +160,10 @@ def _make(
     made: Job[..., Any] = Job(full_name, function, parsed, where, given)
     _jobs.add(made.name, made, made.where)
     return made
+
+
+def _is_empty(name: object) -> bool:
+    return isinstance(name, str) and name == ""
 
 
 def _name_of(function: Any) -> str:
