@@ -8,8 +8,9 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit.rows import checkpoint_values
-from geneva_drive.engine.transitions.change import Change
-from geneva_drive.states import ResumeTrigger
+from geneva_drive.engine.transitions.change import Change, ExecutionMove
+from geneva_drive.engine.transitions.wait_kinds import rests_on, wait_of
+from geneva_drive.states import StepState
 from geneva_drive.storage.store import Store
 
 
@@ -57,11 +58,10 @@ def _append_resume_requests(
     rows = []
     for change in changes:
         request = change.resume
+        if any(_takes_effect(move) for move in change.executions):
+            store.resume_requests.execute(connection, change.record.id, now)
         if request is None:
             continue
-        if request.trigger is ResumeTrigger.MANUAL:
-            # What was decided while the workflow was held takes effect now.
-            store.resume_requests.execute(connection, change.record.id, now)
         rows.append(
             {
                 "workflow_id": change.record.id,
@@ -74,3 +74,10 @@ def _append_resume_requests(
             }
         )
     store.resume_requests.append(connection, rows)
+
+
+def _takes_effect(move: ExecutionMove) -> bool:
+    """True if the execution goes on by a decision that was taken while the workflow was held."""
+    is_released = move.record.stop is not None and move.stop is None
+    is_decided = move.record.state is StepState.SCHEDULED is move.state
+    return is_released and is_decided and rests_on(wait_of(move.record))

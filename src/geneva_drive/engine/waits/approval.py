@@ -133,7 +133,11 @@ def open_request(
     connection: Connection, environment: Environment, new: NewApproval
 ) -> ApprovalRecord:
     """Insert the request; the caller makes its execution wait in the same transaction."""
-    store, now = environment.store, environment.clock.now()
+    store = environment.store
+    # The insert alone would share the workflow's row, through its foreign key: two that do so and
+    # then want it for themselves would deadlock.
+    store.workflows.lock(connection, [new.workflow_id])
+    now = environment.clock.now()
     deadline = None if new.timeout is None else now + new.timeout
     key = store.approvals.insert(
         connection,

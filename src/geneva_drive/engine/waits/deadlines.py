@@ -15,7 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.engine.waits.pending_request import PendingRequest
 from geneva_drive.engine.waits.reassignment import escalate_pending
-from geneva_drive.engine.waits.votes import close_request
+from geneva_drive.engine.waits.request_endings import RequestEnding, end_requests
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.telemetry import ApprovalAction, TelemetryEvent
@@ -55,7 +55,7 @@ def _pass(
     approvals = store.approvals.get_many(connection, ids)
     people = store.approval_people.of_approvals(connection, ids)
     now = environment.clock.now()
-    applied: list[Applied] = []
+    expired: list[RequestEnding] = []
     emitted: list[TelemetryEvent] = []
     for approval in approvals.values():
         if not approval.is_pending or approval.expires_at is None or approval.expires_at > now:
@@ -71,15 +71,15 @@ def _pass(
             role = approval.escalate_to
             emitted.append(escalate_pending(connection, environment, request, role, actor=None))
         else:
-            applied.append(_expire(connection, environment, request))
+            expired.append(_expiry(request))
             emitted.append(_expired(request))
-    return applied, emitted
+    return end_requests(connection, environment, expired), emitted
 
 
-def _expire(connection: Connection, environment: Environment, request: PendingRequest) -> Applied:
+def _expiry(request: PendingRequest) -> RequestEnding:
     expired = replace(request.approval, state=ApprovalState.EXPIRED, decided_at=request.now)
     audit = AuditEntry(command="expire", actor=None, reason=None, approval_id=request.approval.id)
-    return close_request(connection, environment, request, expired, audit)
+    return RequestEnding(request, expired, audit)
 
 
 def _expired(request: PendingRequest) -> TelemetryEvent:

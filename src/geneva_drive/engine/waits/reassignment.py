@@ -86,8 +86,8 @@ def _update(connection: Connection, environment: Environment, escalated: Approva
         "expires_at": escalated.expires_at,
         "wakes_at": escalated.expires_at,
     }
-    is_updated = environment.store.approvals.update_pending(connection, escalated.id, values)
-    assert is_updated, "the workflow is locked, and the request was read as pending"
+    count = environment.store.approvals.update_pending(connection, [escalated.id], values)
+    assert count == 1, "the workflow is locked, and the request was read as pending"
 
 
 def delegate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +12,8 @@ from geneva_drive.definition.options.approval_terms import REJECT
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.ending import Applied
-from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest, unchanged
-from geneva_drive.engine.transitions.holds import hold_executions
+from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.engine.waits import decision_links
 from geneva_drive.engine.waits.pending_request import (
     By,
@@ -27,9 +24,8 @@ from geneva_drive.engine.waits.pending_request import (
     person_of,
     refuse,
 )
-from geneva_drive.engine.waits.wait import released
-from geneva_drive.serialization import typed_json
-from geneva_drive.states import ApprovalState, Request, ResumeTrigger, StepState, WorkflowState
+from geneva_drive.engine.waits.request_endings import RequestEnding, end_requests
+from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.telemetry import ApprovalAction
@@ -142,98 +138,8 @@ def _decide(
         comment=given.comment,
         data=given.data,
     )
-    applied = close_request(connection, environment, request, decided, audit)
+    [applied] = end_requests(connection, environment, [RequestEnding(request, decided, audit)])
     return _Counted(applied, decided)
-
-
-def close_request(
-    connection: Connection,
-    environment: Environment,
-    request: PendingRequest,
-    decided: ApprovalRecord,
-    audit: AuditEntry,
-) -> Applied:
-    """Write the end of a pending request, and release the execution that waits for it."""
-    store = environment.store
-    is_closed = store.approvals.update_pending(
-        connection,
-        decided.id,
-        {
-            "state": decided.state,
-            "decided_at": decided.decided_at,
-            "decided_by": decided.decided_by,
-            "choice": decided.choice,
-            "comment": decided.comment,
-            "data": decided.data,
-            "wakes_at": None,
-        },
-    )
-    assert is_closed, "the workflow is locked, and the request was read as pending"
-    if any(one.is_assigned for one in request.people.values()):
-        store.approval_people.release(connection, [decided.id])
-    change = _released(connection, environment, request, decided, audit)
-    [applied] = write(connection, store, [change], request.now, read_back=environment.events.wanted)
-    return applied
-
-
-def _released(
-    connection: Connection,
-    environment: Environment,
-    request: PendingRequest,
-    decided: ApprovalRecord,
-    audit: AuditEntry,
-) -> Change:
-    store, workflow = environment.store, request.workflow
-    [waiting] = store.executions.lock(connection, [decided.execution_id]).values()
-    assert waiting.state is StepState.WAITING, "a request is canceled with its execution"
-    is_expired = decided.state is ApprovalState.EXPIRED
-    move = released(waiting)
-    change = Change(
-        record=workflow,
-        workflow=unchanged(workflow),
-        executions=(move,),
-        audit=audit,
-        resume=ResumeRequest(
-            trigger=ResumeTrigger.TIMEOUT if is_expired else ResumeTrigger.APPROVAL,
-            trigger_id=str(decided.id),
-            actor=decided.decided_by,
-            data=_resume_data(decided),
-            is_executed=move.claimable,
-        ),
-    )
-    if environment.settings.auto_resume_after_approval or is_expired or not move.claimable:
-        return change
-    active = store.executions.lock_active(connection, workflow.id)
-    return _held(change, [one for one in active if one.id != waiting.id], decided)
-
-
-def _resume_data(decided: ApprovalRecord) -> str:
-    if decided.state is ApprovalState.EXPIRED:
-        return typed_json.dump({"expired": True})
-    values = {"choice": decided.choice, "comment": decided.comment}
-    return typed_json.dump({**values, "data": typed_json.load(decided.data)})
-
-
-def _held(change: Change, others: Sequence[Any], decided: ApprovalRecord) -> Change:
-    """Hold the workflow after the decision, until an operator resumes it."""
-    [move] = change.executions
-    assert change.resume is not None, "a release always has a resume request"
-    moves = (
-        replace(move, claimable=False, stop=Request.PAUSE),
-        *hold_executions(others, Request.PAUSE),
-    )
-    if any(one.state is StepState.IN_PROGRESS for one in others):
-        held = unchanged(change.record, requested=Request.PAUSE, requested_reason=decided.state)
-    else:
-        held = unchanged(
-            change.record,
-            state=WorkflowState.PAUSED,
-            paused_reason=decided.state,
-            paused_step_name=decided.step_name,
-        )
-    return replace(
-        change, workflow=held, executions=moves, resume=replace(change.resume, is_executed=False)
-    )
 
 
 def _announce(environment: Environment, counted: _Counted, person: str) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select, true, update
+from sqlalchemy import Connection, Select, func, insert, literal, select, true, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ApprovalState
@@ -55,14 +55,12 @@ class Approvals:
         return select(*(self._table.c[name] for name in ApprovalRecord.__slots__))
 
     def update_pending(
-        self, connection: Connection, approval_id: Key, values: Mapping[str, Any]
-    ) -> bool:
-        """Update a request that is still pending, and return whether it was."""
+        self, connection: Connection, ids: Collection[Key], values: Mapping[str, Any]
+    ) -> int:
+        """Update the requests that are still pending, and count them."""
         c = self._table.c
-        statement = update(self._table).where(
-            c.id == approval_id, c.state == ApprovalState.PENDING.value
-        )
-        return connection.execute(statement.values(**values)).rowcount == 1
+        statement = update(self._table).where(c.id.in_(ids), c.state == ApprovalState.PENDING.value)
+        return connection.execute(statement.values(**values)).rowcount
 
     def cancel(self, connection: Connection, ids: Collection[Key], now: datetime) -> int:
         """Cancel the pending requests among these; return how many."""
@@ -99,7 +97,7 @@ class Approvals:
         conditions: list[ColumnElement[bool]] = []
         if wanted.state is not None:
             # As a literal: a partial index is not used for a parameter.
-            conditions.append(c.state == wanted.state.value)
+            conditions.append(c.state == literal(wanted.state.value, literal_execute=True))
         if wanted.role is not None:
             conditions.append(c.role == wanted.role)
         if wanted.workflow_id is not None:

@@ -1,0 +1,81 @@
+"""The statements that approvals send: in the order of locks, few, and answered by an index."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.clock import ShiftedClock
+from geneva_drive.states import ApprovalState
+from geneva_drive.testing import drain
+from geneva_drive.worker.housekeeping.deadlines import Deadlines
+from tests.approval_ledger import assert_consistent
+from tests.storage.plans import noted, plan
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def refund(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
+    class Refund(gd.Workflow[Any]):
+        @gd.approval(approvers=["ann", "ben"], timeout=HOUR)
+        def clerk(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+    return Refund
+
+
+def test_a_workflow_is_locked_before_a_request_is_inserted(
+    geneva: gd.Drive, database: str, refund: type[gd.Workflow[Any]]
+) -> None:
+    refund.create()
+
+    with noted(geneva.engine) as sent:
+        drain(geneva)
+
+    statements = [statement for statement, _ in sent]
+    [insert] = [n for n, one in enumerate(statements) if "INTO geneva_drive_approvals" in one]
+    before = statements[insert - 1]
+    assert "FROM geneva_drive_workflows" in before
+    assert before.endswith("FOR UPDATE") is (database != "sqlite")
+
+
+@pytest.mark.parametrize("table", ["approvals", "approval_people", "step_executions", "workflows"])
+def test_requests_that_expire_at_the_same_time_share_one_statement(
+    geneva: gd.Drive,
+    geneva_clock: ShiftedClock,
+    refund: type[gd.Workflow[Any]],
+    table: str,
+) -> None:
+    for _ in range(5):
+        refund.create()
+    drain(geneva)
+    geneva_clock.advance(HOUR)
+
+    with noted(geneva.engine) as sent:
+        assert Deadlines(geneva.environment).pass_due().changed == 5
+
+    updates = [one for one, _ in sent if one.startswith(f"UPDATE geneva_drive_{table} ")]
+    assert len(updates) == 1
+    ledger = assert_consistent(geneva)
+    assert [row["state"] for row in ledger.approvals] == [ApprovalState.EXPIRED] * 5
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [({}, "pending"), ({"role": "clerk"}, "role")],
+    ids=["all", "of a role"],
+)
+def test_the_pending_requests_are_found_by_an_index_without_a_look_at_the_decided_ones(
+    geneva: gd.Drive, database: str, wanted: dict[str, str], index: str
+) -> None:
+    if database != "sqlite":
+        pytest.skip("The servers choose by the size of the table.")
+    query = geneva.approvals.pending(**wanted)
+
+    with noted(geneva.engine) as sent:
+        assert query.all() == []
+
+    assert f"INDEX geneva_drive_approvals_{index}" in plan(geneva, *sent[0])
