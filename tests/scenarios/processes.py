@@ -120,4 +120,4 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
     pause = threading.Event()
     while not condition():
         assert time.monotonic() < deadline, f"Did not happen in time: {what}."
-        pause.wait(0.02)
+        pause.wait(0.05)  # each look costs the workers some of the machine
