@@ -16,7 +16,7 @@ MANAGER = gd.Actor("ann", roles=["manager"])
 
 
 def refund(**options: Any) -> type[gd.Workflow[Any]]:
-    named = {} if "approvers" in options else {"role": "manager"}
+    named: dict[str, Any] = {} if "approvers" in options else {"role": "manager"}
 
     class Refund(gd.Workflow):
         @gd.approval(**named, **options)

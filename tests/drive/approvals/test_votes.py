@@ -25,7 +25,7 @@ class Amount:
 
 
 def refund(**options: Any) -> type[gd.Workflow[Any]]:
-    named = {} if "approvers" in options else {"role": "manager"}
+    named: dict[str, Any] = {} if "approvers" in options else {"role": "manager"}
 
     class Refund(gd.Workflow):
         @gd.approval(on_reject="continue", **named, **options)
