@@ -19,8 +19,12 @@ def wanted() -> tuple[str, ...]:
 
 _AND_POSTGRESQL = """
     cli/test_apps.py cli/test_bench.py cli/test_commanding.py cli/test_listing.py
+    drive/approvals/test_events.py drive/approvals/test_holding_decisions.py
+    drive/approvals/test_late_decisions.py drive/approvals/test_waiting_states.py
     drive/test_async_forms.py drive/test_ends.py drive/test_events.py drive/test_graph_views.py
     drive/test_logging.py drive/test_settings.py
+    engine/approvals/test_bodies.py engine/approvals/test_forms.py
+    engine/approvals/test_pause_and_resume.py engine/approvals/test_waiting_for_decisions.py
     engine/test_ancestry.py engine/test_async_loops.py engine/test_branches.py
     engine/test_changed_definitions.py engine/test_children_in_chains.py engine/test_conditions.py
     engine/test_cursors.py engine/test_exception_policies.py engine/test_flow_control.py
@@ -37,8 +41,12 @@ _AND_POSTGRESQL = """
 _AND_MYSQL = """
     cli/test_checking.py cli/test_doctor.py cli/test_graphs.py cli/test_history.py
     cli/test_showing.py
+    drive/approvals/test_pausing.py drive/approvals/test_reassignment.py
+    drive/approvals/test_records.py
     drive/test_commands.py drive/test_graph_events.py drive/test_handles.py drive/test_why.py
     drive/test_workflow_results.py
+    engine/approvals/test_changed_classes.py engine/approvals/test_conditions.py
+    engine/approvals/test_rejections.py engine/approvals/test_terms.py
     engine/test_async_functions.py engine/test_backing_off.py
     engine/test_blocked_event_loop.py engine/test_context.py engine/test_empty_pages.py
     engine/test_exceptions.py engine/test_freezing.py engine/test_graph_retries.py

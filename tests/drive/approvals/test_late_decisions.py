@@ -74,8 +74,13 @@ COMMANDS: dict[str, tuple[Callable[[gd.Approval], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("cause", LATE)
+@pytest.mark.parametrize(
+    ("cause", "command"),
+    [
+        *((cause, "approve") for cause in LATE),
+        *(("approved", command) for command in COMMANDS if command != "approve"),
+    ],
+)
 def test_what_comes_too_late_is_refused_and_changes_nothing(
     linked: gd.Drive, cause: str, command: str
 ) -> None:
