@@ -35,7 +35,8 @@ _AND_POSTGRESQL = """
     engine/test_throttling.py engine/test_typed_context.py engine/test_unreadable_cursors.py
     engine/test_waits.py
     scenarios/test_storm_ledger.py
-    testing/test_assertions.py testing/test_crashing.py testing/test_resumable_helpers.py
+    testing/test_assertions.py testing/test_crashing.py testing/test_decisions.py
+    testing/test_resumable_helpers.py
 """
 
 _AND_MYSQL = """

@@ -16,7 +16,7 @@ from rich.text import Text
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "demo.svg"
 
-_MOMENT = "─ 5. Killed once"  # the title of a chapter, in the frame around it
+_MOMENT = "─ 6. Killed once"  # the title of a chapter, in the frame around it
 _WIDTH, _HEIGHT = 90, 32
 _PROGRAM = "from geneva_drive.cli.main import main; main()"
 _TERMINAL = {

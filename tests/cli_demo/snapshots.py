@@ -10,7 +10,8 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.storage.schema.records import ExecutionRecord
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -76,6 +77,23 @@ def ledger(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowS
 def mutations(first: int, last: int, state: str = "completed", **given: Any) -> list[Any]:
     numbers = range(first, last + 1)
     return [execution(f"mutation_{number}", state, id=number, **given) for number in numbers]
+
+
+def refund(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
+    """Return a refund that a person decides."""
+    names = ("approval", "pay_back")
+    return workflow(state, *executions, type="Refund", step_names=names, **given)
+
+
+def request(role: str, expires_at: datetime) -> gd.Approval:
+    values: dict[str, Any] = dict.fromkeys(ApprovalRecord.__slots__)
+    values |= {"role": role, "expires_at": expires_at}
+    unread: Any = None  # all that is asked of it stands in its record
+    return gd.Approval(unread, ApprovalRecord(**values))
+
+
+def entry(command: str, actor: str | None, reason: str | None, at: datetime) -> AuditRecord:
+    return AuditRecord(command=command, actor=actor, reason=reason, at=at)
 
 
 def snapshot(*workflows: WorkflowSnapshot, **given: Any) -> Snapshot:

@@ -5,10 +5,12 @@ from geneva_drive.cli.demo.changes import LogLine
 from tests.cli_demo.snapshots import (
     at,
     checked_order,
+    entry,
     execution,
     ledger,
     loop,
     mutations,
+    refund,
     snapshot,
     workflow,
 )
@@ -121,6 +123,24 @@ def test_parallel_nodes_are_logged_with_their_own_next_attempt() -> None:
         "CheckedOrder wine, check_stock: lost with worker A",
         "CheckedOrder wine, check_stock: taken over by worker B",
         "CheckedOrder wine, check_fraud: no answer; again in 0.5 s",
+    ]
+
+
+def test_the_log_says_what_people_did_and_what_came_of_it() -> None:
+    approved = execution("approval", outcome="approved", finished_at=at(9))
+    entries = (
+        entry("escalate", None, "to role 'director'", at(6)),
+        entry("approve", "dora", "a loyal customer", at(8)),
+        entry("pause", "olga", None, at(8.5)),
+    )
+
+    log = changes.between(None, snapshot(refund("performing", approved, audit_entries=entries)))
+
+    assert [line.text for line in log] == [
+        "Refund mug: escalate, to role 'director'",
+        "Refund mug: approve by dora, a loyal customer",
+        "Refund mug: pause by olga",
+        "Refund mug, approval: approved",
     ]
 
 

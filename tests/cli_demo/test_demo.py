@@ -38,10 +38,15 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
     assert "Checkout mug, charge_card: 429 Too Many Requests; again in" in told
     assert "Checkout poster, print_label: no postcode; workflow paused" in told
     assert "Checkout poster: resume by olga@shop.example, postcode added" in told
+    assert "Refund prints: approve by mary@shop.example, they arrived torn" in told
+    assert "Refund mug: reject by mary@shop.example, it was used" in told
+    assert "Refund mug, apologize: completed" in told
+    assert "Refund calendar: escalate, to role 'director'" in told
+    assert "Refund calendar: approve by dora@shop.example, a loyal customer" in told
     assert re.search(r"PhotoBook \w+, render_pages: lost with worker [AB]", told)
     assert re.search(r"PhotoBook \w+, render_pages: taken over by worker [AB]", told)
     assert re.search(
-        r"^yes  15 workflows, each step done once and in order, \d+ recovered after kill -9$",
+        r"^yes  18 workflows, each step done once and in order, \d+ recovered after kill -9$",
         told,
         re.MULTILINE,
     )
@@ -58,12 +63,15 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
         told,
         re.MULTILINE,
     )
-    assert "\nyes  9 orders charged, 20 e-mails sent, each exactly once\n" in told
+    assert "\nyes  9 orders charged, 21 e-mails sent, each exactly once\n" in told
+    assert (
+        "\nyes  3 refunds decided, 1 escalated, each decision took effect exactly once\n"
+    ) in told
     [folder] = tmp_path.iterdir()
     commands = [line for line in told.splitlines() if line.startswith("geneva --database")]
     assert [line.split()[3] for line in commands] == ["list", "show", "why", "history", "graph"]
     answers = [_answer(line, cwd=tmp_path) for line in commands]
-    assert answers[0].count(" finished ") == 15
+    assert answers[0].count(" finished ") == 18
     assert "502 of 502 nodes" in answers[1]
     assert re.fullmatch(r"It finished at .+ UTC; nothing is left to do\.\n", answers[2])
     assert "olga@shop.example" in answers[3]

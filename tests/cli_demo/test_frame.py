@@ -20,6 +20,8 @@ from tests.cli_demo.snapshots import (
     ledger,
     loop,
     mutations,
+    refund,
+    request,
     snapshot,
     workflow,
 )
@@ -66,7 +68,7 @@ def test_the_screen_shows_the_chapter_each_workflow_and_the_workers() -> None:
         " 1   Checkout mug     ready       ●○     1         send_tracking in 2.3 days",
         " 1   Checkout mug     paused      ✗○     1         no such card",
         f"workers   A killed, lease 1.0 s   B (pid {workers[1].pid}) runs 1",
-        "steps     ● done   ↷ skipped   ◉ under way   ○ to come   ✗ failed",
+        "steps     ● done   ↷ skipped   ◉ under way   ? asked   ○ to come   ✗ failed",
     ]
 
 
@@ -95,6 +97,16 @@ def test_a_screen_of_24_lines_keeps_three_lines_for_the_log() -> None:
     many = [workflow("finished", id=number, finished_at=at(number)) for number in range(30)]
 
     assert len(_printed(frame.draw(_console(), _scene(*many)))) == 21
+
+
+def test_a_workflow_that_waits_for_a_person_says_for_whom_and_how_long() -> None:
+    asked = refund(
+        "paused", execution("approval", "waiting"), request=request("director", expires_at=at(5))
+    )
+
+    assert _printed(frame.workflow_table(snapshot(asked), room=1))[1:] == [
+        " 1   Refund mug  paused  ?○     1         director, 2.0 days left"
+    ]
 
 
 def test_parallel_steps_are_listed() -> None:

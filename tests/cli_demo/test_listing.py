@@ -51,6 +51,20 @@ def test_a_failed_step_of_one_workflow_is_marked_as_failed() -> None:
     assert "  ✗ def charge_card" in listing(Checkout, [charged, failed], room=9).plain
 
 
+def test_a_step_is_marked_where_it_is_defined_even_if_it_was_named_above() -> None:
+    class Refund:
+        on_reject = "apologize"
+
+        def apologize(self) -> None: ...
+
+    refused = workflow("ready", execution("apologize"), step_names=("apologize",))
+
+    assert listing(Refund, [refused], room=9).plain.splitlines()[1:] == [
+        '        on_reject = "apologize"',
+        "  ●     def apologize(self) -> None: ...",
+    ]
+
+
 def test_in_a_small_room_the_code_around_the_current_step_is_shown() -> None:
     done = [execution(name) for name in STEPS[:2]]
 
@@ -76,7 +90,7 @@ def test_the_nodes_of_a_template_are_marked_where_they_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Signup", "Checkout", "PhotoBook", "Import", "CheckedOrder", "close_ledger"]
+    "name", ["Signup", "Checkout", "Refund", "PhotoBook", "Import", "CheckedOrder", "close_ledger"]
 )
 def test_the_code_of_the_shop_is_as_narrow_as_the_screen(shop: Shop, name: str) -> None:
     code: Any = inspect.unwrap(getattr(shop.tables, name))

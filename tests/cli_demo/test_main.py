@@ -34,7 +34,7 @@ def test_the_report_states_each_promise_with_its_answer(shop: Shop) -> None:
     assert lines[:-1] == [
         "id  workflow         state     steps  attempts  now",
         "7   Checkout poster  finished  ●●     2         in 4.2 s, 1 recovered",
-        "steps     ● done   ↷ skipped   ◉ under way   ○ to come   ✗ failed",
+        "steps     ● done   ↷ skipped   ◉ under way   ? asked   ○ to come   ✗ failed",
         "yes  Nothing was lost",
         "The database stays for you to explore, until you delete its folder:",
         "geneva --database sqlite:////tmp/demo.db list",

@@ -23,7 +23,7 @@ def test_a_workflow_that_is_created_during_a_look_is_seen_whole_or_not_at_all(sh
         }
 
 
-@pytest.mark.parametrize("statement", range(1, 7))
+@pytest.mark.parametrize("statement", range(1, 9))
 def test_a_workflow_that_ends_during_a_look_is_seen_with_its_step_as_it_ended(
     shop: Shop, statement: int
 ) -> None:

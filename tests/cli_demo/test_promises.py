@@ -7,16 +7,18 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.snapshot import Kill, Snapshot
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot, WorkflowSnapshot
 from geneva_drive.testing import speedrun
 from tests.cli_demo.conftest import Shop
 from tests.cli_demo.snapshots import (
     at,
     checked_order,
+    entry,
     execution,
     ledger,
     loop,
     mutations,
+    refund,
     snapshot,
     workflow,
 )
@@ -188,6 +190,41 @@ def test_a_missing_charge_and_a_missing_email_are_faults(shop: Shop) -> None:
         "mug was charged 0 times.",
         "1 e-mails were due, and 0 were sent.",
     ]
+
+
+def test_an_approved_refund_that_is_paid_back_once_is_as_promised(shop: Shop) -> None:
+    shop.add(shop.tables.Order(id=1, name="mug", cents=100), shop.tables.Repayment(order_id=1))
+    escalated = entry("escalate", None, "to role 'director'", at(1))
+
+    promise = _checked(
+        shop, "decided_once", snapshot(_decided("approved", audit_entries=(escalated,)))
+    )
+
+    assert promise.faults == []
+    assert promise.text == (
+        "1 refunds decided, 1 escalated, each decision took effect exactly once"
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "count", "fault"),
+    [
+        ("approved", 0, "The refund of mug was approved 1 times, and paid back 0 times."),
+        ("approved", 2, "The refund of mug was approved 1 times, and paid back 2 times."),
+        ("rejected", 1, "The refund of mug was approved 0 times, and paid back 1 times."),
+    ],
+)
+def test_a_refund_that_does_not_follow_its_decision_is_a_fault(
+    shop: Shop, decision: str, count: int, fault: str
+) -> None:
+    shop.add(shop.tables.Order(id=1, name="mug", cents=100))
+    shop.add(*(shop.tables.Repayment(order_id=1) for _ in range(count)))
+
+    assert _checked(shop, "decided_once", snapshot(_decided(decision))).faults == [fault]
+
+
+def _decided(decision: str, **given: Any) -> WorkflowSnapshot:
+    return refund("finished", execution("approval", outcome=decision), **given)
 
 
 def _promises(shop: Shop) -> Any:

@@ -73,6 +73,20 @@ def test_a_terminal_is_redrawn_below_the_log_and_its_cursor_returns(
     assert told.count("\x1b[?25l") == told.count("\x1b[?25h") == 1
 
 
+def test_what_goes_on_meanwhile_sees_every_snapshot_that_is_shown(
+    shop: Shop, workers: WorkerProcesses
+) -> None:
+    seen: list[int] = []
+    run = _run(shop, workers, Console(file=io.StringIO(), width=80), None)
+
+    run.meanwhile(lambda now: seen.append(len(now.workflows)))
+    run.play(lambda _: True)
+    shop.order("mug")
+    run.play(lambda _: True)
+
+    assert seen == [0, 1]
+
+
 @dataclass
 class SlowTime:
     """The module `time` on a machine on which a hundred seconds pass between two frames."""

@@ -1,7 +1,8 @@
 """Helpers for tests, the users' and our own.
 
-`runner.py` runs workflows without a worker, `time_travel.py` moves the clock, `crash.py` kills the
-worker at a chosen point, `assertions.py` checks the result. `plugin.py` has the pytest fixtures.
+`runner.py` runs workflows without a worker, `decisions.py` decides at their approvals,
+`time_travel.py` moves the clock, `crash.py` kills the worker at a chosen point, `assertions.py`
+checks the result. `plugin.py` has the pytest fixtures.
 """
 
 from __future__ import annotations

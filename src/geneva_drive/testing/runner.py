@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,8 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.testing.arguments import drive_or_default, require_handle
+from geneva_drive.testing.decisions import GivenDecision, Plan, decide_pending
+from geneva_drive.testing.decisions import parse as parse_decisions
 from geneva_drive.worker import inline_worker
 
 if TYPE_CHECKING:
@@ -32,17 +35,30 @@ W = TypeVar("W", bound=Workflow[Any, Any])
 _MOST_RUNS = 10_000
 
 
-def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandle[W]:
+def speedrun(
+    workflow: WorkflowHandle[W],
+    max_steps: int = 100,
+    decisions: Mapping[Any, GivenDecision] | None = None,
+) -> WorkflowHandle[W]:
     """Run a workflow to its end or next pause, ignoring waits.
 
-    Raises `AssertionError` if more than `max_steps` executions are needed.
+    `decisions` says what to decide at its approvals, and at those of its child workflows, as in
+    `{"manager_approval": "approve"}`. The workflow stops at any other approval, and no deadline
+    passes. Raises `AssertionError` if more than `max_steps` executions are needed.
     """
     require_handle("speedrun", workflow)
     checks.whole_number("speedrun(max_steps=...)", max_steps, at_least=0)
+    return _speedrun(workflow, max_steps, parse_decisions(workflow, decisions))
+
+
+def _speedrun(workflow: WorkflowHandle[W], max_steps: int, plan: Plan) -> WorkflowHandle[W]:
+    decide_pending(workflow, plan)
     for _ in range(max_steps):
-        if perform_next_step(workflow) is None and not _speedrun_child(workflow, max_steps):
+        if perform_next_step(workflow) is None and not _speedrun_child(workflow, max_steps, plan):
             return workflow
-    if workflow.reload().current_execution is None:
+        decide_pending(workflow, plan)
+    workflow.reload()
+    if workflow.current_execution is None or workflow.state is WorkflowState.PAUSED:
         return workflow
     raise AssertionError(
         f"{workflow!r} has not ended after {max_steps} steps; it is at "
@@ -50,12 +66,12 @@ def speedrun(workflow: WorkflowHandle[W], max_steps: int = 100) -> WorkflowHandl
     )
 
 
-def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int) -> bool:
+def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int, plan: Plan) -> bool:
     """Run a child that a node waits for; True if it ended."""
     awaited = [one.child_id for one in workflow.current_executions if one.child_id is not None]
     for child_id in awaited:
         child = workflow.drive.workflows(Workflow).find(child_id)
-        if child.is_ongoing and not speedrun(child, max_steps).reload().is_ongoing:
+        if child.is_ongoing and not _speedrun(child, max_steps, plan).reload().is_ongoing:
             return True
     return False
 

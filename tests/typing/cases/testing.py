@@ -25,6 +25,10 @@ class Signup(gd.Workflow[int]):
 
 def helping(workflow: gd.WorkflowHandle[Signup]) -> None:
     assert_type(speedrun(workflow), gd.WorkflowHandle[Signup])
+    assert_type(
+        speedrun(workflow, decisions={"manager": "approve", Signup.total: {"choice": "reject"}}),
+        gd.WorkflowHandle[Signup],
+    )
     assert_type(perform_next_step(workflow), gd.StepExecution | None)
     assert_type(perform_step_inline(workflow, Signup.total), gd.StepExecution)
     assert_type(drain(), int)

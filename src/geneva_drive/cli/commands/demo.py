@@ -8,7 +8,7 @@ import click
 @click.command("demo")
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Watch workflows run, fail, get fixed and survive kill -9; it takes half a minute."""
+    """Watch workflows run, fail, get fixed and survive kill -9; it takes under a minute."""
     # Imported here: the demonstration defines workflow classes, which `--help` must not do.
     from rich.console import Console
 

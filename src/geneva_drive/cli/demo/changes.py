@@ -35,6 +35,7 @@ def _lines(snapshot: Snapshot) -> Iterator[LogLine]:
                     for line in _of_attempt(one, following, snapshot):
                         yield LogLine(line.at, f"{workflow.title}, {name}: {line.text}", line.style)
         yield from _of_fan_out(workflow, snapshot)
+        yield from _of_people(workflow)
         if workflow.finished_at is not None:
             yield LogLine(workflow.finished_at, f"{workflow.title} finished", "green")
 
@@ -56,10 +57,20 @@ def _of_attempt(
         case gd.Outcome.REATTEMPTED_BY_EXCEPTION if following:
             wait = (following.scheduled_for - at).total_seconds()
             yield LogLine(at, f"{one.error_message}; again in {wait:.1f} s", "yellow")
+        case gd.Outcome.APPROVED | gd.Outcome.REJECTED | gd.Outcome.EXPIRED:
+            yield LogLine(at, one.outcome, "dim")
         case gd.Outcome.PAUSED_BY_EXCEPTION:
             yield LogLine(at, f"{one.error_message}; workflow paused", "red")
         case _:
             yield LogLine(at, one.state, "dim")
+
+
+def _of_people(workflow: WorkflowSnapshot) -> Iterator[LogLine]:
+    """Yield a line for each command, and for each deadline at which a request escalated."""
+    for entry in workflow.audit_entries:
+        by = f" by {entry.actor}" if entry.actor else ""
+        why = f", {entry.reason}" if entry.reason else ""
+        yield LogLine(entry.at, f"{workflow.title}: {entry.command}{by}{why}", "bold")
 
 
 def _of_fan_out(workflow: WorkflowSnapshot, snapshot: Snapshot) -> Iterator[LogLine]:

@@ -119,6 +119,9 @@ def doing(workflow: WorkflowSnapshot, snapshot: Snapshot) -> str:
         return f"in {_seconds(workflow.created_at, workflow.finished_at)}{after}"
     if workflow.fan_out_names:
         return f"{len(workflow.done_names):,} of {len(workflow.step_names):,} nodes"
+    request = workflow.request
+    if request is not None and request.expires_at is not None:
+        return f"{request.role}, {_days(snapshot, request.expires_at)} left"
     active = [e for e in workflow.executions if e.state in ACTIVE_STEP_STATES]
     if len(active) > 1:
         return ", ".join(e.step_name for e in active)
@@ -136,7 +139,7 @@ def _doing(latest: gd.StepExecution, snapshot: Snapshot) -> str:
         case gd.StepState.SCHEDULED if latest.attempt_number > 1:
             return f"{name} again in {_seconds(snapshot.at, starts_at)}"
         case gd.StepState.SCHEDULED if starts_at > snapshot.at:
-            return f"{name} in {(starts_at - snapshot.at) / snapshot.day:.1f} days"
+            return f"{name} in {_days(snapshot, starts_at)}"
         case _:
             return name
 
@@ -172,6 +175,10 @@ def _worker_words(worker: WorkerProcess, snapshot: Snapshot) -> tuple[str, str]:
         return f"killed, lease {_seconds(snapshot.at, snapshot.leases[worker.label])}", "bold red"
     count = len(snapshot.running_on(worker.label))
     return f"(pid {worker.pid}) {f'runs {count}' if count else 'idle'}", "yellow" if count else ""
+
+
+def _days(snapshot: Snapshot, until: datetime) -> str:
+    return f"{max(0.0, (until - snapshot.at) / snapshot.day):.1f} days"
 
 
 def _seconds(since: datetime, until: datetime) -> str:

@@ -19,7 +19,7 @@ from geneva_drive.states import StepState
 Code = type | Callable[..., Any]  # a workflow class, or the function of a template
 
 _MARK_AT = 2  # in the indentation of a class body
-_LINES_ABOVE = 4  # the current step: its decorator
+_LINES_ABOVE = 8  # the current step: its decorator
 
 
 @cache
@@ -49,6 +49,9 @@ def listing(code: Code, workflows: Sequence[WorkflowSnapshot], room: int) -> Tex
 
 
 def _place_of(step_name: str, lines: Sequence[Text]) -> int | None:
-    """Return the line that defines the step, or names the node of a template."""
-    defines = re.compile(rf'def {step_name}\(|"{step_name}')
-    return next((at for at, line in enumerate(lines) if defines.search(line.plain)), None)
+    """Return the line that defines the step, or else names the node of a template."""
+    for pattern in (rf"def {step_name}\(", rf'"{step_name}'):
+        for place, line in enumerate(lines):
+            if re.search(pattern, line.plain):
+                return place
+    return None

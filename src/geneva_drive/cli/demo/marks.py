@@ -16,6 +16,7 @@ class Mark(Enum):
     DONE = "●", "green", "done"
     SKIPPED = "↷", "dim", "skipped"
     UNDER_WAY = "◉", "bold yellow", "under way"
+    ASKED = "?", "bold cyan", "asked"
     TO_COME = "○", "dim", "to come"
     FAILED = "✗", "bold red", "failed"
 
@@ -29,6 +30,7 @@ _OF_STATE = {
     StepState.COMPLETED: Mark.DONE,
     StepState.SKIPPED: Mark.SKIPPED,
     StepState.IN_PROGRESS: Mark.UNDER_WAY,
+    StepState.WAITING: Mark.ASKED,
     StepState.FAILED: Mark.FAILED,
 }
 

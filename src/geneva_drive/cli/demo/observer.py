@@ -52,6 +52,7 @@ class DemoObserver:
         for execution in self._drive.executions():
             executions[execution.workflow_id].append(execution)
         names = self._hero_names()
+        requests = {request.workflow_id: request for request in self._drive.approvals.pending()}
         for handle in gd.Workflow.using(self._drive).query():
             yield WorkflowSnapshot(
                 id=handle.id,
@@ -62,6 +63,8 @@ class DemoObserver:
                 executions=tuple(executions[handle.id]),
                 created_at=handle.created_at,
                 finished_at=handle.finished_at,
+                request=requests.get(handle.id),
+                audit_entries=tuple(handle.audit_entries),
             )
 
     def _hero_names(self) -> dict[tuple[str | None, str | None], str]:

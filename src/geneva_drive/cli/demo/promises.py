@@ -11,10 +11,25 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot, WorkflowSnapshot
-from geneva_drive.cli.demo.workflows import MUTATIONS, ROWS, Article, Charge, Email, Order
+from geneva_drive.cli.demo.workflows import (
+    MUTATIONS,
+    ROWS,
+    Article,
+    Charge,
+    Email,
+    Order,
+    Repayment,
+)
 from geneva_drive.states import ACTIVE_STEP_STATES, is_done
 
-_MAILING_STEPS = ("send_welcome", "send_reminder", "ask_opinion", "send_tracking", "notify")
+_MAILING_STEPS = (
+    "send_welcome",
+    "send_reminder",
+    "ask_opinion",
+    "send_tracking",
+    "notify",
+    "apologize",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +47,7 @@ def check(drive: gd.Drive, snapshot: Snapshot, kills: Sequence[Kill]) -> list[Pr
             imported_once(snapshot, session),
             booked_once(snapshot),
             charged_once(snapshot, session),
+            decided_once(snapshot, session),
         ]
 
 
@@ -124,5 +140,22 @@ def charged_once(snapshot: Snapshot, session: Session) -> Promise:
         faults.append(f"{due} e-mails were due, and {sent} were sent.")
     return Promise(
         f"{len(charges)} orders charged, {due} e-mails sent, each exactly once",
+        faults,
+    )
+
+
+def decided_once(snapshot: Snapshot, session: Session) -> Promise:
+    refunds = snapshot.of_type("Refund")
+    approvals = {refund.hero_name: refund.count(gd.Outcome.APPROVED) for refund in refunds}
+    repaid = select(Order.name, func.count(Repayment.id)).outerjoin(Repayment).group_by(Order.id)
+    faults = [
+        f"The refund of {name} was approved {approved} times, and paid back {count} times."
+        for name, count in session.execute(repaid)
+        if count != (approved := approvals.get(name, 0))
+    ]
+    escalated = sum(e.command == "escalate" for refund in refunds for e in refund.audit_entries)
+    return Promise(
+        f"{len(refunds)} refunds decided, {escalated} escalated, each decision took effect "
+        f"exactly once",
         faults,
     )

@@ -46,6 +46,7 @@ class DemoRun:
         self._started_at = drive.clock.now()
         self._give_up_at = time.monotonic() + _MOST_SECONDS
         self._chapter = Chapter()
+        self._meanwhile: Callable[[Snapshot], object] = lambda _: None
         self._last: Snapshot | None = None
 
     def say(self, title: str, text: str, code: Code | None = None) -> None:
@@ -91,12 +92,17 @@ class DemoRun:
                 held = frozenset(execution.id for execution in snapshot.running_on(label))
                 return Kill(label=label, held_ids=held)
 
+    def meanwhile(self, act: Callable[[Snapshot], object]) -> None:
+        """Call `act` with every snapshot from now on, whatever the chapter."""
+        self._meanwhile = act
+
     def play(self, until: Callable[[Snapshot], bool], *, at_least: float = 0.0) -> Snapshot:
         """Show the database until the condition holds, and `at_least` for a person to read."""
         earliest = time.monotonic() + (at_least if self._screen else 0)
         while True:
             snapshot = self.look()
             self._show(snapshot)
+            self._meanwhile(snapshot)
             if until(snapshot) and time.monotonic() >= earliest:
                 return snapshot
             self._stop_if_asked()

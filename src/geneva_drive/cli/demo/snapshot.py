@@ -10,6 +10,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.states import is_done
+from geneva_drive.storage.schema.records import AuditRecord
 
 _MOST_NAMED = 12  # nodes of one level; more are counted instead of named
 
@@ -26,6 +27,8 @@ class WorkflowSnapshot:
     executions: tuple[gd.StepExecution, ...]
     created_at: datetime
     finished_at: datetime | None
+    request: gd.Approval | None = None  # that waits for a decision
+    audit_entries: tuple[AuditRecord, ...] = ()
 
     @property
     def title(self) -> str:

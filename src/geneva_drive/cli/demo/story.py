@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 import geneva_drive as gd
@@ -29,6 +30,7 @@ def tell(run: DemoRun) -> list[Kill]:
     _sleep(run)
     _retry(run)
     _repair(run)
+    _ask(run)
     kills = [_kill_step(run), *_kill_import(run)]
     _check_in_parallel(run)
     kills.append(_kill_fan_out(run))
@@ -85,8 +87,6 @@ def _repair(run: DemoRun) -> None:
     with Session(run.drive.engine) as session, session.begin():
         session.get_one(shop.Order, int(workflow.hero_id or "")).postcode = "2491 XS"
     workflow.resume(reason="postcode added", actor="olga@shop.example")
-    entry = workflow.audit_entries[-1]
-    run.note(f"{poster.title}: {entry.command} by {entry.actor}, {entry.reason}")
     run.say(
         "3. ... adds the postcode, and resumes it",
         "Only the failed step runs again: the card is not charged twice. The audit log keeps who "
@@ -95,9 +95,46 @@ def _repair(run: DemoRun) -> None:
     run.play(lambda now: _all_passed(now, "Checkout", "print_label"), at_least=2.5)
 
 
+def _ask(run: DemoRun) -> None:
+    run.say(
+        "4. Refunds that a manager decides",
+        "Three customers want their money back. Each workflow waits for the manager as a row in "
+        "the database, held by no worker.",
+        shop.Refund,
+    )
+    with Session(run.drive.engine) as session, session.begin():
+        unhappy = select(shop.Order).where(shop.Order.name.in_(("prints", "calendar", "mug")))
+        for order in session.scalars(unhappy):
+            shop.Refund.using(run.drive).create(order, session=session)
+    asked = run.play(lambda now: len(_requests(now)) == len(now.of_type("Refund")), at_least=3.5)
+    requests = _requests(asked)
+    requests["prints"].approve(by="mary@shop.example", comment="they arrived torn")
+    requests["mug"].reject(by="mary@shop.example", comment="it was used")
+    run.meanwhile(_answer_for_the_director)
+    run.say(
+        "4. Approved, rejected, and not answered",
+        "After 4 days without an answer, the calendar goes to the director, whatever happens to "
+        "the workers meanwhile.",
+    )
+    run.play(lambda now: len(_requests(now)) < len(requests), at_least=3)
+
+
+def _answer_for_the_director(now: Snapshot) -> None:
+    """Approve what was escalated a day ago: the calendar, in whichever chapter that is."""
+    for one in now.workflows:
+        escalated_at = (e.at for e in one.audit_entries if e.command == "escalate")
+        if one.request is not None and any(now.at - at > shop.DAY for at in escalated_at):
+            one.request.approve(by="dora@shop.example", comment="a loyal customer")
+
+
+def _requests(now: Snapshot) -> dict[str, gd.Approval]:
+    """Return the requests that wait for a decision, by the name of the order."""
+    return {one.hero_name: one.request for one in now.workflows if one.request is not None}
+
+
 def _kill_step(run: DemoRun) -> Kill:
     run.say(
-        "4. kill -9 in the middle of a step",
+        "5. kill -9 in the middle of a step",
         "Three photo books are being rendered, which takes seconds. One of the workers is about "
         "to be killed, without a chance to clean up ...",
         shop.PhotoBook,
@@ -107,7 +144,7 @@ def _kill_step(run: DemoRun) -> Kill:
     run.play(lambda now: _rendering(now) is not None, at_least=1.8)
     kill = run.kill_worker(_rendering)
     run.say(
-        f"4. Worker {kill.label} is dead",
+        f"5. Worker {kill.label} is dead",
         f"It was running {len(kill.held_ids)} steps. When its lease ends, they are recorded as "
         "recovered, and the other worker attempts them again. Completed steps stay completed.",
     )
@@ -119,16 +156,16 @@ def _kill_step(run: DemoRun) -> Kill:
 
 def _kill_import(run: DemoRun) -> list[Kill]:
     run.say(
-        f"5. {shop.ROWS:,} rows in one step",
+        f"6. {shop.ROWS:,} rows in one step",
         "A step imports a catalogue row by row. Every 100 rows, it saves its cursor in the same "
         "transaction. Its worker is about to be killed, twice ...",
         shop.Import,
     )
     shop.Import.using(run.drive).create()
-    kills = [_kill_importer(run, "5. Killed once ...", shop.ROWS * 3 // 10)]
+    kills = [_kill_importer(run, "6. Killed once ...", shop.ROWS * 3 // 10)]
     run.start_worker("D")
     run.play(lambda now: now.has_recovered(kills[0]) and "D" in now.leases)
-    kills.append(_kill_importer(run, "5. ... and killed again", shop.ROWS * 13 // 20))
+    kills.append(_kill_importer(run, "6. ... and killed again", shop.ROWS * 13 // 20))
     run.play(lambda now: now.loop is not None and now.loop.completed_at is not None)
     return kills
 
@@ -146,7 +183,7 @@ def _kill_importer(run: DemoRun, title: str, row: int) -> Kill:
 
 def _check_in_parallel(run: DemoRun) -> None:
     run.say(
-        "6. Checks that run in parallel",
+        "7. Checks that run in parallel",
         "Three checks run side by side, on any free worker. One fails, and only that one is "
         "attempted again. The card is charged after all three.",
         shop.CheckedOrder,
@@ -158,7 +195,7 @@ def _check_in_parallel(run: DemoRun) -> None:
 
 def _kill_fan_out(run: DemoRun) -> Kill:
     run.say(
-        f"7. {len(shop.MUTATIONS)} nodes, created at run time",
+        f"8. {len(shop.MUTATIONS)} nodes, created at run time",
         "A graph with a node for each mutation of a ledger, and one that adds them up. Half way, "
         "a worker is about to be killed ...",
         shop.close_ledger.function,
@@ -166,7 +203,7 @@ def _kill_fan_out(run: DemoRun) -> Kill:
     shop.close_ledger.using(run.drive).start(mutations=shop.MUTATIONS)
     kill = run.kill_worker(_booking)
     run.say(
-        f"7. Killed half way, holding {len(kill.held_ids)} nodes",
+        f"8. Killed half way, holding {len(kill.held_ids)} nodes",
         "All other nodes go on. When the lease ends, these are attempted again. The sum waits "
         "until all nodes are done.",
     )

@@ -44,6 +44,10 @@ class Charge(Base):
     cents: Mapped[int]
 
 
+class Repayment(Base):
+    order_id: Mapped[int] = mapped_column(ForeignKey("shop_order.id"))
+
+
 class Email(Base):
     to: Mapped[str]
     subject: Mapped[str]
@@ -99,6 +103,29 @@ class Checkout(gd.Workflow[Order]):
     @gd.step(wait=1 * DAY, transaction=True)
     def send_tracking(self, session: Session) -> None:
         session.add(Email(to=self.hero.name, subject="It is on its way"))
+
+
+class Refund(gd.Workflow[Order]):
+    """Pay an order back, if a manager approves, or the director."""
+
+    @gd.approval(
+        role="manager",
+        ask="Pay {hero.cents} cents back for {hero.name}?",
+        timeout=4 * DAY,
+        on_timeout="escalate",
+        escalate_to="director",
+        on_reject="apologize",
+    )
+    def approval(self, decision: gd.ApprovalDecision) -> None: ...
+
+    # The repayment and the step's completion commit together.
+    @gd.task(depends_on=approval, transaction=True)
+    def pay_back(self, session: Session) -> None:
+        session.add(Repayment(order_id=self.hero.id))
+
+    @gd.task(depends_on=approval, transaction=True)
+    def apologize(self, session: Session) -> None:
+        session.add(Email(to=self.hero.name, subject="Sorry"))
 
 
 class PhotoBook(Checkout):
