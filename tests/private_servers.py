@@ -122,7 +122,8 @@ def mysql(directory: Path, port: int) -> Recipe | None:
             *(f"--socket={directory / 'socket'}", f"--pid-file={directory / 'pid'}"),
             "--max-connections=200",
         ],
-        hasty=["--innodb-flush-log-at-trx-commit=0"],
+        # Every commit is written, as the doctor wants it, and none waits for the disk.
+        hasty=["--innodb-flush-method=nosync"],
         stop_signal="TERM",
         url=f"mysql+pymysql://root@127.0.0.1:{port}/",
     )
