@@ -141,7 +141,7 @@ def _check_requests(ledger: Ledger) -> None:
 
 def _check_resume_requests(ledger: Ledger) -> None:
     """Each decision has one resume request: executed, ended with an error, or held with it."""
-    asked = Counter(row["trigger_id"] for row in ledger.requests if row["triggered_by"] in _EFFECTS)
+    asked = Counter(row["trigger_id"] for row in ledger.requests if row["kind"] in _EFFECTS)
     decided = {str(row["id"]): row for row in ledger.approvals if row["state"] in _DECIDED}
     assert asked == Counter(decided.keys())
     unfinished = {
@@ -151,9 +151,9 @@ def _check_resume_requests(ledger: Ledger) -> None:
     }
     for row in ledger.requests:
         assert row["executed_at"] is None or row["error"] is None
-        if row["triggered_by"] in _EFFECTS:
+        if row["kind"] in _EFFECTS:
             is_expired = decided[row["trigger_id"]]["state"] == ApprovalState.EXPIRED
-            assert (row["triggered_by"] == "timeout") is is_expired
+            assert (row["kind"] == "timeout") is is_expired
         if row["executed_at"] is None and row["error"] is None:
             assert unfinished[row["trigger_id"]] in ledger.held
 

@@ -65,7 +65,7 @@ def _append_resume_requests(
         rows.append(
             {
                 "workflow_id": change.record.id,
-                "triggered_by": request.trigger,
+                "kind": request.trigger,
                 "trigger_id": request.trigger_id,
                 "actor": request.actor,
                 "data": request.data,

@@ -103,14 +103,14 @@ def resume_requests(builder: TableBuilder) -> Table:
         "resume_requests",
         builder.key(),
         builder.workflow_reference(),
-        Column("triggered_by", name_type(20), nullable=False),
+        Column("kind", name_type(20), nullable=False),
         Column("trigger_id", name_type(255)),
         Column("actor", name_type(255)),
         Column("data", long_text()),
         Column("requested_at", Moment, nullable=False),
         Column("executed_at", Moment),
         Column("error", long_text()),
-        builder.check_in("resume_requests", "triggered_by", ResumeTrigger),
+        builder.check_in("resume_requests", "kind", ResumeTrigger),
         Index(f"{builder.prefix}resume_requests_workflow", "workflow_id"),
     )
 

@@ -43,7 +43,7 @@ class ResumeRequests:
         c = self._table.c
         statement = update(self._table).where(
             c.workflow_id.in_(workflow_ids),
-            c.triggered_by.in_([ResumeTrigger.APPROVAL.value, ResumeTrigger.TIMEOUT.value]),
+            c.kind.in_([ResumeTrigger.APPROVAL.value, ResumeTrigger.TIMEOUT.value]),
             c.trigger_id.in_(trigger_ids),
             c.executed_at.is_(None),
             c.error.is_(None),
@@ -55,7 +55,7 @@ class ResumeRequests:
         query = select(self._table).where(c.workflow_id == workflow_id).order_by(c.id)
         return [
             ResumeRequestRecord(
-                trigger=ResumeTrigger(row["triggered_by"]),
+                trigger=ResumeTrigger(row["kind"]),
                 trigger_id=row["trigger_id"],
                 actor=row["actor"],
                 data=typed_json.load(row["data"]),

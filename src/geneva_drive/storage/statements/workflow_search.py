@@ -104,23 +104,27 @@ class WorkflowSearch:
             return None
         given = wanted.types
         found = [
-            Section(state, name, is_waiting)
+            Section(state, name)
             for state in states
-            for is_waiting in [_is_among_waiting(wanted, state)]
-            for name in (self._types(connection, state, is_waiting) if given is None else given)
+            # Paused workflows that are stored as ready are among those that wait.
+            if not (wanted.state is WorkflowState.PAUSED and state is WorkflowState.READY)
+            for name in (self.types_in(connection, state) if given is None else given)
         ]
+        if wanted.state in (WorkflowState.READY, WorkflowState.PAUSED):
+            waiting = self._waiting_types(connection)
+            found += [
+                Section(WorkflowState.READY, name, is_waiting=True)
+                for name in (waiting if given is None else sorted(set(given) & set(waiting)))
+            ]
         return found if len(found) <= _MOST_SECTIONS else None
 
-    def _types(
-        self, connection: Connection, state: WorkflowState, is_waiting: bool
-    ) -> Sequence[str]:
-        if is_waiting:
-            return self._types_along(connection, self._tables.workflows_by_waits, self._has_waits())
-        return self.types_in(connection, state)
+    def _waiting_types(self, connection: Connection) -> list[str]:
+        """Return the types that have a workflow which waits for a person or an event."""
+        return self._types_along(connection, self._tables.workflows_by_waits, self._has_waits())
 
-    def _has_waits(self) -> list[ColumnElement[bool]]:
+    def _has_waits(self, workflows: Any = None) -> list[ColumnElement[bool]]:
         """Return the condition of the index of workflows that wait."""
-        c = self._table.c
+        c = self._table.c if workflows is None else workflows
         return [c.open_waits > 0] if self._tables.has_partial_indexes else [c.waits == 1]
 
     def types_in(self, connection: Connection, state: WorkflowState) -> list[str]:
@@ -206,8 +210,12 @@ class WorkflowSearch:
         if section.is_waiting:
             index = self._tables.workflows_by_waits
             values = (section.type,) if self._tables.has_partial_indexes else (1, section.type)
-            query = ids.where(*self._resting())
-        elif wanted.state is not WorkflowState.PAUSED:
+            is_paused = wanted.state is WorkflowState.PAUSED
+            query = ids.where(*(self._resting() if is_paused else self._busy_and_waiting()))
+        elif wanted.state is WorkflowState.READY:
+            is_free = [self._table.c.id.not_in(self._running()), self._table.c.open_waits == 0]
+            query = ids.where(*is_free)
+        elif wanted.state is WorkflowState.PERFORMING:
             query = ids.where(*self._performing(wanted))
         return self._dialect.along_index(
             query, index, values, after=wanted.after, descending=wanted.is_newest_first
@@ -241,40 +249,56 @@ class WorkflowSearch:
         return [] if wanted.since is None else [self._table.c.created_at >= wanted.since]
 
     def _performing(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
-        """Return the condition that tells `performing` and `ready` apart, if one is wanted."""
-        executions = self._tables.step_executions.c
-        # By the claim, which has an index that holds few rows, and as a list of its own: compared
-        # with EXISTS, PostgreSQL and MariaDB would read the executions of all workflows.
-        running = select(executions.workflow_id).where(executions.claim_token.is_not(None))
+        """Return the condition that tells the states apart which are stored as `ready`."""
         c = self._table.c
         match wanted.state:
+            case WorkflowState.READY if wanted.is_narrow:
+                is_free = (c.open_waits == 0) | self._has_other_active(c)
+                return [c.id.not_in(self._running()), is_free]
             case WorkflowState.READY:
-                return [c.id.not_in(running), (c.open_waits == 0) | self._has_other_active()]
+                return [c.id.not_in(self._running()), c.id.not_in(self._resting_ids())]
             case WorkflowState.PERFORMING:
-                return [c.id.in_(running)]
+                return [c.id.in_(self._running())]
             case WorkflowState.PAUSED:
                 return [or_(c.state == WorkflowState.PAUSED, and_(*self._resting()))]
             case _:
                 return []
 
+    def _running(self) -> Select[Any]:
+        # By the claim, which has an index that holds few rows, and as a list of its own: compared
+        # with EXISTS, PostgreSQL and MariaDB would read the executions of all workflows.
+        executions = self._tables.step_executions.c
+        return select(executions.workflow_id).where(executions.claim_token.is_not(None))
+
     def _resting(self) -> list[ColumnElement[bool]]:
         """Return the conditions of a workflow that only waits for a person or an event."""
-        is_ready = self._dialect.unindexed(self._table.c.state) == WorkflowState.READY
-        return [*self._has_waits(), is_ready, ~self._has_other_active()]
+        c = self._table.c
+        is_ready = self._dialect.unindexed(c.state) == WorkflowState.READY
+        return [*self._has_waits(), is_ready, ~self._has_other_active(c)]
 
-    def _has_other_active(self) -> ColumnElement[bool]:
+    def _resting_ids(self) -> Select[Any]:
+        # A list of its own too, which is read along the index of those that wait.
+        waiting = self._table.alias("waiting").c
+        is_ready = self._dialect.unindexed(waiting.state) == WorkflowState.READY
+        conditions = [*self._has_waits(waiting), is_ready, ~self._has_other_active(waiting)]
+        return select(waiting.id).where(*conditions)
+
+    def _busy_and_waiting(self) -> list[ColumnElement[bool]]:
+        """Return the conditions of a graph in which a node waits while others go on."""
+        c = self._table.c
+        is_ready = self._dialect.unindexed(c.state) == WorkflowState.READY
+        is_going_on = self._has_other_active(c)
+        return [*self._has_waits(), is_ready, is_going_on, c.id.not_in(self._running())]
+
+    def _has_other_active(self, workflows: Any) -> ColumnElement[bool]:
         """True if an execution is active that waits neither for a person nor for an event."""
         executions = self._tables.step_executions.c
         is_resting = (executions.state == StepState.WAITING) & executions.child_id.is_(None)
         return exists().where(
-            executions.workflow_id == self._table.c.id,
+            executions.workflow_id == workflows.id,
             is_active_execution(self._tables),
             ~is_resting,
         )
-
-
-def _is_among_waiting(wanted: WorkflowFilter, state: WorkflowState) -> bool:
-    return wanted.state is WorkflowState.PAUSED and state is WorkflowState.READY
 
 
 def _order(wanted: WorkflowFilter, key: ColumnElement[Any]) -> ColumnElement[Any]:

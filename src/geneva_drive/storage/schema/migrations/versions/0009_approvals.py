@@ -147,14 +147,14 @@ class _Schema:
             "resume_requests",
             self._id(),
             self._reference("workflows", "workflow_id"),
-            sa.Column("triggered_by", name_type(20), nullable=False),
+            sa.Column("kind", name_type(20), nullable=False),
             sa.Column("trigger_id", name_type(255)),
             sa.Column("actor", name_type(255)),
             sa.Column("data", long_text()),
             sa.Column("requested_at", Moment, nullable=False),
             sa.Column("executed_at", Moment),
             sa.Column("error", long_text()),
-            self._check_in("resume_requests", "triggered_by", _TRIGGERS),
+            self._check_in("resume_requests", "kind", _TRIGGERS),
         )
         self._index("resume_requests", "workflow", ["workflow_id"])
 
