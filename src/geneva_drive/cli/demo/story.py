@@ -106,14 +106,14 @@ def _ask(run: DemoRun) -> None:
         unhappy = select(shop.Order).where(shop.Order.name.in_(("prints", "calendar", "mug")))
         for order in session.scalars(unhappy):
             shop.Refund.using(run.drive).create(order, session=session)
-    asked = run.play(lambda now: len(_requests(now)) == len(now.of_type("Refund")), at_least=3.5)
+    asked = run.play(lambda now: len(_requests(now)) == len(now.of_type("Refund")), at_least=3)
     requests = _requests(asked)
     requests["prints"].approve(by="mary@shop.example", comment="they arrived torn")
     requests["mug"].reject(by="mary@shop.example", comment="it was used")
     run.meanwhile(_answer_for_the_director)
     run.say(
         "4. Approved, rejected, and not answered",
-        "After 4 days without an answer, the calendar goes to the director, whatever happens to "
+        "After 5 days without an answer, the calendar goes to the director, whatever happens to "
         "the workers meanwhile.",
     )
     run.play(lambda now: len(_requests(now)) < len(requests), at_least=3)

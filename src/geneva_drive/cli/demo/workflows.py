@@ -111,7 +111,7 @@ class Refund(gd.Workflow[Order]):
     @gd.approval(
         role="manager",
         ask="Pay {hero.cents} cents back for {hero.name}?",
-        timeout=4 * DAY,
+        timeout=5 * DAY,
         on_timeout="escalate",
         escalate_to="director",
         on_reject="apologize",
