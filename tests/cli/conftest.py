@@ -7,9 +7,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -19,8 +20,10 @@ from geneva_drive.cli.app import load_app
 from geneva_drive.cli.main import cli
 from geneva_drive.definition import registry
 from geneva_drive.drive import default_drive
+from geneva_drive.testing import drain
 from tests.cli.served import APP, PROGRAM
 
+Handle = gd.WorkflowHandle[Any]
 Run = Callable[..., Result]
 WriteApp = Callable[[str, str], str]
 StartWorker = Callable[..., "subprocess.Popen[str]"]
@@ -64,6 +67,50 @@ def standing(geneva: gd.Drive) -> gd.Drive:
     """The Drive at 2026-01-02 03:04:05 UTC, for ever."""
     geneva.clock = StandingClock()
     return geneva
+
+
+@pytest.fixture
+def refund(standing: gd.Drive) -> Iterator[Handle]:
+    """A refund that waits for a sales manager; its class lives with the test."""
+
+    class Refund(gd.Workflow):
+        @gd.approval(
+            role="sales_manager",
+            ask="**Refund {context[amount]} euros** to [Acme](https://shop.example/acme)?",
+            show=lambda self: {"order": "A-17", "paid": 120, "on": date(2025, 12, 31)},
+            timeout=timedelta(hours=24),
+            escalate_to="director",
+        )
+        def manager_approval(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+        @gd.step
+        def pay_back(self) -> None: ...
+
+    workflow = Refund.create(hero=gd.HeroRef("Order", "A-17"), context={"amount": 80})
+    drain(standing)
+    yield workflow.reload()  # noqa: PT022 - classes are known weakly; this frame keeps it
+
+
+@pytest.fixture
+def hiring(standing: gd.Drive) -> Iterator[Handle]:
+    """An applicant about whom two of four people are to agree; its class lives with the test."""
+
+    class Hiring(gd.Workflow):
+        @gd.approval(
+            approvers=["ann", "bob", "cid", "dan"],
+            quorum=2,
+            reject_quorum=2,
+            deny_self=True,
+            ask="Hire Zoe?",
+        )
+        def committee(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+        @gd.step
+        def offer(self) -> None: ...
+
+    workflow = Hiring.create(actor="eve")
+    drain(standing)
+    yield workflow.reload()  # noqa: PT022 - classes are known weakly; this frame keeps it
 
 
 @pytest.fixture

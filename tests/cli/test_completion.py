@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import geneva_drive as gd
 from geneva_drive.cli.main import cli
 from geneva_drive.testing import speedrun
-from tests.cli.conftest import Run
+from tests.cli.conftest import Handle, Run
 
 
 def _offered(words: str, **environment: str) -> list[str]:
@@ -70,6 +70,15 @@ def test_ids_of_ongoing_workflows_are_offered(geneva: gd.Drive) -> None:
 
     assert _offered("geneva show ", GENEVA_DATABASE_URL=geneva.database_url) == ["2", "3"]
     assert _offered(f"geneva --database {geneva.database_url} pause 3") == ["3"]
+
+
+def test_ids_of_pending_approvals_are_offered(
+    refund: Handle, hiring: Handle, standing: gd.Drive
+) -> None:
+    standing.approvals.get(1).approve(by="mia")
+
+    assert _offered("geneva approve ", GENEVA_DATABASE_URL=standing.database_url) == ["2"]
+    assert _offered(f"geneva --database {standing.database_url} approvals 2") == ["2"]
 
 
 @pytest.mark.parametrize(

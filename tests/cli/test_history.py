@@ -131,7 +131,7 @@ def test_the_history_as_json_is_the_execution_and_its_steps(standing: gd.Drive, 
 
     trace = json.loads(run("history", "1", "--json").stdout)
 
-    assert sorted(trace) == ["execution", "steps"]
+    assert sorted(trace) == ["approvals", "execution", "resume_requests", "steps"]
     assert (trace["execution"]["type"], trace["execution"]["state"]) == ("Payment", "finished")
     assert [(s["step_name"], s["attempt_number"], s["state"]) for s in trace["steps"]] == [
         ("reserve", 1, "completed"),
@@ -208,6 +208,7 @@ def test_a_step_as_json_has_every_field_of_a_step_execution(standing: gd.Drive, 
         "result": 5,
         "metadata": {},
         "cursor": None,
+        "approval_id": None,
         "completed_iterations": 0,
         "progress": None,
         "interruptions": [],

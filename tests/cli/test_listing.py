@@ -134,6 +134,7 @@ def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run
                 "type": "Refund",
                 "template": None,
                 "state": "paused",
+                "needs": "operator",
                 "started_by": None,
                 "parent_id": None,
                 "children": [],

@@ -1,7 +1,8 @@
-"""Shell completion of workflow ids."""
+"""Shell completion of the ids of workflows and approvals."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
@@ -17,13 +18,39 @@ from geneva_drive.settings import database_url_from_environment
 
 _MOST = 200
 
+_Found = Iterable[tuple[object, str]]  # ids, each with a few words about it
+
 
 def ongoing_ids(
     context: click.Context,
     parameter: click.Parameter,  # noqa: ARG001 - Click's signature
     incomplete: str,
 ) -> list[CompletionItem]:
-    """List the ongoing workflows without importing the app: Tab must not run user code."""
+    return _completions(context, incomplete, _ongoing)
+
+
+def pending_approval_ids(
+    context: click.Context,
+    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
+    return _completions(context, incomplete, _pending)
+
+
+def _ongoing(drive: Drive) -> _Found:
+    for workflow in drive.workflows(Workflow).ongoing().limit(_MOST):
+        yield workflow.id, f"{workflow.type or 'dynamic'} {workflow.state}"
+
+
+def _pending(drive: Drive) -> _Found:
+    for approval in drive.approvals.pending().limit(_MOST):
+        yield approval.id, approval.step_name
+
+
+def _completions(
+    context: click.Context, incomplete: str, find: Callable[[Drive], _Found]
+) -> list[CompletionItem]:
+    """List what `find` yields without importing the app: Tab must not run user code."""
     url = context.ensure_object(DriveOptions).database or database_url_from_environment()
     try:
         if _is_missing_file(url):
@@ -32,16 +59,16 @@ def ongoing_ids(
     except (GenevaDriveError, SQLAlchemyError):
         return []
     try:
-        found = drive.workflows(Workflow).ongoing().limit(_MOST).all()
+        found = list(find(drive))
     except (GenevaDriveError, SQLAlchemyError):
         # An error must not appear in the shell's prompt.
         return []
     finally:
         drive.close()
     return [
-        CompletionItem(str(workflow.id), help=f"{workflow.type or 'dynamic'} {workflow.state}")
-        for workflow in found
-        if str(workflow.id).startswith(incomplete)
+        CompletionItem(str(key), help=words)
+        for key, words in found
+        if str(key).startswith(incomplete)
     ]
 
 

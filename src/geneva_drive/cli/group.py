@@ -19,6 +19,7 @@ from geneva_drive.errors import GenevaDriveError
 SECTIONS = {
     "Run": ("demo", "migrate", "worker"),
     "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
+    "Decide": ("approvals", "approve", "reject", "link"),
     "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Shell": ("completion",),
 }
@@ -32,6 +33,8 @@ _SYNONYMS = {  # the words of other programs
     "delete": "prune",
     "init": "migrate",
     "start": "worker",
+    "decide": "approve",
+    "inbox": "approvals",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from geneva_drive.cli.completion import ongoing_ids
+from geneva_drive.cli.completion import ongoing_ids, pending_approval_ids
 from geneva_drive.cli.output.error_line import with_class
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.display import shown
@@ -28,6 +28,12 @@ _JSON_BEGINS = ("[", "{", '"')
 def workflow_id_argument(function: F) -> F:
     # Taken as text: only the database knows the type of its ids.
     return click.argument("workflow_id", metavar="ID", shell_complete=ongoing_ids)(function)
+
+
+def approval_id_argument(function: F) -> F:
+    return click.argument("approval_id", metavar="APPROVAL", shell_complete=pending_approval_ids)(
+        function
+    )
 
 
 def step_argument(function: F) -> F:

@@ -8,6 +8,7 @@ from typing import Any
 
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
@@ -104,12 +105,18 @@ class StepExecution:
     @property
     def cursor(self) -> Any:
         """The cursor of a resumable step; None without one, and after completion."""
-        return typed_json.load(self._record.cursor)
+        return typed_json.load(self.stored_cursor)
 
     @property
     def stored_cursor(self) -> str | None:
         """The cursor as typed JSON; readable even if this process lacks its type."""
-        return self._record.cursor
+        return None if self.approval_id is not None else self._record.cursor
+
+    @property
+    def approval_id(self) -> Any:
+        """The id of the request that an approval made, or that an earlier attempt left to it."""
+        wait = wait_of(self._record)
+        return wait.approval_id if isinstance(wait, ApprovalWait) else None
 
     completed_iterations = RecordField[int]()
 

@@ -14,7 +14,16 @@ from rich.text import Text
 
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output import loops
-from geneva_drive.cli.output.bodies import execution_body, loop_body, step_body
+from geneva_drive.cli.output.approval_tables import requests_table
+from geneva_drive.cli.output.approval_views import ApprovalView, views_of
+from geneva_drive.cli.output.bodies import (
+    approval_body,
+    execution_body,
+    loop_body,
+    resume_request_body,
+    step_body,
+)
+from geneva_drive.cli.output.commands import commands_table
 from geneva_drive.cli.output.console import (
     fits,
     make_console,
@@ -28,12 +37,16 @@ from geneva_drive.cli.output.console import (
 )
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import cursor_words, item_words, name_of
+from geneva_drive.cli.output.resume_requests import resume_requests_table
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
+from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
+from geneva_drive.states import ResumeTrigger
+from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
 
 _MOST_ITEMS = 20
 
@@ -47,21 +60,30 @@ def command(drive: Drive, workflow_id: str, traceback: bool, as_json: bool) -> N
     """Print every attempt of a workflow, and the commands given to it."""
     workflow = drive.workflows(Workflow).find(workflow_id)
     executions = workflow.step_executions
+    approvals = drive.approvals.of_workflow(workflow.id).all()
     if as_json:
-        print_json(_body(workflow, executions))
+        print_json(_body(workflow, executions, approvals))
         return
     console = make_console()
     console.print(headline(workflow))
     _print_attempts(console, executions)
     _print_errors(console, executions, with_traceback=traceback)
     _print_loops(console, executions)
+    _print_approvals(console, views_of(drive, approvals))
     _print_commands(console, workflow)
+    _print_resume_requests(console, workflow.resume_requests)
 
 
-def _body(workflow: WorkflowHandle[Any], executions: Sequence[StepExecution]) -> dict[str, Any]:
+def _body(
+    workflow: WorkflowHandle[Any],
+    executions: Sequence[StepExecution],
+    approvals: Sequence[Approval],
+) -> dict[str, Any]:
     return {
         "execution": execution_body(workflow),
         "steps": [{**step_body(execution), **loop_body(execution)} for execution in executions],
+        "approvals": [approval_body(approval) for approval in approvals],
+        "resume_requests": [resume_request_body(one) for one in workflow.resume_requests],
     }
 
 
@@ -153,15 +175,22 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
+def _print_approvals(console: Console, views: Sequence[ApprovalView]) -> None:
+    if views:
+        console.print()
+        console.print(requests_table(console, views))
+
+
+def _print_resume_requests(console: Console, requests: Sequence[ResumeRequestRecord]) -> None:
+    # The commands of operators are listed anyway; decisions and deadlines are not.
+    if any(one.trigger is not ResumeTrigger.MANUAL for one in requests):
+        console.print()
+        console.print(resume_requests_table(requests))
+
+
 def _print_commands(console: Console, workflow: WorkflowHandle[Any]) -> None:
     entries = workflow.audit_entries
-    if not entries:
-        return
-    table = make_table("Command", "At (UTC)", "Actor", "Reason")
-    table.columns[0].no_wrap = table.columns[1].no_wrap = True
-    for entry in entries:
-        table.add_row(
-            entry.command, moment(entry.at), plain(entry.actor or ""), plain(entry.reason or "")
-        )
-    console.print()
-    console.print(table)
+    if entries:
+        is_about_one = any(entry.approval_id is not None for entry in entries)
+        console.print()
+        console.print(commands_table(entries, with_approvals=is_about_one))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from geneva_drive.cli import parameters
 from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.approval_views import awaited_views
+from geneva_drive.cli.output.approval_words import for_whom
 from geneva_drive.cli.output.bodies import body_with_children
 from geneva_drive.cli.output.console import (
+    first_that_fits,
     make_console,
     make_table,
     moment,
@@ -31,19 +33,24 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.queries import WorkflowQuery
-from geneva_drive.states import WorkflowState
+from geneva_drive.states import Need, WorkflowState
 
 _SHOWN = 50
 _LONGEST_RESULT = 40  # characters; `geneva show` prints all of it
+_LONGEST_NAMES = 24
 # The first set that fits is shown: a narrow terminal gets fewer columns, not broken words.
 _COLUMNS = (
-    ("ID", "Type", "Parent", "Children", "Hero", "State", "Step", "Result", "Updated (UTC)"),
-    ("ID", "Type", "Parent", "Hero", "State", "Step", "Result", "Updated (UTC)"),
-    ("ID", "Type", "Hero", "State", "Step", "Updated (UTC)"),
+    (
+        *("ID", "Type", "Parent", "Children", "Hero", "State", "Step", "Waits for", "Result"),
+        "Updated (UTC)",
+    ),
+    ("ID", "Type", "Parent", "Hero", "State", "Step", "Waits for", "Result", "Updated (UTC)"),
+    ("ID", "Type", "Hero", "State", "Step", "Waits for", "Updated (UTC)"),
+    ("ID", "Type", "Hero", "State", "Step", "Waits for"),
     ("ID", "Type", "Hero", "State", "Step"),
     ("ID", "Type", "State", "Step"),
 )
-_LEFT_OUT_IF_EMPTY = {"Parent", "Children", "Result"}
+_LEFT_OUT_IF_EMPTY = {"Parent", "Children", "Waits for", "Result"}
 
 
 @click.command("list")
@@ -96,7 +103,7 @@ def command(
     if as_json:
         _print_json(query, limit)
     else:
-        _print_table(query, _SHOWN if limit is None else limit)
+        _print_table(drive, query, _SHOWN if limit is None else limit)
 
 
 def _query(
@@ -131,14 +138,15 @@ def _print_json(query: WorkflowQuery[Any], limit: int | None) -> None:
     print_json({"items": [body_with_children(w) for w in shown], "next_cursor": next_cursor})
 
 
-def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
+def _print_table(drive: Drive, query: WorkflowQuery[Any], limit: int) -> None:
     workflows = query.limit(limit).all()
     if not workflows:
         click.echo("No workflows found.")
         return
-    rows = [_cells(workflow) for workflow in workflows]
+    waits = _waits(drive, workflows)
+    rows = [_cells(workflow, waits.get(workflow.id, "")) for workflow in workflows]
     console = make_console()
-    console.print(_widest_that_fits(console, [_table(rows, each) for each in _COLUMNS]))
+    console.print(first_that_fits(console, (_table(rows, each) for each in _COLUMNS)))
     total = query.count()
     if total > len(workflows):
         which = "newest" if query.wanted.is_newest_first else "oldest"
@@ -147,12 +155,6 @@ def _print_table(query: WorkflowQuery[Any], limit: int) -> None:
             f"--template, --hero or --since, raise --limit, or go on with --cursor "
             f"{workflows[-1].id}."
         )
-
-
-def _widest_that_fits(console: Console, tables: list[Table]) -> Table:
-    unbounded = console.options.update_width(sys.maxsize)
-    fitting = (t for t in tables if console.measure(t, options=unbounded).maximum <= console.width)
-    return next(fitting, tables[-1])
 
 
 def _table(rows: list[dict[str, Text]], columns: tuple[str, ...]) -> Table:
@@ -178,7 +180,19 @@ def _result(workflow: WorkflowHandle[Any]) -> str:
     return "" if stored is None else shortened(readable(stored), _LONGEST_RESULT)
 
 
-def _cells(workflow: WorkflowHandle[Any]) -> dict[str, Text]:
+def _waits(drive: Drive, workflows: Sequence[WorkflowHandle[Any]]) -> dict[Any, str]:
+    """Return who is to decide, by workflow; where a person is, also what an operator holds."""
+    needs = {workflow.id: workflow.needs for workflow in workflows}
+    resting = [workflow for workflow in workflows if needs[workflow.id] is Need.PERSON]
+    executions = [one for workflow in resting for one in workflow.current_executions]
+    waits: dict[Any, str] = {}
+    for view in awaited_views(drive, executions):
+        waits.setdefault(view.workflow.id, for_whom(view, _LONGEST_NAMES))
+    held = [key for key in needs if needs[key] is Need.OPERATOR] if waits else []
+    return {**waits, **dict.fromkeys(held, "operator")}
+
+
+def _cells(workflow: WorkflowHandle[Any], waits_for: str) -> dict[str, Text]:
     hero = f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else ""
     return {
         "ID": plain(workflow.id),
@@ -188,6 +202,7 @@ def _cells(workflow: WorkflowHandle[Any]) -> dict[str, Text]:
         "Hero": plain(hero),
         "State": state_text(workflow.state),
         "Step": plain(_step(workflow) or ""),
+        "Waits for": plain(waits_for),
         "Result": plain(_result(workflow)),
         "Updated (UTC)": Text(moment(workflow.updated_at)),
     }

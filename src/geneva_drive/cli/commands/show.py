@@ -11,6 +11,8 @@ from rich.table import Table
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.graph.tables import nodes_by_level
 from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.approval_tables import approval_rows
+from geneva_drive.cli.output.approval_views import views_of
 from geneva_drive.cli.output.bodies import body_with_children, node_body
 from geneva_drive.cli.output.console import make_console, moment, plain, print_json
 from geneva_drive.cli.output.headline import headline, type_words
@@ -41,17 +43,19 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     console.print(headline(workflow))
     console.print(plain(workflow.why()))
     console.print()
-    console.print(_facts(workflow))
+    console.print(_facts(drive, workflow))
     if view is not None:
         console.print()
         console.print(nodes_by_level(view, drive.clock.now()))
 
 
-def _facts(workflow: WorkflowHandle[Any]) -> Table:
+def _facts(drive: Drive, workflow: WorkflowHandle[Any]) -> Table:
     grid = Table.grid(padding=(0, 3))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in (*_what(workflow), *_when(workflow)):
+    views = views_of(drive, drive.approvals.of_workflow(workflow.id).all())
+    approvals = approval_rows(views, drive.clock.now())
+    for name, value in (*_what(workflow), *approvals, *_when(workflow)):
         if value:
             grid.add_row(name, plain(value))
     if workflow.stored_context != "{}":

@@ -26,7 +26,7 @@ _REST_SECONDS = 0.25
 @json_option
 @with_drive
 def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
-    """Watch a workflow live until it has ended or is paused.
+    """Watch a workflow live until it has ended or needs an operator.
 
     In a pipe it prints a line for each change, with --json one of JSON.
     """

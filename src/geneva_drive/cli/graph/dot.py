@@ -10,6 +10,7 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 
 _SHAPES = {
     NodeKind.DECISION: ' shape="diamond"',
+    NodeKind.APPROVAL: ' shape="hexagon"',
     NodeKind.CHILD: ' shape="box" peripheries="2"',
     NodeKind.RESUMABLE: ' shape="box" style="filled,rounded"',
 }

@@ -10,6 +10,7 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 
 _SHAPES = {
     NodeKind.DECISION: ('{"', '"}'),
+    NodeKind.APPROVAL: ('{{"', '"}}'),
     NodeKind.CHILD: ('[["', '"]]'),
     NodeKind.RESUMABLE: ('(["', '"])'),
 }

@@ -21,6 +21,7 @@ _SWATCH = 12.0
 _LONGEST = 44
 _SHAPES = {
     NodeKind.DECISION: "decision",
+    NodeKind.APPROVAL: "approval",
     NodeKind.CHILD: "child workflow",
     NodeKind.RESUMABLE: "resumable step",
 }
@@ -82,9 +83,8 @@ def _shape(box: Box, x: float, y: float, size: Size) -> Iterator[str]:
     left, top = x - size.width / 2, y - size.height / 2
     dashes = ' stroke-dasharray="5 3"' if box.state is StepState.SKIPPED else ""
     paint = f'fill="{colours.fill}" stroke="{colours.stroke}" stroke-width="1.4"{dashes}'
-    if box.kind is NodeKind.DECISION:
-        right, bottom = x + size.width / 2, y + size.height / 2
-        points = f"{left:.1f},{y:.1f} {x:.1f},{top:.1f} {right:.1f},{y:.1f} {x:.1f},{bottom:.1f}"
+    if corners := _corners(box.kind, x, y, size):
+        points = " ".join(f"{corner_x:.1f},{corner_y:.1f}" for corner_x, corner_y in corners)
         yield f'<polygon points="{points}" {paint}/>'
         return
     if box.is_folded:
@@ -100,6 +100,20 @@ def _shape(box: Box, x: float, y: float, size: Size) -> Iterator[str]:
             )
     if box.counts:
         yield from _shares(box, left + 12, top + size.height - 11, size.width - 24)
+
+
+def _corners(kind: NodeKind, x: float, y: float, size: Size) -> list[tuple[float, float]]:
+    """Return the corners of a diamond or a hexagon; none for a rectangle."""
+    left, right = x - size.width / 2, x + size.width / 2
+    top, bottom = y - size.height / 2, y + size.height / 2
+    if kind is NodeKind.DECISION:
+        return [(left, y), (x, top), (right, y), (x, bottom)]
+    if kind is NodeKind.APPROVAL:
+        slope = size.height / 3
+        upper = [(left + slope, top), (right - slope, top)]
+        lower = [(right - slope, bottom), (left + slope, bottom)]
+        return [(left, y), *upper, (right, y), *lower]
+    return []
 
 
 def _shares(box: Box, left: float, top: float, width: float) -> Iterator[str]:
@@ -175,7 +189,8 @@ def _size(box: Box) -> Size:
     height = 36.0 + 16 * len(box.notes) + (10 if box.counts else 0)
     if box.kind is NodeKind.DECISION:
         return Size(widest * 1.5 + 48, height * 1.5)
-    return Size(max(widest + 28, 90.0) + (12 if box.kind is NodeKind.CHILD else 0), height)
+    room = {NodeKind.CHILD: 12.0, NodeKind.APPROVAL: height / 1.5}.get(box.kind, 0.0)
+    return Size(max(widest + 28, 90.0) + room, height)
 
 
 def _short(line: str) -> str:

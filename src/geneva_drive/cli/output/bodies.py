@@ -10,23 +10,26 @@ from datetime import UTC, datetime
 from typing import Any
 
 from geneva_drive.cli.output.loops import interruptions, skipped_items
+from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
+from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
+from geneva_drive.storage.schema.records import AuditRecord
 
 
 def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
     """Return the body of a workflow; pass `why` if it is known, to save its queries."""
-    parent_id = workflow.parent_id
     return {
         "id": key_body(workflow.id),
         "type": workflow.type,
         "template": workflow.template,
         "state": workflow.state,
+        "needs": workflow.needs,
         "started_by": workflow.started_by,
-        "parent_id": None if parent_id is None else key_body(parent_id),
+        "parent_id": _optional_key_body(workflow.parent_id),
         "requested": workflow.requested,
         "result": _stored(workflow.stored_result),
         "hero_type": workflow.hero_type,
@@ -76,6 +79,7 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
         "result": _stored(execution.stored_result),
         "metadata": _typed(execution.metadata),
         "cursor": _stored(execution.stored_cursor),
+        "approval_id": _optional_key_body(execution.approval_id),
         "completed_iterations": execution.completed_iterations,
         "progress": progress_body(execution.progress),
     }
@@ -123,6 +127,63 @@ def node_body(node: NodeView) -> dict[str, Any]:
     }
 
 
+def approval_body(approval: Approval) -> dict[str, Any]:
+    """Return the body of a request for approval, with its votes and everything done with it."""
+    return {
+        "id": key_body(approval.id),
+        "workflow_id": key_body(approval.workflow_id),
+        "step_name": approval.step_name,
+        "title": approval.title,
+        "facts": _stored(approval.stored_facts) or {},
+        "initial": _stored(approval.stored_initial) or {},
+        "role": approval.role,
+        "approvers": list(approval.approvers),
+        "choices": list(approval.choices),
+        "quorum": approval.quorum,
+        "state": approval.state,
+        "requested_at": _moment(approval.requested_at),
+        "expires_at": _moment(approval.expires_at),
+        "decided_at": _moment(approval.decided_at),
+        "decided_by": approval.decided_by,
+        "choice": approval.choice,
+        "comment": approval.comment,
+        "data": _stored(approval.stored_data),
+        "votes": [_vote_body(vote) for vote in approval.votes],
+        "history": [audit_body(entry) for entry in approval.history],
+    }
+
+
+def _vote_body(vote: ApprovalVote) -> dict[str, Any]:
+    return {
+        "by": vote.by,
+        "choice": vote.choice,
+        "comment": vote.comment,
+        "data": _stored(vote.stored_data),
+        "at": _moment(vote.at),
+    }
+
+
+def audit_body(entry: AuditRecord) -> dict[str, Any]:
+    return {
+        "command": entry.command,
+        "actor": entry.actor,
+        "reason": entry.reason,
+        "at": _moment(entry.at),
+    }
+
+
+def resume_request_body(request: ResumeRequestRecord) -> dict[str, Any]:
+    return {
+        "trigger": request.trigger,
+        "trigger_id": request.trigger_id,
+        "actor": request.actor,
+        "data": _stored(request.stored_data),
+        "requested_at": _moment(request.requested_at),
+        "executed_at": _moment(request.executed_at),
+        "error": request.error,
+    }
+
+
 def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
     if progress is None:
         return None
@@ -138,6 +199,10 @@ def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
 
 def key_body(key: Any) -> int | str:
     return key if isinstance(key, int) else str(key)
+
+
+def _optional_key_body(key: Any) -> int | str | None:
+    return None if key is None else key_body(key)
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ from rich.text import Text
 from geneva_drive.drive.graph_view import NodeView
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import describe
-from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.states import ApprovalState, StepState, WorkflowState
 
 _STYLES: dict[str, str] = {
     WorkflowState.READY: "cyan",
@@ -33,6 +34,13 @@ _STYLES: dict[str, str] = {
     StepState.COMPLETED: "green",
     StepState.FAILED: "bold red",
     StepState.SKIPPED: "magenta",
+}
+_APPROVAL_STYLES = {
+    ApprovalState.PENDING: "bold yellow",
+    ApprovalState.APPROVED: "green",
+    ApprovalState.REJECTED: "red",
+    ApprovalState.EXPIRED: "magenta",
+    ApprovalState.CANCELED: "dim",
 }
 
 # A pipe gets whole lines, for grep and awk.
@@ -60,8 +68,17 @@ def make_table(*headers: str) -> Table:
 
 def fits(console: Console, table: Table) -> bool:
     """True if no line of the table would be broken."""
-    unlimited = console.options.update(max_width=_PIPE_WIDTH)
+    unlimited = console.options.update_width(sys.maxsize)
     return console.measure(table, options=unlimited).maximum <= console.width
+
+
+def first_that_fits(console: Console, tables: Iterable[Table]) -> Table:
+    """Return the first table whose lines fit, or the last one; tables are built on demand."""
+    narrowest = make_table()
+    for narrowest in tables:
+        if fits(console, narrowest):
+            break
+    return narrowest
 
 
 def print_json(body: Any) -> None:
@@ -76,6 +93,10 @@ def plain(text: object) -> Text:
 
 def state_text(state: WorkflowState | StepState, words: str | None = None) -> Text:
     return Text(words or state, style=_STYLES[state])
+
+
+def approval_state_text(state: ApprovalState) -> Text:
+    return Text(state, style=_APPROVAL_STYLES[state])
 
 
 def moment(at: datetime | None) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from geneva_drive.cli.live import parts
 from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.approval_tables import approval_rows
 from geneva_drive.cli.output.console import make_table, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
@@ -105,6 +106,11 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
 
 
 def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
+    """Yield the requests that wait for a decision, and a bar for each loop."""
+    for label, lines in approval_rows(sight.approvals, sight.at):
+        yield Text()
+        yield Text(label, "bold")
+        yield plain(lines)
     for loop in sight.loops:
         yield Text()
         words, fraction = loops.words(loop.progress), loop.progress.fraction

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from geneva_drive.cli.output import loops as iterating
+from geneva_drive.cli.output.approval_views import ApprovalView, awaited_views
 from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
@@ -18,7 +19,7 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState
+from geneva_drive.states import ACTIVE_STEP_STATES, Need, StepState, WorkflowState
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphRecord,
@@ -26,7 +27,7 @@ from geneva_drive.storage.schema.records import (
     WorkflowRecord,
 )
 
-_LAST_STATES = (WorkflowState.FINISHED, WorkflowState.CANCELED, WorkflowState.PAUSED)
+_LAST_NEEDS = (Need.OPERATOR, Need.NONE)
 _WORKERS_HOLD = timedelta(seconds=1)
 _MOST_ACTIVE = 10  # of a dynamic workflow, in each state
 _MOST_FAILED = 10
@@ -62,11 +63,12 @@ class Sight:
     why: str
     steps: tuple[StepSight, ...]  # in the order in which they were scheduled
     levels: tuple[Level, ...] = ()  # of a graph
+    approvals: tuple[ApprovalView, ...] = ()  # that wait for a decision
 
     @property
     def is_last(self) -> bool:
-        """True if the workflow will not change without a command."""
-        return self.workflow.state in _LAST_STATES
+        """True if the workflow will not change without a command of an operator."""
+        return self.workflow.needs in _LAST_NEEDS
 
     @property
     def loops(self) -> list[LoopProgress]:
@@ -107,6 +109,7 @@ class WorkflowObserver:
             why=self._why(record, active, now),
             steps=tuple(StepSight(one, self._progress(one)) for one in executions),
             levels=self._levels(workflow, graph),
+            approvals=tuple(awaited_views(self._drive, executions)),
         )
 
     def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord], GraphRecord | None]:
@@ -138,7 +141,9 @@ class WorkflowObserver:
     ) -> str:
         if self._workers_until is None or now >= self._workers_until:
             self._workers, self._workers_until = self._drive.workers, now + _WORKERS_HOLD
-        is_more = any(one.is_parked or one.child_id is not None for one in active)
+        is_more = record.open_waits > 0 or any(
+            one.is_parked or one.child_id is not None for one in active
+        )
         if is_more or record.type == DYNAMIC_TYPE or record.state is WorkflowState.CANCELED:
             return explain(
                 record, active, read_circumstances(self._drive, record, active, self._workers)

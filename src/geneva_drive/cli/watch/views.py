@@ -13,6 +13,7 @@ from rich.text import Text
 
 from geneva_drive.cli.live.screen import Screen, is_redrawable
 from geneva_drive.cli.output import loops
+from geneva_drive.cli.output.approval_words import for_whom, state_words, title_line
 from geneva_drive.cli.output.bodies import execution_body, progress_body
 from geneva_drive.cli.output.console import moment, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
@@ -49,6 +50,7 @@ class PlainView:
         self._is_first = True
         self._requested: object = None
         self._known: dict[str, object] = {}
+        self._standings: dict[object, str] = {}  # of approvals
         self._done: list[int] = []
         self._levels: dict[int, int] = {}
         self._loop_interval = Interval(_BETWEEN_PROGRESS_LINES)
@@ -66,6 +68,7 @@ class PlainView:
         # A dynamic workflow has too many nodes for a line each; its levels are printed instead.
         for step in sight.steps if sight.workflow.type is not None else ():
             self._show_step(sight, step)
+        self._show_approvals(sight)
         self._show_progress(sight)
         self._show_levels(sight)
         if sight.is_last:
@@ -85,6 +88,15 @@ class PlainView:
         if step.progress is not None and execution.state is not StepState.IN_PROGRESS:
             line.append(f", {loops.words_alone(execution, step.progress)}")
         self._print(sight, line)
+
+    def _show_approvals(self, sight: Sight) -> None:
+        """Print the requests that are new, were escalated or have another vote."""
+        for view in sight.approvals:
+            standing = f"{state_words(view)}, for {for_whom(view)}"
+            if self._standings.get(view.approval.id) != standing:
+                self._standings[view.approval.id] = standing
+                name = f"approval {view.approval.id} ({title_line(view.approval)})"
+                self._print(sight, plain(f"{name}: {standing}"))
 
     def _show_progress(self, sight: Sight) -> None:
         running = [loop for loop in sight.loops if loop.is_running]

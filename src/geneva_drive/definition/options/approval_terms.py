@@ -22,6 +22,7 @@ from geneva_drive.errors import StepConfigurationError
 T = TypeVar("T")
 E = TypeVar("E", "OnReject", "OnTimeout")
 
+APPROVE = "approve"
 REJECT = "reject"  # the choice that rejects; every other approves
 
 People = Sequence[str] | AbstractSet[str]
@@ -76,7 +77,7 @@ class ApprovalTerms:
     quorum: int | Callable[[Any], object] = 1
     reject_quorum: int = 1
     deny_self: bool = False
-    choices: tuple[str, ...] = ("approve", REJECT)
+    choices: tuple[str, ...] = (APPROVE, REJECT)
     ask: str | Callable[[Any], object] | None = None  # for str.format with hero and context
     show: dict[str, Any] | Callable[[Any], object] | None = None
     form: FormType | None = None
@@ -103,7 +104,7 @@ def parse(given: Mapping[str, Any]) -> ApprovalTerms:
         deny_self=checks.flag(
             "deny_self", given.get("deny_self", False), error=StepConfigurationError
         ),
-        choices=_choices(given.get("choices", ("approve", REJECT))),
+        choices=_choices(given.get("choices", (APPROVE, REJECT))),
         ask=_value(given, "ask", _format_text),
         show=_value(given, "show", approval_values.facts),
         form=form_type.parse(given.get("form")),

@@ -11,7 +11,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
 from geneva_drive.definition.form_type import FormType
-from geneva_drive.definition.options.approval_terms import REJECT
+from geneva_drive.definition.options.approval_terms import APPROVE, REJECT
 from geneva_drive.display import shown
 from geneva_drive.drive import audit_text
 from geneva_drive.drive.record_field import RecordField
@@ -39,8 +39,13 @@ class ApprovalVote:
     by: str
     choice: str
     comment: str | None
-    data: dict[str, Any] | None
+    stored_data: str | None  # typed JSON, readable even if this process lacks its types
     at: datetime
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        data: dict[str, Any] | None = typed_json.load(self.stored_data)
+        return data
 
 
 class Approval:
@@ -90,6 +95,7 @@ class Approval:
     decided_by = RecordField[str | None]()
     choice = RecordField[str | None]()
     comment = RecordField[str | None]()
+    form = RecordField[str | None]()  # the name of the form's class
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -117,6 +123,21 @@ class Approval:
         return data
 
     @property
+    def stored_facts(self) -> str | None:
+        """The facts as typed JSON; readable even if this process lacks their types."""
+        return self._record.facts
+
+    @property
+    def stored_initial(self) -> str | None:
+        """The initial values as typed JSON."""
+        return self._record.initial
+
+    @property
+    def stored_data(self) -> str | None:
+        """The data as typed JSON."""
+        return self._record.data
+
+    @property
     def person(self) -> str | None:
         """The person for whom the link was made, if a link led here."""
         return None if self._link is None else self._link[1].person
@@ -133,7 +154,7 @@ class Approval:
                 by=one.person,
                 choice=one.choice,
                 comment=one.comment,
-                data=typed_json.load(one.data),
+                stored_data=one.data,
                 at=one.voted_at,
             )
             for one in people
@@ -166,7 +187,7 @@ class Approval:
         data: object = None,
     ) -> Self:
         """Vote for `approve`; the vote that completes the quorum lets the workflow continue."""
-        return self.decide("approve", by=by, comment=comment, data=data)
+        return self.decide(APPROVE, by=by, comment=comment, data=data)
 
     def reject(
         self,

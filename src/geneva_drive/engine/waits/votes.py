@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition.options.approval_terms import REJECT
+from geneva_drive.definition.options.approval_terms import APPROVE, REJECT
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.ending import Applied
@@ -47,7 +47,7 @@ class Vote:
 
     @property
     def command(self) -> str:
-        return self.choice if self.choice in ("approve", REJECT) else "decide"
+        return self.choice if self.choice in (APPROVE, REJECT) else "decide"
 
     @property
     def words(self) -> str | None:

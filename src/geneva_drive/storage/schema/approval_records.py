@@ -92,7 +92,12 @@ class ResumeRequestRecord:
     trigger: ResumeTrigger
     trigger_id: str | None  # the approval, event or actor
     actor: str | None
-    data: dict[str, Any] | None
+    stored_data: str | None  # typed JSON, readable even if this process lacks its types
     requested_at: datetime
     executed_at: datetime | None
     error: str | None
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        data: dict[str, Any] | None = typed_json.load(self.stored_data)
+        return data

@@ -270,6 +270,7 @@ class AuditRecord:
     actor: str | None
     reason: str | None
     at: datetime
+    approval_id: Key | None = None  # of a vote, or another act on a request for approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

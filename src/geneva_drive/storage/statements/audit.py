@@ -41,6 +41,6 @@ class AuditEntries:
 
     def _read(self, connection: Connection, *conditions: ColumnElement[bool]) -> list[AuditRecord]:
         c = self._table.c
-        query = select(c.command, c.actor, c.reason, c.at).where(*conditions)
+        query = select(c.command, c.actor, c.reason, c.at, c.approval_id).where(*conditions)
         rows = connection.execute(query.order_by(c.at, c.id))
         return [AuditRecord(**row) for row in rows.mappings()]

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from geneva_drive.serialization import typed_json
 from geneva_drive.states import ResumeTrigger
 from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
 from geneva_drive.storage.schema.records import Key
@@ -58,7 +57,7 @@ class ResumeRequests:
                 trigger=ResumeTrigger(row["kind"]),
                 trigger_id=row["trigger_id"],
                 actor=row["actor"],
-                data=typed_json.load(row["data"]),
+                stored_data=row["data"],
                 requested_at=row["requested_at"],
                 executed_at=row["executed_at"],
                 error=row["error"],

@@ -1,0 +1,27 @@
+"""The table of the commands that people gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from geneva_drive.cli.output.console import make_table, moment, plain
+from geneva_drive.storage.schema.records import AuditRecord
+
+
+def commands_table(entries: Sequence[AuditRecord], *, with_approvals: bool = False) -> Table:
+    """Return the entries of the audit trail, if asked with the request that each was about."""
+    about = ["Approval"] if with_approvals else []
+    table = make_table("Command", *about, "At (UTC)", "Actor", "Reason")
+    for column in table.columns[:-2]:
+        column.no_wrap = True
+    for entry in entries:
+        table.add_row(
+            entry.command,
+            *([str(entry.approval_id or "")] if with_approvals else []),
+            moment(entry.at),
+            plain(entry.actor or ""),
+            plain(entry.reason or ""),
+        )
+    return table
