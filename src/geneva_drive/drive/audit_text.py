@@ -24,8 +24,14 @@ def reason(command: str, value: Any) -> str | None:
     return _checked(command, "reason", value)
 
 
-def comment(command: str, value: Any) -> str | None:
-    return _checked(command, "comment", value)
+def comment(command: str, value: Any, longest: int) -> str | None:
+    text = _checked(command, "comment", value)
+    if text is not None and len(text) > longest:
+        raise InvalidInput(
+            f"{command}(comment=...) must be at most {longest:,} characters long, got "
+            f"{len(text):,}. The limit is the setting max_payload_size."
+        )
+    return text
 
 
 def _checked(command: str, argument: str, value: Any) -> str | None:

@@ -223,8 +223,13 @@ def test_a_workflow_started_by_nobody_denies_nobody(geneva: gd.Drive) -> None:
         ({"by": ""}, "decide(by=...) must not be empty."),
         ({"by": "a" * 256}, "decide(by=...) must be at most 255 characters long, got 256."),
         ({"by": "ann", "comment": 5}, "decide(comment=...) must be text, got 5."),
+        (
+            {"by": "ann", "comment": "x" * 1_048_577},
+            "decide(comment=...) must be at most 1,048,576 characters long, got 1,048,577. The "
+            "limit is the setting max_payload_size.",
+        ),
     ],
-    ids=["nobody", "number", "empty", "long", "comment"],
+    ids=["nobody", "number", "empty", "long", "comment", "long comment"],
 )
 def test_an_ill_formed_decision_is_refused_and_nothing_changes(
     geneva: gd.Drive, given: dict[str, Any], words: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -134,6 +135,49 @@ def test_the_task_of_a_deadline_is_left_out_after_a_decision(
         ("manager", "completed", "approved"),
         ("pay", "completed", "success"),
     ]
+
+
+class Claim(gd.Workflow[Any]):
+    """Has a task for each ending."""
+
+    type_name = "test_deadlines.Claim"
+
+    @gd.approval(role="manager", timeout=HOUR, on_timeout="remind", on_reject="apologize")
+    def manager(self, decision: Decision) -> None: ...
+
+    @gd.task(depends_on=manager)
+    def remind(self) -> None: ...
+
+    @gd.task(depends_on=manager)
+    def apologize(self) -> None: ...
+
+    @gd.task(depends_on=manager)
+    def pay(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("act", "task"),
+    [
+        (lambda request, clock: clock.advance(HOUR), "remind"),
+        (lambda request, clock: request.reject(by="ann"), "apologize"),
+        (lambda request, clock: request.approve(by="ann"), "pay"),
+    ],
+    ids=["expiry", "rejection", "approval"],
+)
+def test_each_ending_runs_its_own_task(
+    geneva: gd.Drive,
+    geneva_clock: ShiftedClock,
+    act: Callable[[gd.Approval, ShiftedClock], Any],
+    task: str,
+) -> None:
+    workflow = reach(geneva, Claim)
+
+    act(asked(geneva), geneva_clock)
+    drain(geneva)
+
+    done = [step for step, state, _ in history(workflow) if state == "completed"]
+    assert done == ["manager", task]
+    assert workflow.reload().state == "finished"
 
 
 def test_a_deadline_may_pause_and_resume_asks_again(

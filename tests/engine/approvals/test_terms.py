@@ -274,3 +274,29 @@ def test_a_term_may_use_flow_control(geneva: gd.Drive) -> None:
 
     assert (workflow.state, requests_of(workflow)) == ("finished", [])
     assert history(workflow) == [("manager", "skipped", "skipped_by_flow_control")]
+
+
+def test_a_pause_while_the_terms_are_evaluated_holds_the_request(geneva: gd.Drive) -> None:
+    def role(self: Any) -> str:
+        self.handle.pause()
+        return "manager"
+
+    workflow = reach(geneva, refund(role=role))
+    assert (workflow.state, workflow.needs) == ("paused", "operator")
+    assert requests_of(workflow) == [("manager", "pending")]
+
+    asked(geneva).approve(by="ann")
+    workflow.resume()
+    drain(geneva)
+
+    assert workflow.reload().state == "finished"
+
+
+def test_a_cancel_while_the_terms_are_evaluated_cancels_the_request(geneva: gd.Drive) -> None:
+    def role(self: Any) -> str:
+        self.handle.cancel()
+        return "manager"
+
+    workflow = reach(geneva, refund(role=role))
+
+    assert (workflow.state, requests_of(workflow)) == ("canceled", [("manager", "canceled")])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import drain
+from geneva_drive.testing import drain, speedrun
 from tests.approving import Decision, asked, reach, requests_of
 from tests.looking import history
 
@@ -284,6 +284,67 @@ def test_the_request_of_a_child_is_canceled_with_its_parent(geneva: gd.Drive) ->
     assert child.reload().state == "canceled"
 
 
+def test_who_started_the_parent_may_not_decide_in_its_child(geneva: gd.Drive) -> None:
+    class Strict(gd.Workflow):
+        @gd.approval(role="manager", deny_self=True)
+        def manager(self, decision: Decision) -> None: ...
+
+    class Parent(gd.Workflow):
+        refund = gd.child(Strict)
+
+    reach(geneva, Parent, actor="ann")
+
+    with pytest.raises(gd.errors.NotPermitted):
+        asked(geneva).approve(by="ann")
+
+    assert asked(geneva).approve(by="bob").state == "approved"
+
+
+def test_an_approval_that_waits_takes_no_slot_of_its_limit(geneva: gd.Drive) -> None:
+    class Limited(gd.Workflow):
+        @gd.approval(role="manager", limit=gd.Limit(concurrency=1))
+        def manager(self, decision: Decision) -> None: ...
+
+    workflows = [Limited.create() for _ in range(3)]
+    drain(geneva)
+    requests = geneva.approvals.pending().all()
+    assert len(requests) == 3
+
+    for request in requests:
+        request.approve(by="ann")
+    drain(geneva)
+
+    assert [workflow.reload().state for workflow in workflows] == ["finished"] * 3
+
+
+def test_going_back_to_an_approval_that_is_done_asks_again(geneva: gd.Drive) -> None:
+    class Slow(gd.Workflow):
+        @gd.approval(role="manager")
+        def manager(self, decision: Decision) -> None: ...
+
+        @gd.step(wait=3600)
+        def pay(self) -> None: ...
+
+    workflow = reach(geneva, Slow)
+    asked(geneva).approve(by="ann")
+    drain(geneva)
+
+    workflow.resume_at("manager")
+    drain(geneva)
+
+    assert requests_of(workflow) == [("manager", "approved"), ("manager", "pending")]
+
+
+def test_a_speedrun_stops_at_an_approval_and_goes_on_behind_it(geneva: gd.Drive) -> None:
+    workflow = speedrun(Refund.create())
+    assert (workflow.state, ran) == ("paused", ["look_up"])
+
+    asked(geneva).approve(by="ann")
+    speedrun(workflow)
+
+    assert (workflow.state, ran[-1]) == ("finished", "pay")
+
+
 def test_approvals_one_after_the_other_pause_the_workflow_each_time(geneva: gd.Drive) -> None:
     class Ladder(gd.Workflow):
         @gd.approval(role="clerk")
@@ -296,12 +357,14 @@ def test_approvals_one_after_the_other_pause_the_workflow_each_time(geneva: gd.D
         def director(self, decision: Decision) -> None: ...
 
     workflow = reach(geneva, Ladder)
-    stood_at = []
-    for _ in range(3):
-        stood_at.append((workflow.state, workflow.paused_step_name))
-        asked(geneva).approve(by="ann")
-        drain(geneva)
-        workflow.reload()
+    assert (workflow.state, workflow.paused_step_name) == ("paused", "clerk")
+    asked(geneva).approve(by="ann")
+    drain(geneva)
+    assert (workflow.reload().state, workflow.paused_step_name) == ("paused", "manager")
+    asked(geneva).approve(by="ann")
+    drain(geneva)
+    assert (workflow.reload().state, workflow.paused_step_name) == ("paused", "director")
+    asked(geneva).approve(by="ann")
+    drain(geneva)
 
-    assert stood_at == [("paused", "clerk"), ("paused", "manager"), ("paused", "director")]
-    assert workflow.state == "finished"
+    assert workflow.reload().state == "finished"

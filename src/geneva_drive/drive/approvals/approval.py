@@ -214,7 +214,7 @@ class Approval:
         vote = Vote(
             by=self._actor("decide", by),
             choice=choice,
-            comment=audit_text.comment("decide", comment),
+            comment=audit_text.comment("decide", comment, self._drive.settings.max_payload_size),
             data=self._checked_data(choice, data),
             link_hash=None if self._link is None else self._link[0],
         )
