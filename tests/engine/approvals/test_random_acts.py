@@ -248,18 +248,23 @@ def holding(
 
 
 def test_whatever_happens_the_tables_agree_and_every_workflow_ends_once_it_is_decided(
-    geneva: gd.Drive, holding: gd.Drive, geneva_clock: ShiftedClock, database: str
+    geneva: gd.Drive,
+    holding: gd.Drive,
+    uuid_drive: gd.Drive,
+    geneva_clock: ShiftedClock,
+    database: str,
 ) -> None:
+    uuid_drive.clock = geneva_clock
+    drives = st.sampled_from([geneva, holding, uuid_drive])
     bodies = Bodies(Counter())
     classes = (make_chain(bodies), make_graph(bodies))
 
     @settings(max_examples=EXAMPLES[database])
-    @given(st.sampled_from(classes), st.booleans(), st.lists(ACTS, min_size=5, max_size=20))
+    @given(st.sampled_from(classes), drives, st.lists(ACTS, min_size=5, max_size=20))
     def run(
-        workflow_class: type[gd.Workflow[Any]], is_held: bool, acts: list[tuple[str, int]]
+        workflow_class: type[gd.Workflow[Any]], drive: gd.Drive, acts: list[tuple[str, int]]
     ) -> None:
-        geneva.store.write(geneva.store.empty)
-        drive = holding if is_held else geneva
+        drive.store.write(drive.store.empty)
         example = Example(drive, workflow_class, bodies, geneva_clock)
         drain(drive)
         for name, number in acts:
