@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -47,11 +48,12 @@ def _crash(drive: gd.Drive, point: Point) -> None:
     assert_consistent(drive)
 
 
-def test_a_worker_that_dies_before_it_asks_leaves_no_request_and_another_asks_once(
-    geneva: gd.Drive, refund: type[gd.Workflow[Any]]
+@pytest.mark.parametrize("point", ["claim", "body"], ids=["before", "in its transaction"])
+def test_a_worker_that_dies_before_it_has_asked_leaves_no_request_and_another_asks_once(
+    geneva: gd.Drive, refund: type[gd.Workflow[Any]], point: Point
 ) -> None:
     workflow = refund.create()
-    _crash(geneva, "claim")
+    _crash(geneva, point)
     assert requests_of(workflow) == []
 
     drain(geneva)
@@ -170,3 +172,54 @@ def test_a_request_that_is_decided_while_a_dead_worker_held_a_node_beside_it_is_
     assert requests_of(order) == [("lawyer", "approved")]
     assert order.reload().state == "finished"
     assert_consistent(geneva)
+
+
+def test_a_worker_that_lost_its_claim_while_it_prepared_a_request_does_not_ask(
+    geneva: gd.Drive,
+) -> None:
+    class Refund(gd.Workflow[Any]):
+        def question(self) -> str:
+            if self.attempt == 1:
+                _let_another_take_over(geneva)
+            return f"attempt {self.attempt}"
+
+        @gd.approval(role="clerk", ask=question)
+        def clerk(self, decision: Decision) -> None: ...
+
+    workflow = reach(geneva, Refund)
+
+    assert asked(geneva).title == "attempt 2"
+    assert requests_of(workflow) == [("clerk", "pending")]
+    assert _attempts(workflow, "clerk") == [("failed", "recovered"), ("waiting", None)]
+    assert_consistent(geneva)
+
+
+def test_a_worker_that_lost_its_claim_in_the_body_of_a_decision_records_nothing(
+    geneva: gd.Drive, calls: Calls
+) -> None:
+    class Refund(gd.Workflow[Any]):
+        @gd.approval(role="clerk", on_reject="continue")
+        def clerk(self, decision: Decision) -> None:
+            calls.append((f"attempt {self.attempt}", decision.by))
+            if self.attempt == 1:
+                _let_another_take_over(geneva)
+
+        @gd.step
+        def pay(self) -> None:
+            calls.append(("pay", None))
+
+    workflow = reach(geneva, Refund)
+    asked(geneva).reject(by="ann")
+    drain(geneva)
+
+    assert calls == [("attempt 1", "ann"), ("attempt 2", "ann"), ("pay", None)]
+    assert _attempts(workflow, "clerk") == [("failed", "recovered"), ("completed", "rejected")]
+    assert workflow.reload().state == "finished"
+    assert_consistent(geneva)
+
+
+def _let_another_take_over(drive: gd.Drive) -> None:
+    """Let another worker recover what the calling one runs, and run it to its end."""
+    expire_leases(drive)
+    with ThreadPoolExecutor(1) as another:
+        another.submit(drain, drive).result()
