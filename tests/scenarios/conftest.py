@@ -57,6 +57,14 @@ def graphs(geneva: gd.Drive) -> Iterator[ModuleType]:
 
 
 @pytest.fixture
+def approvals(geneva: gd.Drive) -> Iterator[ModuleType]:
+    """The classes with approvals, which other tests of this process must not know."""
+    name = "tests.scenarios.approvals"
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.fixture
 def chance() -> random.Random:
     """Chance that can be had again: pytest shows the seed if the test failed."""
     seed = os.environ.get("GENEVA_SCENARIO_SEED") or str(random.randrange(1_000_000))
