@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 _LONGEST = 200
@@ -22,6 +23,11 @@ def shown(value: object, longest: int = _LONGEST) -> str:
 def short_name(error: str) -> str:
     """Return a stored exception class, or a text that begins with one, without `builtins.`."""
     return error.removeprefix("builtins.")
+
+
+def moment_words(moment: datetime | None) -> str:
+    """Return a moment in UTC as sentences name it."""
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC") if moment else "an unknown time"
 
 
 def _begun(value: object, longest: int) -> str:

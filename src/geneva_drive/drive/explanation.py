@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
 
-from geneva_drive.display import short_name
+from geneva_drive.display import moment_words, short_name
 from geneva_drive.drive.circumstances import Circumstances
+from geneva_drive.drive.wait_words import asked_people, awaited, explain_wait
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, Wait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import wait_of
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState
-from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import (
     AuditRecord,
     ExecutionRecord,
@@ -55,10 +54,11 @@ def explain(
 ) -> str:
     match workflow.state:
         case WorkflowState.FINISHED:
-            return f"It finished at {_moment(workflow.finished_at)}; nothing is left to do."
+            return f"It finished at {moment_words(workflow.finished_at)}; nothing is left to do."
         case WorkflowState.CANCELED:
             by = _canceled_by(known.canceled_by)
-            return f"It was canceled at {_moment(workflow.canceled_at)}{by}; nothing is left to do."
+            at = moment_words(workflow.canceled_at)
+            return f"It was canceled at {at}{by}; nothing is left to do."
         case WorkflowState.PAUSED:
             return _paused(workflow, active, known)
         case WorkflowState.READY | WorkflowState.PERFORMING:
@@ -94,7 +94,7 @@ def _paused(
     workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
 ) -> str:
     reason = _in_brackets(short_name(workflow.paused_reason or ""))
-    since = f"It has been paused since {_moment(workflow.paused_at)}{reason}"
+    since = f"It has been paused since {moment_words(workflow.paused_at)}{reason}"
     step, failed = workflow.next_step_name, workflow.paused_step_name
     if "StepVanished" in reason or (step is None and failed is None):
         return f"{since}."
@@ -106,7 +106,7 @@ def _paused(
     if known.approval is not None:
         return (
             f"{since}, while step {known.approval.step_name!r} waits for a decision on approval "
-            f"{known.approval.id}{_asked(known.approval)}: the decision takes effect after "
+            f"{known.approval.id}{asked_people(known.approval)}: the decision takes effect after "
             f"`resume`."
         )
     again = "" if active else " again"
@@ -131,7 +131,7 @@ def _ongoing(
     if execution.state is StepState.IN_PROGRESS:
         return _running(workflow, execution, known)
     if execution.state is StepState.WAITING:
-        return _waiting(execution, known)
+        return explain_wait(execution, known)
     return f"{_scheduled(workflow, execution, known)}{_handed_over(known)}"
 
 
@@ -151,11 +151,11 @@ def _running(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circum
     if worker is not None and not worker.heard_within_lease:
         return (
             f"Step {step!r} was running on worker {worker.name}, which has sent no heartbeat since "
-            f"{_moment(worker.heartbeat_at)}; another worker will take it over{then}."
+            f"{moment_words(worker.heartbeat_at)}; another worker will take it over{then}."
         )
     trouble = f" Its worker waits: {worker.trouble}" if worker and worker.trouble else ""
     return (
-        f"Step {step!r} has been running since {_moment(execution.started_at)}"
+        f"Step {step!r} has been running since {moment_words(execution.started_at)}"
         f"{_items_done(execution)}{_late_heartbeat(worker, known.settings)}{then}.{trouble}"
     )
 
@@ -181,44 +181,6 @@ def _then(workflow: WorkflowRecord) -> str:
             assert_never(workflow.requested)
 
 
-def _waiting(execution: ExecutionRecord, known: Circumstances) -> str:
-    node, wait = execution.step_name, wait_of(execution)
-    match wait:
-        case ChildWait(child_id):
-            child = known.child
-            about = "" if child is None else f" ({child.type}), which is {child.state}"
-            return f"Node {node!r} waits for its child workflow {child_id}{about}."
-        case ApprovalWait(approval_id):
-            about = "" if known.approval is None else _asked(known.approval)
-            return f"Step {node!r} waits for a decision on approval {approval_id}{about}."
-        case None:
-            return f"Node {node!r} waits."
-        case _:
-            assert_never(wait)
-
-
-def _asked(approval: ApprovalRecord) -> str:
-    """Return who is to decide a request, and until when."""
-    if approval.role is not None:
-        people = f"role {approval.role!r}"
-    else:
-        people = ", ".join(approval.approver_list)
-    count = f" ({approval.quorum} people)" if approval.quorum > 1 else ""
-    until = "" if approval.expires_at is None else f", until {_moment(approval.expires_at)}"
-    return f" by {people}{count}{until}"
-
-
-def _awaited(wait: Wait) -> tuple[str, str]:
-    """Return what one node, and what several, wait for."""
-    match wait:
-        case ChildWait():
-            return "for a child workflow", "for child workflows"
-        case ApprovalWait():
-            return "for a decision", "for decisions"
-        case _:
-            assert_never(wait)
-
-
 def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circumstances) -> str:
     step, items = execution.step_name, _items_done(execution)
     attempt = _attempt(execution, known.attempt_before)
@@ -230,7 +192,7 @@ def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circ
     if execution.scheduled_for > known.now:
         span = describe(execution.scheduled_for - known.now)
         verb = "goes on" if execution.state is StepState.SUSPENDED else "runs"
-        moment = _moment(execution.scheduled_for)
+        moment = moment_words(execution.scheduled_for)
         if attempt:
             return f"Step {step!r} {verb} again at {moment}, in {span}{items}: {attempt}."
         return f"Step {step!r} {verb} at {moment}, in {span}{items}."
@@ -357,11 +319,11 @@ def _part(
             first_at = min(
                 (*(row.first_at for row in rows), *(one.scheduled_for for one in oldest))
             )
-            return f"{words}{named}, from {_moment(first_at)} on"
+            return f"{words}{named}, from {moment_words(first_at)} on"
         case _Activity.WAITING:
             found = [wait for one in oldest if (wait := wait_of(one)) is not None]
-            awaited = f" {_awaited(found[0])[number]}" if found else ""
-            return f"{words}{awaited}{named}"
+            for_what = f" {awaited(found[0])[number]}" if found else ""
+            return f"{words}{for_what}{named}"
         case _:
             assert_never(activity)
 
@@ -386,7 +348,3 @@ def _in_brackets(reason: str | None) -> str:
 
 def _first_line(text: str | None) -> str:
     return text.splitlines()[0] if text else ""
-
-
-def _moment(moment: datetime | None) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%S UTC") if moment else "an unknown time"

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition.actor import Actor
+from geneva_drive.display import moment_words
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import ApprovalNotFound, InvalidStateError, NotPermitted
 from geneva_drive.states import ApprovalState
@@ -87,7 +88,7 @@ def lock_request(
     if not approval.is_pending:
         raise InvalidStateError(f"Cannot {verb} approval {approval.id}: {_ending(approval)}")
     if approval.expires_at is not None and approval.expires_at <= now:
-        late = f"its deadline was {_moment(approval.expires_at)}."
+        late = f"its deadline was {moment_words(approval.expires_at)}."
         raise InvalidStateError(f"Cannot {verb} approval {approval.id}: {late}")
     people = store.approval_people.of_approvals(connection, [approval_id])[approval_id]
     return PendingRequest(
@@ -138,7 +139,7 @@ def refuse(
 
 
 def _ending(approval: ApprovalRecord) -> str:
-    at = "" if approval.decided_at is None else f" at {_moment(approval.decided_at)}"
+    at = "" if approval.decided_at is None else f" at {moment_words(approval.decided_at)}"
     match approval.state:
         case ApprovalState.EXPIRED:
             return f"it expired{at}."
@@ -147,7 +148,3 @@ def _ending(approval: ApprovalRecord) -> str:
         case _:
             by = f" by {approval.decided_by}" if approval.decided_by else ""
             return f"it was {approval.state}{by}{at}."
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

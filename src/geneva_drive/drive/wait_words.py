@@ -1,0 +1,50 @@
+"""The words of `why()` for nodes that wait: for a child workflow, or for a person."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from geneva_drive.display import moment_words
+from geneva_drive.drive.circumstances import Circumstances
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, Wait, wait_of
+from geneva_drive.storage.schema.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.records import ExecutionRecord
+
+
+def explain_wait(execution: ExecutionRecord, known: Circumstances) -> str:
+    """Return the sentence about a node that waits."""
+    node, wait = execution.step_name, wait_of(execution)
+    match wait:
+        case ChildWait(child_id):
+            child = known.child
+            about = "" if child is None else f" ({child.type}), which is {child.state}"
+            return f"Node {node!r} waits for its child workflow {child_id}{about}."
+        case ApprovalWait(approval_id):
+            about = "" if known.approval is None else asked_people(known.approval)
+            return f"Step {node!r} waits for a decision on approval {approval_id}{about}."
+        case None:
+            return f"Node {node!r} waits."
+        case _:
+            assert_never(wait)
+
+
+def asked_people(approval: ApprovalRecord) -> str:
+    """Return who is to decide a request, and until when."""
+    if approval.role is not None:
+        people = f"role {approval.role!r}"
+    else:
+        people = ", ".join(approval.approver_list)
+    count = f" ({approval.quorum} people)" if approval.quorum > 1 else ""
+    until = "" if approval.expires_at is None else f", until {moment_words(approval.expires_at)}"
+    return f" by {people}{count}{until}"
+
+
+def awaited(wait: Wait) -> tuple[str, str]:
+    """Return what one node, and what several, wait for."""
+    match wait:
+        case ChildWait():
+            return "for a child workflow", "for child workflows"
+        case ApprovalWait():
+            return "for a decision", "for decisions"
+        case _:
+            assert_never(wait)
