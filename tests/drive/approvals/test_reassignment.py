@@ -149,6 +149,19 @@ def test_an_escalation_asks_another_role_with_a_fresh_deadline(
     assert geneva.approvals.pending(role="manager").ids() == []
 
 
+@pytest.mark.parametrize(
+    "timeout",
+    [timedelta(days=30, seconds=1), timedelta(days=400, microseconds=1), timedelta(hours=1.7)],
+    ids=str,
+)
+def test_the_fresh_deadline_is_as_far_away_as_the_first(
+    geneva: gd.Drive, clock: StandingClock, timeout: timedelta
+) -> None:
+    reach(geneva, refund(timeout=timeout, escalate_to="director"))
+
+    assert asked(geneva).escalate(by="ann").expires_at == clock.moment + timeout
+
+
 def test_an_escalation_may_name_the_role(geneva: gd.Drive) -> None:
     reach(geneva, refund(escalate_to="director"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, true
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, Integer, Table, true
 
 from geneva_drive.states import ApprovalState, ResumeTrigger
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
@@ -32,7 +32,7 @@ def approvals(builder: TableBuilder) -> Table:
         Column("quorum", Integer, nullable=False),
         Column("reject_quorum", Integer, nullable=False),
         Column("deny_self", Boolean, nullable=False),
-        Column("timeout_seconds", Float),
+        Column("timeout_seconds", Double),
         Column("escalates_on_timeout", Boolean, nullable=False),
         Column("escalate_to", name_type()),
         Column("escalation_count", Integer, nullable=False),

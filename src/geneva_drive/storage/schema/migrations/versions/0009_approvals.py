@@ -91,7 +91,7 @@ class _Schema:
             sa.Column("quorum", sa.Integer, nullable=False),
             sa.Column("reject_quorum", sa.Integer, nullable=False),
             sa.Column("deny_self", sa.Boolean, nullable=False),
-            sa.Column("timeout_seconds", sa.Float),
+            sa.Column("timeout_seconds", sa.Double),
             sa.Column("escalates_on_timeout", sa.Boolean, nullable=False),
             sa.Column("escalate_to", name_type()),
             sa.Column("escalation_count", sa.Integer, nullable=False),
