@@ -179,9 +179,17 @@ def test_a_dead_link_says_why(linked: gd.Drive, clock: StandingClock, cause: str
     assert str(refused.value) == (f"The link to approval {request.id} cannot be used: {words}.")
 
 
+BY_LINK: dict[str, Callable[[gd.Approval], Any]] = {
+    "approve": lambda followed: followed.approve(),
+    "escalate": lambda followed: followed.escalate(),
+    "delegate": lambda followed: followed.delegate(to="zoe"),
+}
+
+
+@pytest.mark.parametrize("command", BY_LINK)
 @pytest.mark.parametrize("cause", ["escalated", "delegated", "its own time is over"])
-def test_a_link_that_died_while_its_page_was_open_decides_nothing(
-    linked: gd.Drive, clock: StandingClock, cause: str
+def test_a_link_that_died_while_its_page_was_open_changes_nothing(
+    linked: gd.Drive, clock: StandingClock, cause: str, command: str
 ) -> None:
     workflow = reach(linked, Refund)
     request = asked(linked)
@@ -191,7 +199,7 @@ def test_a_link_that_died_while_its_page_was_open_decides_nothing(
     before = everything_stored(linked)
 
     with pytest.raises(gd.errors.InvalidStateError) as refused:
-        followed.approve()
+        BY_LINK[command](followed)
 
     assert str(refused.value) == (
         f"The link to approval {request.id} cannot be used: {words}. Ask for a new one."

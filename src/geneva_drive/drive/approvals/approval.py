@@ -143,6 +143,10 @@ class Approval:
         return None if self._link is None else self._link[1].person
 
     @property
+    def _link_hash(self) -> str | None:
+        return None if self._link is None else self._link[0]
+
+    @property
     def votes(self) -> list[ApprovalVote]:
         """The votes that count, in their order."""
         store, key = self._drive.store, self.id
@@ -216,7 +220,7 @@ class Approval:
             choice=choice,
             comment=audit_text.comment("decide", comment, self._drive.settings.max_payload_size),
             data=self._checked_data(choice, data),
-            link_hash=None if self._link is None else self._link[0],
+            link_hash=self._link_hash,
         )
         votes.vote(self._drive.environment, self.workflow_id, self.id, vote)
         return self.reload()
@@ -226,14 +230,28 @@ class Approval:
         if to is not None:
             checks.text("escalate(to=...)", to, longest=MAX_ROLE_LENGTH)
         actor = self._actor("escalate", by)
-        reassignment.escalate(self._drive.environment, self.workflow_id, self.id, to=to, by=actor)
+        reassignment.escalate(
+            self._drive.environment,
+            self.workflow_id,
+            self.id,
+            to=to,
+            by=actor,
+            link_hash=self._link_hash,
+        )
         return self.reload()
 
     def delegate(self, to: str, by: By | None = None) -> Self:
         """Let another person decide in place of `by`, whatever their roles."""
         checks.text("delegate(to=...)", to, longest=MAX_PERSON_LENGTH)
         actor = self._actor("delegate", by)
-        reassignment.delegate(self._drive.environment, self.workflow_id, self.id, to=to, by=actor)
+        reassignment.delegate(
+            self._drive.environment,
+            self.workflow_id,
+            self.id,
+            to=to,
+            by=actor,
+            link_hash=self._link_hash,
+        )
         return self.reload()
 
     def link(self, for_: str, expires_in: Duration = _LINK_LASTS) -> str:

@@ -70,9 +70,11 @@ def find(environment: Environment, token: str) -> LinkRecord:
 
 
 def check(
-    connection: Connection, environment: Environment, request: PendingRequest, link_hash: str
+    connection: Connection, environment: Environment, request: PendingRequest, link_hash: str | None
 ) -> None:
     """Raise an error if the link cannot be used any more; its request is pending."""
+    if link_hash is None:  # no link led to the request
+        return
     link = environment.store.approval_people.link(connection, link_hash)
     fault = "it does not exist" if link is None else fault_of(environment, link)
     if fault is not None:

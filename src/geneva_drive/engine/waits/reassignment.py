@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.waits import decision_links
 from geneva_drive.engine.waits.pending_request import (
     By,
     PendingRequest,
@@ -28,12 +29,19 @@ _ESCALATE, _DELEGATE = "escalate", "delegate"
 
 
 def escalate(
-    environment: Environment, workflow_id: Key, approval_id: Key, *, to: str | None, by: By
+    environment: Environment,
+    workflow_id: Key,
+    approval_id: Key,
+    *,
+    to: str | None,
+    by: By,
+    link_hash: str | None = None,
 ) -> None:
     """Ask another role, with a new deadline; votes and links so far are void."""
 
     def move(connection: Connection) -> TelemetryEvent | Refusal:
         request = lock_request(connection, environment, workflow_id, approval_id, _ESCALATE)
+        decision_links.check(connection, environment, request, link_hash)
         refusal = refuse(connection, environment, request, _ESCALATE, by)
         if refusal is not None:
             return refusal
@@ -91,12 +99,19 @@ def _update(connection: Connection, environment: Environment, escalated: Approva
 
 
 def delegate(
-    environment: Environment, workflow_id: Key, approval_id: Key, *, to: str, by: By
+    environment: Environment,
+    workflow_id: Key,
+    approval_id: Key,
+    *,
+    to: str,
+    by: By,
+    link_hash: str | None = None,
 ) -> None:
     """Let another person decide in place of `by`, whatever their roles."""
 
     def move(connection: Connection) -> TelemetryEvent | Refusal:
         request = lock_request(connection, environment, workflow_id, approval_id, _DELEGATE)
+        decision_links.check(connection, environment, request, link_hash)
         refusal = refuse(connection, environment, request, _DELEGATE, by)
         if refusal is not None:
             return refusal

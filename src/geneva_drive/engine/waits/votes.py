@@ -83,8 +83,7 @@ def _vote(
     given: Vote,
 ) -> _Counted | Refusal:
     request = lock_request(connection, environment, workflow_id, approval_id, given.command)
-    if given.link_hash is not None:
-        decision_links.check(connection, environment, request, given.link_hash)
+    decision_links.check(connection, environment, request, given.link_hash)
     refusal = refuse(connection, environment, request, given.command, given.by)
     if refusal is not None:
         return refusal
