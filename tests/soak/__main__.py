@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.databases import ALL
 from tests.soak.display import Display
 
-PARTS = ("kills", "races", "suspensions", "storm")
+PARTS = ("kills", "races", "approvals", "suspensions", "storm")
 FOLDER = Path(__file__).parent
 
 

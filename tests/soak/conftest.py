@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import geneva_drive as gd
-from tests.scenarios.conftest import app, chance, effects, load, start
+from tests.scenarios.conftest import app, approvals, chance, effects, load, start
 from tests.soak.laps import Laps
 
-__all__ = ["app", "chance", "effects", "laps", "load", "start"]
+__all__ = ["app", "approvals", "chance", "effects", "laps", "load", "start"]
 
 
 @pytest.fixture

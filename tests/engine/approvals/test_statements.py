@@ -64,6 +64,41 @@ def test_requests_that_expire_at_the_same_time_share_one_statement(
 
 
 @pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE geneva_drive_approvals ",
+        "DELETE FROM geneva_drive_approval_people ",
+        "UPDATE geneva_drive_approval_links ",
+        "INSERT INTO geneva_drive_audit_entries ",
+    ],
+)
+def test_requests_that_are_escalated_at_the_same_time_share_one_statement(
+    geneva: gd.Drive, geneva_clock: ShiftedClock, statement: str
+) -> None:
+    class Refund(gd.Workflow[Any]):
+        @gd.approval(
+            approvers=["ann"],
+            timeout=HOUR,
+            on_timeout="escalate",
+            escalate_to="board",
+        )
+        def clerk(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+    for _ in range(5):
+        Refund.create()
+    drain(geneva)
+    geneva_clock.advance(HOUR)
+
+    with noted(geneva.engine) as sent:
+        assert Deadlines(geneva.environment).pass_due().changed == 5
+
+    assert len([one for one, _ in sent if one.startswith(statement)]) == 1
+    ledger = assert_consistent(geneva)
+    assert [(row["role"], row["state"]) for row in ledger.approvals] == [("board", "pending")] * 5
+    assert ledger.people == []
+
+
+@pytest.mark.parametrize(
     ("wanted", "index"),
     [({}, "pending"), ({"role": "clerk"}, "role")],
     ids=["all", "of a role"],

@@ -11,7 +11,7 @@ from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.waits.pending_request import PendingRequest
-from geneva_drive.engine.waits.reassignment import escalate_pending
+from geneva_drive.engine.waits.reassignment import Escalation, escalate_pending
 from geneva_drive.states import ApprovalState, DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.statements.approvals import ApprovalFilter
@@ -64,14 +64,12 @@ def _escalate(
     """Escalate the pending requests of a workflow that can be and have not been."""
     store = environment.store
     wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow.id)
-    return [
-        escalate_pending(
-            connection,
-            environment,
+    escalations = [
+        Escalation(
             PendingRequest(workflow=workflow, approval=approval, people={}, now=now),
             approval.escalate_to,
-            actor=None,
         )
         for approval in store.approvals.page(connection, wanted=wanted, limit=None)
         if approval.escalate_to is not None and approval.escalation_count == 0
     ]
+    return escalate_pending(connection, environment, escalations, actor=None)

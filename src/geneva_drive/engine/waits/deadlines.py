@@ -14,7 +14,7 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.engine.waits.pending_request import PendingRequest
-from geneva_drive.engine.waits.reassignment import escalate_pending
+from geneva_drive.engine.waits.reassignment import Escalation, escalate_pending
 from geneva_drive.engine.waits.request_endings import RequestEnding, end_requests
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import Key
@@ -55,8 +55,8 @@ def _pass(
     approvals = store.approvals.get_many(connection, ids)
     people = store.approval_people.of_approvals(connection, ids)
     now = environment.clock.now()
-    expired: list[RequestEnding] = []
-    emitted: list[TelemetryEvent] = []
+    escalations: list[Escalation] = []
+    expired: list[PendingRequest] = []
     for approval in approvals.values():
         if not approval.is_pending or approval.expires_at is None or approval.expires_at > now:
             continue  # it was decided or escalated meanwhile
@@ -68,12 +68,12 @@ def _pass(
         )
         if approval.escalates_on_timeout and approval.escalation_count == 0:
             assert approval.escalate_to is not None, "the decorator demands it"
-            role = approval.escalate_to
-            emitted.append(escalate_pending(connection, environment, request, role, actor=None))
+            escalations.append(Escalation(request, approval.escalate_to))
         else:
-            expired.append(_expiry(request))
-            emitted.append(_expired(request))
-    return end_requests(connection, environment, expired), emitted
+            expired.append(request)
+    emitted = escalate_pending(connection, environment, escalations, actor=None)
+    applied = end_requests(connection, environment, [_expiry(one) for one in expired])
+    return applied, [*emitted, *(_expired(one) for one in expired)]
 
 
 def _expiry(request: PendingRequest) -> RequestEnding:

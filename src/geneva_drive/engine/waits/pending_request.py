@@ -109,7 +109,14 @@ def append_audit(
     reason: str | None,
 ) -> None:
     """Record an act on a request that does not move the workflow."""
-    entry: dict[str, Any] = {
+    entry = audit_values(request, command, actor=actor, reason=reason)
+    environment.store.audit_entries.append(connection, [entry])
+
+
+def audit_values(
+    request: PendingRequest, command: str, *, actor: str | None, reason: str | None
+) -> dict[str, Any]:
+    return {
         "workflow_id": request.workflow.id,
         "command": command,
         "actor": actor,
@@ -117,7 +124,6 @@ def append_audit(
         "approval_id": request.approval.id,
         "at": request.now,
     }
-    environment.store.audit_entries.append(connection, [entry])
 
 
 def refuse(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +18,7 @@ from geneva_drive.engine.waits.pending_request import (
     PendingRequest,
     Refusal,
     append_audit,
+    audit_values,
     lock_request,
     person_of,
     refuse,
@@ -26,6 +29,27 @@ from geneva_drive.storage.schema.records import Key
 from geneva_drive.telemetry import ApprovalAction, TelemetryEvent
 
 _ESCALATE, _DELEGATE = "escalate", "delegate"
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A pending request, and the role that is asked from now on."""
+
+    request: PendingRequest
+    role: str
+
+    def escalated(self) -> ApprovalRecord:
+        """Return the request as it is to be written, with a new deadline."""
+        approval = self.request.approval
+        seconds = approval.timeout_seconds
+        deadline = None if seconds is None else self.request.now + timedelta(seconds=seconds)
+        return replace(
+            approval,
+            role=self.role,
+            approvers=None,
+            escalation_count=approval.escalation_count + 1,
+            expires_at=deadline,
+        )
 
 
 def escalate(
@@ -51,7 +75,9 @@ def escalate(
                 f"Cannot escalate approval {approval_id}: it has no escalate_to. Name the role "
                 f"with to=."
             )
-        return escalate_pending(connection, environment, request, role, actor=person_of(by))
+        moved = [Escalation(request, role)]
+        [event] = escalate_pending(connection, environment, moved, actor=person_of(by))
+        return event
 
     _act(environment, move)
 
@@ -59,43 +85,53 @@ def escalate(
 def escalate_pending(
     connection: Connection,
     environment: Environment,
-    request: PendingRequest,
-    role: str,
+    escalations: Sequence[Escalation],
     *,
     actor: str | None,
-) -> TelemetryEvent:
-    """Move a request to a role; `actor` is None if its deadline does."""
-    store, approval, now = environment.store, request.approval, request.now
-    seconds = approval.timeout_seconds
-    deadline = None if seconds is None else now + timedelta(seconds=seconds)
-    escalated = replace(
-        approval,
-        role=role,
-        approvers=None,
-        escalation_count=approval.escalation_count + 1,
-        expires_at=deadline,
-    )
+) -> list[TelemetryEvent]:
+    """Move requests to roles; `actor` is None if their deadlines do.
+
+    The number of statements does not grow with the number of requests that are escalated alike.
+    """
+    if not escalations:
+        return []
+    store = environment.store
+    now = escalations[0].request.now
+    ids = [one.request.approval.id for one in escalations]
+    escalated = [one.escalated() for one in escalations]
     _update(connection, environment, escalated)
-    store.approval_people.clear(connection, approval.id)
-    store.approval_people.close_links(connection, approval.id, now)
-    append_audit(
-        connection, environment, request, _ESCALATE, actor=actor, reason=f"to role {role!r}"
+    store.approval_people.clear(connection, ids)
+    store.approval_people.close_links(connection, ids, now)
+    store.audit_entries.append(
+        connection,
+        [
+            audit_values(one.request, _ESCALATE, actor=actor, reason=f"to role {one.role!r}")
+            for one in escalations
+        ],
     )
-    return events.approval_changed(
-        request.workflow, escalated, ApprovalAction.ESCALATED, now, by=actor, to=role
-    )
+    action = ApprovalAction.ESCALATED
+    return [
+        events.approval_changed(one.request.workflow, approval, action, now, by=actor, to=one.role)
+        for one, approval in zip(escalations, escalated, strict=True)
+    ]
 
 
-def _update(connection: Connection, environment: Environment, escalated: ApprovalRecord) -> None:
-    values: dict[str, Any] = {
-        "role": escalated.role,
-        "approvers": None,
-        "escalation_count": escalated.escalation_count,
-        "expires_at": escalated.expires_at,
-        "wakes_at": escalated.expires_at,
-    }
-    count = environment.store.approvals.update_pending(connection, [escalated.id], values)
-    assert count == 1, "the workflow is locked, and the request was read as pending"
+def _update(
+    connection: Connection, environment: Environment, escalated: Iterable[ApprovalRecord]
+) -> None:
+    groups: dict[tuple[tuple[str, Any], ...], list[Key]] = defaultdict(list)
+    for one in escalated:
+        values = {
+            "role": one.role,
+            "approvers": None,
+            "escalation_count": one.escalation_count,
+            "expires_at": one.expires_at,
+            "wakes_at": one.expires_at,
+        }
+        groups[tuple(values.items())].append(one.id)
+    for columns, ids in groups.items():
+        count = environment.store.approvals.update_pending(connection, ids, dict(columns))
+        assert count == len(ids), "the workflows are locked, and the requests were read as pending"
 
 
 def delegate(
@@ -143,7 +179,7 @@ def _delegate(
     no_vote = {"choice": None, "comment": None, "data": None, "voted_at": None}
     store.approval_people.put(connection, approval.id, person, {"is_assigned": False, **no_vote})
     store.approval_people.put(connection, approval.id, to, {"is_assigned": True})
-    store.approval_people.close_links(connection, approval.id, request.now)
+    store.approval_people.close_links(connection, [approval.id], request.now)
     append_audit(connection, environment, request, _DELEGATE, actor=person, reason=f"to {to}")
     return events.approval_changed(
         request.workflow, approval, ApprovalAction.DELEGATED, request.now, by=person, to=to

@@ -54,10 +54,10 @@ class ApprovalPeople:
             row = {"approval_id": approval_id, "person": person, **values}
             connection.execute(insert(self._people), row)
 
-    def clear(self, connection: Connection, approval_id: Key) -> None:
-        """Forget the people and votes of a request, which is asked of others from now on."""
+    def clear(self, connection: Connection, approval_ids: Collection[Key]) -> None:
+        """Forget the people and votes of requests, which are asked of others from now on."""
         c = self._people.c
-        connection.execute(delete(self._people).where(c.approval_id == approval_id))
+        connection.execute(delete(self._people).where(c.approval_id.in_(approval_ids)))
 
     def release(self, connection: Connection, approval_ids: Collection[Key]) -> None:
         """Remove the assignments of requests that were decided, expired or canceled."""
@@ -76,7 +76,9 @@ class ApprovalPeople:
         row = connection.execute(query.where(c.token_hash == token_hash)).mappings().first()
         return None if row is None else LinkRecord(**row)
 
-    def close_links(self, connection: Connection, approval_id: Key, now: datetime) -> None:
+    def close_links(
+        self, connection: Connection, approval_ids: Collection[Key], now: datetime
+    ) -> None:
         c = self._links.c
-        is_open = (c.approval_id == approval_id) & c.closed_at.is_(None)
+        is_open = c.approval_id.in_(approval_ids) & c.closed_at.is_(None)
         connection.execute(update(self._links).where(is_open).values(closed_at=now))
