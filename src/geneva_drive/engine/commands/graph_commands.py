@@ -138,7 +138,7 @@ def _recorded(
         for one in failed
     ]
     if passage.is_manual and failed[0].share is not None:
-        # At the whole step, although it was divided: so `result_of` finds the result.
+        # At the whole step, although it was divided: one result stands for all partitions.
         whole = failed[0].step_name
         planned = [replace(planned[0], share=None, position=None, node_id=whole, slot=whole)]
     return [passage.record(one) for one in planned]

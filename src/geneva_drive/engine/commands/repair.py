@@ -143,7 +143,7 @@ def _recorded(
 ) -> tuple[NewExecution, ...]:
     """Plan the attempt at a failed step that records the passage."""
     if passage.is_manual:
-        # At the whole step, also if it was divided: so `result_of` finds the result.
+        # At the whole step, also if it was divided: one result stands for all partitions.
         whole = subject.plan(definition, node, subject.now)
         return (passage.record(replace(whole, position=carried_over(subject.latest(node)))),)
     if subject.active and not subject.unfinished_partitions(node):
