@@ -109,6 +109,11 @@ class DeadLetters:
         )
         return {row[0]: row[1] for row in connection.execute(query)}
 
+    def is_pending(self) -> ColumnElement[bool]:
+        """Select whether a workflow has a pending entry."""
+        c = self._table.c
+        return exists().where(c.workflow_id == self._tables.workflows.c.id, c.state == _PENDING)
+
     def is_known(self, reason: DeadLetterReason, *since: ColumnElement[Any]) -> ColumnElement[bool]:
         """Select whether a workflow has a pending entry, or one for the reason since all moments.
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, exists, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import DeadLetterReason, DeadLetterState, WorkflowState
+from geneva_drive.states import DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.dead_letters import DeadLetters
@@ -47,8 +47,10 @@ class StaleExecutions:
         """Return what has been running since before a moment; as many as there are threads."""
         c = self._table.c
         found: list[QuietExecution] = []
+        # A loop may have made progress since its last entry: only a pending one counts here.
+        quiet = self._quiet(before, self._dead_letters.is_pending())
         for some in portions(types, _TYPES_AT_ONCE):
-            query = self._quiet(before).where(
+            query = quiet.where(
                 c.claim_token.is_not(None), c.type.in_(some), c.started_at <= before
             )
             rows = connection.execute(query.limit(_MOST_RUNNING))
@@ -70,7 +72,7 @@ class StaleExecutions:
         is_told = self._dead_letters.is_known(
             DeadLetterReason.STALENESS_TIMEOUT, w.updated_at, c.scheduled_for
         )
-        query = self._quiet(before).join(head, head.c.id == c.id).where(c.claimable, ~is_told)
+        query = self._quiet(before, is_told).join(head, head.c.id == c.id)
         return [QuietExecution(*row) for row in connection.execute(query.limit(limit))]
 
     def due_types(self, connection: Connection, among: Sequence[str]) -> list[str]:
@@ -94,12 +96,9 @@ class StaleExecutions:
         )
         return [QuietExecution(*row) for row in connection.execute(query)]
 
-    def _quiet(self, before: datetime) -> Select[Any]:
+    def _quiet(self, before: datetime, is_told: ColumnElement[bool]) -> Select[Any]:
         """Select executions whose workflow is ready, unchanged since then and not reported."""
-        c, w, d = self._table.c, self._tables.workflows.c, self._tables.dead_letters.c
-        is_reported = exists().where(
-            d.workflow_id == w.id, d.state == DeadLetterState.PENDING.value
-        )
+        c, w = self._table.c, self._tables.workflows.c
         return (
             select(*self._columns())
             .join(self._tables.workflows, w.id == c.workflow_id)
@@ -107,7 +106,7 @@ class StaleExecutions:
                 c.scheduled_for <= before,
                 w.state == WorkflowState.READY,
                 w.updated_at <= before,
-                ~is_reported,
+                ~is_told,
             )
         )
 
