@@ -126,10 +126,11 @@ class Attempts:
         urgency = case(
             {state: rank for rank, state in enumerate(_MOST_URGENT)}, value=c.state, else_=99
         )
-        states = [*ACTIVE_STEP_STATES, *_ENDED_UNDONE]
+        # An active attempt is always the last one of its node.
+        is_undone = c.state.in_(_ENDED_UNDONE) & self._is_last()
         query = (
             select(c.id, c.node_id, c.step_name, c.state)
-            .where(c.workflow_id == workflow_id, c.state.in_(states), self._is_last())
+            .where(c.workflow_id == workflow_id, c.state.in_(ACTIVE_STEP_STATES) | is_undone)
             .order_by(urgency, *insertion_order(self._tables))
             .limit(limit)
         )
