@@ -22,7 +22,7 @@ _AND_POSTGRESQL = """
     drive/approvals/test_events.py drive/approvals/test_holding_decisions.py
     drive/approvals/test_late_decisions.py drive/approvals/test_waiting_states.py
     drive/test_async_forms.py drive/test_ends.py drive/test_events.py drive/test_graph_views.py
-    drive/test_logging.py drive/test_settings.py
+    drive/test_logging.py drive/test_manual_completion.py drive/test_settings.py
     engine/approvals/test_bodies.py engine/approvals/test_forms.py
     engine/approvals/test_pause_and_resume.py engine/approvals/test_waiting_for_decisions.py
     engine/test_ancestry.py engine/test_async_loops.py engine/test_branches.py
@@ -45,7 +45,7 @@ _AND_MYSQL = """
     drive/approvals/test_pausing.py drive/approvals/test_reassignment.py
     drive/approvals/test_records.py
     drive/test_commands.py drive/test_graph_events.py drive/test_handles.py drive/test_why.py
-    drive/test_workflow_results.py
+    drive/test_resetting.py drive/test_workflow_results.py
     engine/approvals/test_changed_classes.py engine/approvals/test_conditions.py
     engine/approvals/test_rejections.py engine/approvals/test_terms.py
     engine/test_async_functions.py engine/test_backing_off.py

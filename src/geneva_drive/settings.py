@@ -118,6 +118,7 @@ _PARSERS: dict[str, _Parser] = {
     "drain_timeout": checks.duration,
     "max_recoveries": _count,
     "queue_limits": _queue_limits,
+    "stale_after": _optional_span,
     "retention": _optional_span,
     "resume_timeout": _optional_span,
     "resume_auto_escalate": _switch,
@@ -147,6 +148,7 @@ class Settings:
     drain_timeout: timedelta = timedelta(seconds=30)
     max_recoveries: int = 3
     queue_limits: Mapping[str, Limit] = field(default_factory=lambda: MappingProxyType({}))
+    stale_after: timedelta | None = None
     retention: timedelta | None = None
     resume_timeout: timedelta | None = None
     resume_auto_escalate: bool = False

@@ -109,12 +109,21 @@ class Interruption(StrEnum):
 
 
 class DeadLetterReason(StrEnum):
-    """Why a workflow needs an operator."""
+    """Why a workflow needs an operator, the worst first."""
 
-    MAX_RETRIES_EXCEEDED = "max_retries_exceeded"
-    WORKER_UNAVAILABLE = "worker_unavailable"
+    WORKER_UNAVAILABLE = "worker_unavailable"  # its recoveries ran out
+    MAX_RETRIES_EXCEEDED = "max_retries_exceeded"  # its reattempts ran out
     MISSING_JOB = "missing_job"
+    STALENESS_TIMEOUT = "staleness_timeout"  # no progress for longer than stale_after
     RESUME_TIMEOUT = "resume_timeout"  # paused for longer than the setting resume_timeout
+    MANUAL = "manual"  # an operator added it
+
+
+class DeadLetterState(StrEnum):
+    """Whether a dead letter still needs an operator."""
+
+    PENDING = "pending"
+    RESOLVED = "resolved"
 
 
 ACTIVE_STEP_STATES = frozenset(

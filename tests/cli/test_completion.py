@@ -81,6 +81,23 @@ def test_ids_of_pending_approvals_are_offered(
     assert _offered(f"geneva --database {standing.database_url} approvals 2") == ["2"]
 
 
+def test_ids_of_pending_dead_letters_are_offered(geneva: gd.Drive) -> None:
+    class Short(gd.Workflow):
+        @gd.step
+        def only(self) -> None: ...
+
+    geneva.dead_letters.add(Short.create(), actor="ann")
+    url = geneva.database_url
+
+    assert _offered("geneva dlq retry ", GENEVA_DATABASE_URL=url) == ["1"]
+    assert _offered(f"geneva --database {url} dlq show 1") == ["1"]
+    assert _offered("geneva dlq show 2", GENEVA_DATABASE_URL=url) == []
+
+
+def test_the_parts_of_dlq_are_offered() -> None:
+    assert _offered("geneva dlq re") == ["resolve", "retry"]
+
+
 @pytest.mark.parametrize(
     "url",
     ["sqlite:///missing.db", "nonsense", "postgresql://nobody@127.0.0.1:1/nothing"],

@@ -283,8 +283,9 @@ def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
     assert held["dead letters"] == {
         "name": "dead letters",
         "finding": "problem",
-        "found": f"1 workflow is out of reattempts or recoveries: {workflow.id}.",
-        "way_out": "`geneva why ID` shows the cause. Fix it, then resume, skip or cancel.",
+        "found": f"1 workflow is paused by one: {workflow.id}.",
+        "way_out": "`geneva dlq list` shows the causes. Fix them, then `geneva dlq retry`, skip or "
+        "cancel.",
     }
     assert held["paused"] == {
         "name": "paused",
@@ -318,9 +319,7 @@ def test_a_workflow_is_out_of_reattempts_only_where_it_stands(geneva: gd.Drive, 
     held = look()
 
     assert paused["dead letters"]["found"] == "No workflow is paused by one."
-    assert held["dead letters"]["found"].endswith(
-        f"out of reattempts or recoveries: {workflow.id}."
-    )
+    assert held["dead letters"]["found"] == f"1 workflow is paused by one: {workflow.id}."
 
 
 def test_a_mistyped_variable_is_a_reminder(

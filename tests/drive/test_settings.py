@@ -122,7 +122,8 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
         "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, lease, "
         "max_cursor_size, max_payload_size, max_recoveries, max_result_size, notify, "
         "poll_interval, public_url, queue_limits, resume_auto_escalate, resume_timeout, "
-        "resume_worker_interval, retention, session_factory, sqlite_durability, table_prefix."
+        "resume_worker_interval, retention, session_factory, sqlite_durability, stale_after, "
+        "table_prefix."
     )
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.commands.cancel import cancel
+from geneva_drive.engine.commands.passage import SKIP
 from geneva_drive.engine.commands.pause import pause
-from geneva_drive.engine.commands.repair import reattempt, skip
+from geneva_drive.engine.commands.repair import pass_over, reattempt
 from geneva_drive.engine.commands.resume import resume as resume_command
 from geneva_drive.engine.graphs.node_states import NodeStatus, node_statuses
 from geneva_drive.engine.transitions.outcome import (
@@ -271,8 +272,8 @@ def do_something(ledger: Ledger, chance: Random) -> None:
     node = chance.choice(ledger.definition.graph.order)
     decision = chance.choice(
         (
-            partial(skip, step=node),
-            partial(skip, step=node),
+            partial(pass_over, step=node, passage=SKIP),
+            partial(pass_over, step=node, passage=SKIP),
             partial(reattempt, step=node, rewind=False),
             partial(pause, reason=None),
             resume_command,

@@ -25,6 +25,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert settings.drain_timeout == timedelta(seconds=30)
     assert settings.max_recoveries == 3
     assert settings.queue_limits == {}
+    assert settings.stale_after is None
     assert settings.retention is None
     assert settings.max_cursor_size == 131_072
     assert settings.max_result_size == 1_048_576
@@ -52,6 +53,7 @@ CASES: list[tuple[str, object, str, object]] = [
         "mail=5, mail=100/m,bulk = 5/2s,",
         {"mail": Limit(concurrency=5, rate="100/m"), "bulk": Limit(rate="5/2s")},
     ),
+    ("stale_after", "2h", "2h", timedelta(hours=2)),
     ("retention", "30d", "30d", timedelta(days=30)),
     ("max_cursor_size", 0, "0", 0),
     ("max_result_size", 10, "10", 10),
@@ -103,7 +105,8 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
         "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, lease, "
         "max_cursor_size, max_payload_size, max_recoveries, max_result_size, notify, "
         "poll_interval, public_url, queue_limits, resume_auto_escalate, resume_timeout, "
-        "resume_worker_interval, retention, session_factory, sqlite_durability, table_prefix."
+        "resume_worker_interval, retention, session_factory, sqlite_durability, stale_after, "
+        "table_prefix."
     )
 
 

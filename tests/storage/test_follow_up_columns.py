@@ -27,5 +27,6 @@ def test_the_general_insert_leaves_empty_what_the_fast_completions_leave_out() -
         "child_id": None,
         "finished_at": None,
         "share": None,
+        "result": None,
     }
     assert set(FOLLOW_UP_COLUMNS) <= row.keys()

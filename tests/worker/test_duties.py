@@ -58,6 +58,7 @@ def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
         ("recovery", 7),
         ("orphans", 7),
         ("waits", 7),
+        ("stale workflows", 7),
         ("retention", 7),
     ]
 
@@ -85,7 +86,7 @@ def test_duties_begin_after_a_heartbeat_and_not_all_at_once(geneva: gd.Drive) ->
 
     assert heartbeat == every
     assert all(every <= after < 2 * every for after in others)
-    assert len(set(others)) == len(others) == 3
+    assert len(set(others)) == len(others) == 4
 
 
 def test_a_database_that_is_away_is_told_of_in_a_line(caplog: pytest.LogCaptureFixture) -> None:

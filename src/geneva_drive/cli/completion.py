@@ -1,4 +1,4 @@
-"""Shell completion of the ids of workflows and approvals."""
+"""Shell completion of the ids of workflows, approvals and dead letters."""
 
 from __future__ import annotations
 
@@ -37,6 +37,14 @@ def pending_approval_ids(
     return _completions(context, incomplete, _pending)
 
 
+def dead_letter_ids(
+    context: click.Context,
+    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
+    return _completions(context, incomplete, _dead_letters)
+
+
 def _ongoing(drive: Drive) -> _Found:
     for workflow in drive.workflows(Workflow).ongoing().limit(_MOST):
         yield workflow.id, f"{workflow.type or 'dynamic'} {workflow.state}"
@@ -45,6 +53,11 @@ def _ongoing(drive: Drive) -> _Found:
 def _pending(drive: Drive) -> _Found:
     for approval in drive.approvals.pending().limit(_MOST):
         yield approval.id, approval.step_name
+
+
+def _dead_letters(drive: Drive) -> _Found:
+    for entry in drive.dead_letters.list(limit=_MOST):
+        yield entry.id, f"workflow {entry.workflow_id} {entry.reason}"
 
 
 def _completions(

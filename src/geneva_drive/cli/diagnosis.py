@@ -136,8 +136,8 @@ def _dead_letters(store: Store) -> Check:
     ids = ", ".join(str(workflow_id) for workflow_id in held[:_NAMED])
     return problem(
         "dead letters",
-        f"{_number(len(held), 'workflow')} out of reattempts or recoveries: {ids}{more}.",
-        "`geneva why ID` shows the cause. Fix it, then resume, skip or cancel.",
+        f"{_number(len(held), 'workflow')} paused by one: {ids}{more}.",
+        "`geneva dlq list` shows the causes. Fix them, then `geneva dlq retry`, skip or cancel.",
     )
 
 

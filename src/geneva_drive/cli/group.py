@@ -21,6 +21,7 @@ SECTIONS = {
     "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
     "Decide": ("approvals", "approve", "reject", "link"),
     "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
+    "Repair": ("dlq", "reset", "resolve", "complete"),
     "Shell": ("completion",),
 }
 

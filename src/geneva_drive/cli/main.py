@@ -26,7 +26,7 @@ def cli(context: click.Context) -> None:
     """Durable workflows that live in your own database.
 
     Most commands need only the database. Commands that run steps or depend on their order (worker,
-    skip, reattempt, rewind, resume of a failed step) also need your code: --app.
+    skip, reattempt, rewind, repairs, resume of a failed step) also need your code: --app.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

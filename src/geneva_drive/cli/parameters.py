@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from geneva_drive.cli.completion import ongoing_ids, pending_approval_ids
+from geneva_drive.cli.completion import dead_letter_ids, ongoing_ids, pending_approval_ids
 from geneva_drive.cli.output.error_line import with_class
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.display import shown
@@ -44,16 +44,23 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
+def dead_letter_id_argument(function: F) -> F:
+    return click.argument("entry_id", metavar="ENTRY", shell_complete=dead_letter_ids)(function)
+
+
 def audit_options(function: F) -> F:
     """Add --reason and --actor, for the audit entry."""
-    actor = click.option(
+    reason = click.option("--reason", metavar="TEXT", help="Why, for the audit trail.")
+    return reason(actor_option(function))
+
+
+def actor_option(function: F) -> F:
+    return click.option(
         "--actor",
         metavar="NAME",
         default=_login_name,
         help="Who does it, for the audit trail. [default: your login name]",
-    )
-    reason = click.option("--reason", metavar="TEXT", help="Why, for the audit trail.")
-    return reason(actor(function))
+    )(function)
 
 
 def parsed_by(
@@ -128,6 +135,22 @@ def cursor(text: str) -> Any:
             f"{shown(text)} starts like JSON but is not: {error}. To pass it as text, quote it: "
             f"{json.dumps(text, ensure_ascii=False)}"
         ) from error
+    return _typed(text)
+
+
+def typed_json_value(text: str) -> Any:
+    """Parse typed JSON; a text needs its quotes."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{shown(text)} is not JSON: {error}. To pass it as text, quote it: "
+            f"{json.dumps(text, ensure_ascii=False)}"
+        ) from error
+    return _typed(text)
+
+
+def _typed(text: str) -> Any:
     try:
         return typed_json.load(text)
     except (UnknownStoredType, UnknownEnum) as error:

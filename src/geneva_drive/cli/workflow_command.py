@@ -1,4 +1,4 @@
-"""What pause, resume, cancel, skip, reattempt and rewind share."""
+"""What the commands on one workflow share, from pause to complete."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,7 @@ class Definition:
     queue: str
     priority: int
     context_type: ContextType | None = None
+    stale_after: timedelta | None = None  # without progress for longer, it is a dead letter
 
     @cached_property
     def signature(self) -> str:

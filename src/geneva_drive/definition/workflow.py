@@ -79,6 +79,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     priority: ClassVar[int] = 0
     on_exception: ClassVar[OnException | None] = None
     may_proceed_without_hero: ClassVar[bool] = False
+    stale_after: ClassVar[Duration | None] = None
     type_name: ClassVar[str | None] = None
 
     _geneva_definition: ClassVar[Definition]

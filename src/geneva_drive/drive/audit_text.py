@@ -20,6 +20,16 @@ def actor(command: str, value: Any) -> str | None:
     return text
 
 
+def required_actor(command: str, value: Any) -> str:
+    text = actor(command, value)
+    if not text:
+        raise InvalidInput(
+            f"{command}() needs actor=..., the person or program that does it; in the shell, "
+            f"--actor NAME."
+        )
+    return text
+
+
 def reason(command: str, value: Any) -> str | None:
     return _checked(command, "reason", value)
 
@@ -32,6 +42,10 @@ def comment(command: str, value: Any, longest: int) -> str | None:
             f"{len(text):,}. The limit is the setting max_payload_size."
         )
     return text
+
+
+def notes(command: str, value: Any) -> str | None:
+    return _checked(command, "notes", value)
 
 
 def _checked(command: str, argument: str, value: Any) -> str | None:

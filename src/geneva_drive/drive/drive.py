@@ -19,6 +19,7 @@ from geneva_drive.display import shown
 from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows
+from geneva_drive.drive.dead_letters import DeadLetters
 from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
@@ -205,6 +206,11 @@ class Drive:
     def approvals(self) -> Approvals:
         """The requests that wait, or waited, for people."""
         return Approvals(self)
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """The workflows that need an operator."""
+        return DeadLetters(self)
 
     @property
     def workers(self) -> list[WorkerRecord]:

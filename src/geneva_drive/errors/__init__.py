@@ -55,6 +55,7 @@ from geneva_drive.errors.input import (
 )
 from geneva_drive.errors.not_found import (
     ApprovalNotFound,
+    DeadLetterNotFound,
     HeroGone,
     NodeNotFound,
     NotCommitted,
@@ -99,6 +100,7 @@ __all__ = [
     "DatabaseFull",
     "DatabaseReadOnly",
     "DatabaseUnavailable",
+    "DeadLetterNotFound",
     "Fault",
     "GenevaDriveError",
     "HeroGone",

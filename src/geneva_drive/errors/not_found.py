@@ -46,6 +46,15 @@ class ApprovalNotFound(NotFound):
         )
 
 
+class DeadLetterNotFound(NotFound):
+    def __init__(self, entry_id: object) -> None:
+        self.entry_id = entry_id
+        super().__init__(
+            f"There is no dead letter with id {shown(entry_id)}. `geneva dlq list` lists those "
+            f"that are pending."
+        )
+
+
 class HeroGone(NotFound):
     def __init__(self, hero_type: str, hero_id: str) -> None:
         self.hero_type = hero_type

@@ -28,6 +28,7 @@ from geneva_drive.storage.statements.parked_executions import ParkedExecutions
 from geneva_drive.storage.statements.requirements import Requirements
 from geneva_drive.storage.statements.results import Results
 from geneva_drive.storage.statements.resume_requests import ResumeRequests
+from geneva_drive.storage.statements.stale_executions import StaleExecutions
 from geneva_drive.storage.statements.workers import Workers
 from geneva_drive.storage.statements.workflow_search import WorkflowSearch
 from geneva_drive.storage.statements.workflows import Workflows
@@ -52,6 +53,7 @@ class Store:
         self.checkpoint_writer = CheckpointWriter(database, tables, self.checkpoints)
         self.audit_entries = AuditEntries(tables)
         self.dead_letters = DeadLetters(tables)
+        self.stale_executions = StaleExecutions(tables, self.dead_letters)
         self.workers = Workers(tables, database.dialect)
         self.approvals = Approvals(tables)
         self.approval_people = ApprovalPeople(tables)

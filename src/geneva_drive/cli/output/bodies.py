@@ -17,7 +17,7 @@ from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
-from geneva_drive.storage.schema.records import AuditRecord
+from geneva_drive.storage.schema.records import AuditRecord, DeadLetterRecord
 
 
 def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dict[str, Any]:
@@ -181,6 +181,21 @@ def resume_request_body(request: ResumeRequestRecord) -> dict[str, Any]:
         "requested_at": _moment(request.requested_at),
         "executed_at": _moment(request.executed_at),
         "error": request.error,
+    }
+
+
+def dead_letter_body(entry: DeadLetterRecord) -> dict[str, Any]:
+    return {
+        "id": key_body(entry.id),
+        "workflow_id": key_body(entry.workflow_id),
+        "step_name": entry.step_name,
+        "reason": entry.reason,
+        "state": entry.state,
+        "snapshot": entry.snapshot,
+        "created_at": _moment(entry.created_at),
+        "resolved_at": _moment(entry.resolved_at),
+        "resolved_by": entry.resolved_by,
+        "notes": entry.notes,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive import checks
@@ -71,6 +72,7 @@ def compile_class(
         queue = options.queue(workflow_class.queue) or "default"
         priority = options.priority(workflow_class.priority) or 0
         context = context_type.of_class(workflow_class, root)
+        stale_after = _stale_after(workflow_class)
     nodes, edges = placed.nodes(), placed.edges()
     graph = _graph(type_name, nodes, edges, where)
     definition = Definition(
@@ -83,6 +85,7 @@ def compile_class(
         queue=queue,
         priority=priority,
         context_type=context,
+        stale_after=stale_after,
     )
     _check_step_conditions(definition)
     approval.check_branches(definition)
@@ -122,6 +125,13 @@ def _check_class(workflow_class: type[Workflow[Any, Any]]) -> None:
             f"each execution makes an instance without arguments: {error}. "
             f"Read what the steps need from self.hero or self.context."
         ) from None
+
+
+def _stale_after(workflow_class: type[Workflow[Any, Any]]) -> timedelta | None:
+    span = workflow_class.stale_after
+    if span is None:
+        return None
+    return checks.positive_duration("stale_after", span, error=StepConfigurationError)
 
 
 def _type_name(workflow_class: type[Workflow[Any, Any]]) -> str:

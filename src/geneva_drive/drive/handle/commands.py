@@ -18,13 +18,14 @@ from geneva_drive.engine import contexts
 from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
+from geneva_drive.engine.commands.passage import SKIP
 from geneva_drive.engine.commands.pause import pause
-from geneva_drive.engine.commands.repair import reattempt, rewind, skip
+from geneva_drive.engine.commands.repair import pass_over, reattempt, rewind
 from geneva_drive.engine.commands.resume import ContextChanged, resume, resume_at
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.contexts import MergedContext
-from geneva_drive.engine.execution.group_commit import announce
+from geneva_drive.engine.execution.group_commit import announce_command
 from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest
 from geneva_drive.engine.transitions.loop_position import rewound_to
 from geneva_drive.errors import InvalidInput
@@ -98,7 +99,7 @@ class HandleCommands(HandleResumption[W]):
         self, node: object | None = None, reason: str | None = None, actor: str | None = None
     ) -> Self:
         """Skip the next or failed step and continue after it."""
-        return self._command("skip", lambda _, s: skip(s, node), reason, actor)
+        return self._command("skip", lambda _, s: pass_over(s, node, SKIP), reason, actor)
 
     def reattempt(
         self,
@@ -165,27 +166,29 @@ class HandleCommands(HandleResumption[W]):
             actor=audit_text.actor(name, actor),
             reason=audit_text.reason(name, reason),
         )
+        store, now = self._drive.store, self._drive.clock.now()
+        return self._write(
+            lambda connection: [
+                execute(
+                    connection,
+                    store,
+                    self._record.id,
+                    lambda subject: decide(connection, subject),
+                    audit=audit,
+                    now=now,
+                )
+            ]
+        )
+
+    def _write(self, act: Callable[[Connection], list[Applied]]) -> Self:
+        """Act in one transaction, announce what it changed, and read the workflow again."""
         if self._may_be_uncommitted:
             # Or SQLite would wait for the end of the session that created the workflow.
             self.reload()
-        store, now = self._drive.store, self._drive.clock.now()
-        applied = store.write(
-            lambda connection: execute(
-                connection,
-                store,
-                self._record.id,
-                lambda subject: decide(connection, subject),
-                audit=audit,
-                now=now,
-            )
-        )
-        store.database.after_commit(lambda: self._announce(applied))
+        store, environment = self._drive.store, self._drive.environment
+        applied = store.write(act)
+        store.database.after_commit(lambda: announce_command(environment, applied))
         return self.reload()
-
-    def _announce(self, applied: Applied) -> None:
-        announce(self._drive.environment, [applied])
-        if not applied.leaves_something_due:  # `announce` has not woken the workers
-            self._drive.wake_workers()
 
 
 def _manual_request(

@@ -11,15 +11,15 @@ from datetime import timedelta
 from typing import Self
 
 from geneva_drive import checks
-from geneva_drive.drive.handle.commands import HandleCommands
 from geneva_drive.drive.handle.fields import W
+from geneva_drive.drive.handle.repairs import HandleRepairs
 from geneva_drive.durations import Duration, describe
 
 _FIRST_PAUSE = 0.01  # seconds
 _SHARE = 0.1  # of the time waited so far, between two looks
 
 
-class HandleEnd(HandleCommands[W]):
+class HandleEnd(HandleRepairs[W]):
     """Waits until the workflow is finished or canceled.
 
     A worker in this process wakes the caller at once. For workers elsewhere, the caller looks at

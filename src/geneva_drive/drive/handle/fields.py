@@ -13,6 +13,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.display import shown
 from geneva_drive.drive.explanation import MOST_NAMED
 from geneva_drive.drive.needs import resting_reason, who_is_needed
 from geneva_drive.drive.record_field import RecordField
@@ -224,6 +225,13 @@ class HandleFields(Generic[W]):
         """True if several nodes may be active at once, as far as this process knows."""
         definition = self._definition
         return self._record.has_graph or (definition is not None and definition.is_graph)
+
+    def name_of(self, step: object) -> str:
+        """Return the name of a step, given as its name or as its decorated method."""
+        definition = self._definition
+        if definition is None:
+            return step if isinstance(step, str) else shown(step)
+        return definition.name_of(step)
 
     @property
     def _active(self) -> tuple[ExecutionRecord, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 
-from geneva_drive.display import shown
 from geneva_drive.drive.handle.async_forms import HandleAsyncForms
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
@@ -50,13 +49,6 @@ class WorkflowHandle(HandleAsyncForms[W]):
         """The commands that operators gave, oldest first."""
         store = self._drive.store
         return store.read(lambda connection: store.audit_entries.of_workflow(connection, self.id))
-
-    def name_of(self, step: object) -> str:
-        """Return the name of a step, given as its name or as its decorated method."""
-        definition = self._definition
-        if definition is None:
-            return step if isinstance(step, str) else shown(step)
-        return definition.name_of(step)
 
     def why(self) -> str:
         """Return one sentence about what the workflow waits for now."""

@@ -2,6 +2,7 @@
 
 Start with `command`, which executes every command in one transaction: lock the workflow, decide,
 write the change with its audit entry. The decisions are pure functions of a `Subject`: `pause`,
-`cancel`, `resume`, and `repair` (skip, reattempt, rewind). `graph_commands` decides where several
-nodes may be active, `graph_changes` stores and replaces graphs.
+`cancel`, `resume`, and `repair` (reattempt, rewind, and pass over with a `passage`).
+`graph_commands` decides where several nodes may be active, `graph_changes` stores and replaces
+graphs. `reset` and `dead_letters` combine several decisions in one transaction.
 """

@@ -31,6 +31,13 @@ def execute(
     now: datetime,
 ) -> Applied:
     """Execute a command in the caller's transaction; a refused one raises and writes nothing."""
+    change = decision(lock_subject(connection, store, workflow_id, now))
+    [applied] = write(connection, store, [replace(change, audit=audit)], now, read_back=True)
+    return applied
+
+
+def lock_subject(connection: Connection, store: Store, workflow_id: Key, now: datetime) -> Subject:
+    """Lock a workflow with its active executions, and return it as commands see it."""
     workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
@@ -38,13 +45,10 @@ def execute(
     # A dynamic workflow may have 100,000 attempts; load only the unfinished ones.
     is_dynamic = workflow.type == DYNAMIC_TYPE
     find = store.attempts.undone if is_dynamic else store.attempts.latest_of
-    subject = Subject(
+    return Subject(
         workflow=workflow,
         active=active,
         now=now,
         read_attempts=lambda: find(connection, workflow_id),
         read_nodes=lambda attempts: nodes_of(connection, store, workflow, attempts, now),
     )
-    change = decision(subject)
-    [applied] = write(connection, store, [replace(change, audit=audit)], now, read_back=True)
-    return applied

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from geneva_drive.engine.commands.passage import Passage
 from geneva_drive.engine.commands.subject import Subject, check_rewindable
 from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.graphs.summary import Successors
@@ -38,22 +39,20 @@ def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
     )
 
 
-def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool) -> Change:
+def reattempt(
+    subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool, verb: str
+) -> Change:
     """Run a failed or canceled node again, unless a node that depends on it is done."""
-    _refuse_over(subject, "reattempt")
+    _refuse_over(subject, verb)
     node_id = nodes.find(step)
     undone = _undone(subject, nodes)
     own = [one for one in undone if nodes.id_of(one) == node_id]
     if not own:
-        is_reached = nodes.state_of(node_id) is not None
-        raise InvalidStateError(
-            f"Cannot reattempt node {nodes.name_of(node_id)!r}: it {_state_text(nodes, node_id)}"
-            f"{', neither failed nor canceled' if is_reached else ''}."
-        )
+        raise _not_undone(nodes, node_id, verb)
     later = nodes.done_downstream(node_id)
     if later is not None:
         raise InvalidStateError(
-            f"Cannot reattempt node {nodes.name_of(node_id)!r}: node {later!r} depends on it and "
+            f"Cannot {verb} node {nodes.name_of(node_id)!r}: node {later!r} depends on it and "
             f"is done already. Start another workflow to run that part again."
         )
     planned = nodes.plan_attempts(own, rewind=rewind)
@@ -79,35 +78,19 @@ def reattempt(subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool
     return Change(record=workflow, workflow=held, schedule=tuple(planned))
 
 
-def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
+def pass_over(subject: Subject, nodes: GraphNodes, step: object | None, passage: Passage) -> Change:
     """Pass over a node that is scheduled or has failed, and schedule what depends on it."""
-    _refuse_over(subject, "skip")
+    _refuse_over(subject, passage.verb)
     undone = _undone(subject, nodes)
     waiting = [one for one in subject.active if one.state is not StepState.IN_PROGRESS]
     node_id = _chosen(nodes, [*waiting, *undone], step)
-    if any(nodes.id_of(one) == node_id for one in _running(subject)):
-        raise InvalidStateError(
-            f"Cannot skip node {nodes.name_of(node_id)!r}: it is running. Pause the workflow, and "
-            f"try again once the node has stopped."
-        )
     passed = [one for one in waiting if nodes.id_of(one) == node_id]
     failed = [one for one in undone if nodes.id_of(one) == node_id]
-    if not passed and not failed:
-        raise InvalidStateError(
-            f"Cannot skip node {nodes.name_of(node_id)!r}: it {_state_text(nodes, node_id)}."
-        )
-    by = Outcome.SKIPPED_BY_OPERATOR
-    skipped = skip_executions(passed, by)
-    recorded = [
-        replace(
-            plan_next_attempt(one, subject.now),
-            step_name=nodes.step_name_of(one),
-            state=StepState.SKIPPED,
-            outcome=by,
-        )
-        for one in failed
-    ]
-    following = nodes.after({node_id: (*passed, *failed)[0].ancestry_hash})
+    _check_passable(subject, nodes, node_id, passage, passed=passed, failed=failed)
+    skipped = skip_executions(passed, Outcome.SKIPPED_BY_OPERATOR)
+    recorded = _recorded(subject, nodes, failed, passage)
+    first = (*passed, *failed)[0]
+    following = nodes.after({node_id: first.ancestry_hash})
     has_others = len(failed) < len(undone)
     is_held = subject.workflow.state is WorkflowState.PAUSED or _is_held_by_failure(subject)
     stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
@@ -118,7 +101,55 @@ def skip(subject: Subject, nodes: GraphNodes, step: object | None) -> Change:
         for move in release_executions(subject.active, subject.now)
         if move.record not in passed
     ]
-    return _continue(subject, following, planned=recorded, moves=(*skipped, *kept))
+    change = _continue(subject, following, planned=recorded, moves=(*skipped, *kept))
+    return replace(change, workflow=replace(change.workflow, previous_step_name=first.step_name))
+
+
+def _check_passable(
+    subject: Subject,
+    nodes: GraphNodes,
+    node_id: str,
+    passage: Passage,
+    *,
+    passed: Sequence[ExecutionRecord],
+    failed: Sequence[ExecutionRecord],
+) -> None:
+    if any(nodes.id_of(one) == node_id for one in _running(subject)):
+        raise InvalidStateError(
+            f"Cannot {passage.verb} node {nodes.name_of(node_id)!r}: it is running. Pause the "
+            f"workflow, and try again once the node has stopped."
+        )
+    passage.check(nodes.definition_of(node_id))
+    if passage.is_manual and not failed:
+        raise _not_undone(nodes, node_id, passage.verb, " To pass over it, use skip.")
+    if not passed and not failed:
+        raise InvalidStateError(
+            f"Cannot {passage.verb} node {nodes.name_of(node_id)!r}: "
+            f"it {_state_text(nodes, node_id)}."
+        )
+
+
+def _recorded(
+    subject: Subject, nodes: GraphNodes, failed: Sequence[ExecutionRecord], passage: Passage
+) -> list[NewExecution]:
+    """Plan the attempts at a failed node that record the passage."""
+    planned = [
+        replace(plan_next_attempt(one, subject.now), step_name=nodes.step_name_of(one))
+        for one in failed
+    ]
+    if passage.is_manual and failed[0].share is not None:
+        # At the whole step, although it was divided: one result stands for all partitions.
+        whole = failed[0].step_name
+        planned = [replace(planned[0], share=None, position=None, node_id=whole, slot=whole)]
+    return [passage.record(one) for one in planned]
+
+
+def _not_undone(nodes: GraphNodes, node_id: str, verb: str, way_out: str = "") -> InvalidStateError:
+    is_reached = nodes.state_of(node_id) is not None
+    return InvalidStateError(
+        f"Cannot {verb} node {nodes.name_of(node_id)!r}: it {_state_text(nodes, node_id)}"
+        f"{', neither failed nor canceled' if is_reached else ''}.{way_out if is_reached else ''}"
+    )
 
 
 def _refuse_over(subject: Subject, verb: str) -> None:

@@ -1,4 +1,4 @@
-"""Decide the repair of a step: reattempt, rewind or skip it."""
+"""Decide the repair of a step: reattempt, rewind or pass over it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.commands import graph_commands
+from geneva_drive.engine.commands.passage import Passage
 from geneva_drive.engine.commands.resume import resume_at
 from geneva_drive.engine.commands.subject import Subject, check_rewindable
 from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, skip_executions
-from geneva_drive.engine.transitions.loop_position import LoopPosition
+from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.errors import InvalidStateError, StepVanished
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -25,15 +26,16 @@ from geneva_drive.states import (
 _RESUME_AT = "use `resume_at` in code or `geneva resume ID --at STEP` in the shell"
 
 
-def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
+def reattempt(subject: Subject, step: object, *, rewind: bool, verb: str = "reattempt") -> Change:
     """Run a failed or canceled step again, from its cursor or, with `rewind`, from the start."""
     if subject.nodes is not None:
-        return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind)
+        return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind, verb=verb)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("reattempt a step of")
+        raise subject.refuse(f"{verb} a step of")
     definition = registry.require_definition(subject.workflow.type)
     node = definition.require(step)
-    _check_reattemptable(subject, definition, node)
+    _check_undone(subject, node, verb, f"To go on at a step of your choice, {_RESUME_AT}.")
+    _check_nothing_done_after(subject, definition, node, verb)
     change = resume_at(subject, step)
     if not rewind:
         return change
@@ -41,7 +43,7 @@ def reattempt(subject: Subject, step: object, *, rewind: bool) -> Change:
     return replace(change, schedule=(fresh,))
 
 
-def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -> None:
+def _check_undone(subject: Subject, node: Node, verb: str, way_out: str) -> None:
     partitions = [
         one for one in subject.unfinished_partitions(node) if one.state is StepState.FAILED
     ]
@@ -49,15 +51,19 @@ def _check_reattemptable(subject: Subject, definition: Definition, node: Node) -
     if latest is None or latest.state not in (StepState.FAILED, StepState.CANCELED):
         state = "has not been reached" if latest is None else f"is {latest.state}"
         raise InvalidStateError(
-            f"Cannot reattempt step {node.name!r}: it {state}, neither failed nor canceled. "
-            f"To go on at a step of your choice, {_RESUME_AT}."
+            f"Cannot {verb} step {node.name!r}: it {state}, neither failed nor canceled. {way_out}"
         )
+
+
+def _check_nothing_done_after(
+    subject: Subject, definition: Definition, node: Node, verb: str
+) -> None:
     following = definition.after(node.name)
     while following is not None:
         later = subject.latest(following)
         if later is not None and is_done(later.state, later.outcome):
             raise InvalidStateError(
-                f"Cannot reattempt step {node.name!r}: step {following.name!r} after it is "
+                f"Cannot {verb} step {node.name!r}: step {following.name!r} after it is "
                 f"{later.state} already. To go back anyway, {_RESUME_AT}."
             )
         following = definition.after(following.name)
@@ -87,15 +93,18 @@ def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Cha
     )
 
 
-def skip(subject: Subject, step: object | None) -> Change:
+def pass_over(subject: Subject, step: object | None, passage: Passage) -> Change:
     """Pass over the step that is next or has failed, and continue with the one after it."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("skip a step of")
+        raise subject.refuse(f"{passage.verb} a step of")
     if subject.nodes is not None:
-        return graph_commands.skip(subject, subject.nodes, step)
+        return graph_commands.pass_over(subject, subject.nodes, step, passage)
     definition = registry.require_definition(workflow.type)
-    present = _present_step(subject, definition, step, "skip")
+    present = _present_step(subject, definition, step, passage.verb)
+    passage.check(present)
+    if passage.is_manual:
+        _check_undone(subject, present, passage.verb, "To pass over it, use skip.")
     following = definition.after(present.name)
     return Change(
         record=workflow,
@@ -108,7 +117,7 @@ def skip(subject: Subject, step: object | None) -> Change:
             paused_step_name=None,
         ),
         executions=skip_executions(subject.active, Outcome.SKIPPED_BY_OPERATOR),
-        schedule=_skipped(subject, definition, present)
+        schedule=_recorded(subject, definition, present, passage)
         + _next(subject, definition, following, present),
     )
 
@@ -129,14 +138,17 @@ def _present_step(subject: Subject, definition: Definition, step: object | None,
     return present
 
 
-def _skipped(subject: Subject, definition: Definition, node: Node) -> tuple[NewExecution, ...]:
-    """Plan a skipped attempt at a failed step; a scheduled one becomes skipped itself."""
+def _recorded(
+    subject: Subject, definition: Definition, node: Node, passage: Passage
+) -> tuple[NewExecution, ...]:
+    """Plan the attempt at a failed step that records the passage."""
+    if passage.is_manual:
+        # At the whole step, also if it was divided: one result stands for all partitions.
+        whole = subject.plan(definition, node, subject.now)
+        return (passage.record(replace(whole, position=carried_over(subject.latest(node)))),)
     if subject.active and not subject.unfinished_partitions(node):
-        return ()
-    return tuple(
-        replace(planned, state=StepState.SKIPPED, outcome=Outcome.SKIPPED_BY_OPERATOR)
-        for planned in subject.plan_attempts(definition, node)
-    )
+        return ()  # a scheduled step becomes skipped itself
+    return tuple(map(passage.record, subject.plan_attempts(definition, node)))
 
 
 def _next(

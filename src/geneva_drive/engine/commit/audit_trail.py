@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from geneva_drive.engine.commit import dead_letters
 from geneva_drive.engine.commit.rows import checkpoint_values
 from geneva_drive.engine.transitions.change import Change, ExecutionMove
 from geneva_drive.engine.transitions.wait_kinds import rests_on, wait_of
@@ -36,20 +37,12 @@ def append(connection: Connection, store: Store, changes: Sequence[Change], now:
         ],
     )
     _append_resume_requests(connection, store, changes, now)
-    store.dead_letters.add(
-        connection,
-        [
-            {
-                "workflow_id": change.record.id,
-                "step_name": change.workflow.paused_step_name or change.record.next_step_name,
-                "reason": change.dead_letter,
-                "state": "pending",
-                "created_at": now,
-            }
-            for change in changes
-            if change.dead_letter
-        ],
-    )
+    for change in changes:
+        if change.dead_letter is not None:
+            step_name = change.workflow.paused_step_name or change.record.next_step_name
+            dead_letters.report(
+                connection, store, change.record.id, change.dead_letter, step_name, now
+            )
 
 
 def _append_resume_requests(

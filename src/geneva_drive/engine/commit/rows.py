@@ -210,6 +210,7 @@ def new_execution_values(
         "ancestry_hash": new.ancestry_hash,
         "child_id": new.child_id,
         "share": new.share,
+        "result": new.result,
         "scheduled_for": new.scheduled_for,
         "created_at": now,
         "started_at": None,

@@ -149,6 +149,13 @@ def _may_pass(environment: Environment, error: Exception) -> bool:
     return isinstance(error, StorageError) and not isinstance(error, ChangedUnderLock)
 
 
+def announce_command(environment: Environment, applied: Sequence[Applied]) -> None:
+    """Announce what a command changed, and wake the workers whatever it was."""
+    announce(environment, applied)
+    if not any(one.leaves_something_due for one in applied):  # or `announce` has woken them
+        environment.wakeups.ring()
+
+
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
     """Publish what was committed, then release and cancel the waits that it ends."""
     publish(environment, applied)

@@ -254,7 +254,9 @@ class StepLoop:
         self.run.state = state
 
     def _progress_text(self) -> str:
-        return typed_json.dump(self.run.stored_progress())
+        # The time tells whether the loop advances: checkpoints write no time of their own.
+        at = self._environment.clock.now().isoformat()
+        return typed_json.dump({**self.run.stored_progress(), "at": at})
 
     def _cursor_text(self, state: LoopState) -> str | None:
         if not state.has_cursor:

@@ -7,9 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.commit.dead_letters import report
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.waits.pending_request import PendingRequest
 from geneva_drive.engine.waits.reassignment import Escalation, escalate_pending
 from geneva_drive.states import ApprovalState, DeadLetterReason, WorkflowState
@@ -44,13 +43,9 @@ def _report(
         and one.paused_at <= before
         and one.id not in reported  # by another worker, or for another reason
     ]
-    reason = DeadLetterReason.RESUME_TIMEOUT
-    write(
-        connection,
-        store,
-        [Change(record=one, workflow=unchanged(one), dead_letter=reason) for one in paused],
-        now,
-    )
+    for one in paused:
+        step_name = one.paused_step_name or one.next_step_name
+        report(connection, store, one.id, DeadLetterReason.RESUME_TIMEOUT, step_name, now)
     emitted: list[TelemetryEvent] = []
     if environment.settings.resume_auto_escalate:
         for one in paused:

@@ -74,6 +74,7 @@ class NewExecution:
     attempt: int | None = None  # None to count earlier attempts when it is written
     child_id: Key | None = None  # the child of an earlier attempt, which has ended
     stored: GraphNodeRecord | None = None  # its node, if that was read along
+    result: str | None = None  # of a step that an operator completed
 
     @property
     def node(self) -> str:

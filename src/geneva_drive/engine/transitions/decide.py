@@ -208,10 +208,13 @@ def _recover(ended: EndedExecution, lost: Lost) -> Change:
         timedelta(0),
         failures=ended.failures_after(lost.counts_as),
         recoveries=execution.recoveries + counted,
+        rewind=lost.rewind,
     )
     # The child of this attempt has ended: the next attempt reports it, and starts no other.
-    [following] = change.schedule
-    return replace(change, schedule=(replace(following, child_id=execution.child_id),))
+    following = replace(change.schedule[0], child_id=execution.child_id)
+    if lost.resets_counts:
+        following = replace(following, failures=None, recoveries=0)
+    return replace(change, schedule=(following,))
 
 
 def honour_request(change: Change) -> Change:

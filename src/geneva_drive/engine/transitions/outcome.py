@@ -124,6 +124,8 @@ class Lost:
     limit: int | None
     interrupt: BaseException | None = None
     counts_as: str | None = None  # counted among the failures, under this name
+    resets_counts: bool = False  # an operator reset it: the counts of the next attempt are 0
+    rewind: bool = False  # the next attempt starts over
 
 
 @dataclass(frozen=True, slots=True)

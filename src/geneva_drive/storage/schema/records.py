@@ -12,7 +12,14 @@ from sqlalchemy import RowMapping
 
 from geneva_drive.limit import Limit
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+from geneva_drive.states import (
+    DeadLetterReason,
+    DeadLetterState,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+)
 
 Key = Any  # an int or a UUID, by the database's key type
 NodeKey = tuple[Key, str]  # a workflow, and a node of it
@@ -271,6 +278,23 @@ class AuditRecord:
     reason: str | None
     at: datetime
     approval_id: Key | None = None  # of a vote, or another act on a request for approval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterRecord:
+    """A row of `dead_letters`: a workflow that needs, or needed, an operator."""
+
+    id: Key
+    workflow_id: Key
+    step_name: str | None
+    reason: DeadLetterReason
+    state: DeadLetterState
+    # States of the unfinished nodes, last error, checkpoint and worker, when it was written.
+    snapshot: dict[str, Any]
+    created_at: datetime
+    resolved_at: datetime | None
+    resolved_by: str | None
+    notes: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,12 @@ from sqlalchemy import (
     text,
 )
 
-from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES, Request
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    STORED_WORKFLOW_STATES,
+    DeadLetterState,
+    Request,
+)
 from geneva_drive.storage.schema.approval_tables import (
     approval_links,
     approval_people,
@@ -175,7 +180,7 @@ class Tables(TableBuilder):
             Column("resolved_at", Moment),
             Column("resolved_by", name_type(255)),
             Column("notes", long_text()),
-            self.check_in("dead_letters", "state", ("pending", "resolved")),
+            self.check_in("dead_letters", "state", DeadLetterState),
             *self.unique_where(
                 "dead_letters_one_pending",
                 "workflow_id",

@@ -5,18 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, exists, func, select
+from sqlalchemy import Connection, Select, bindparam, case, exists, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import StepState
+from geneva_drive.states import ACTIVE_STEP_STATES, StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema.conditions import is_done_execution
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.portions import NODES, portions
+
+_ENDED_UNDONE = (StepState.FAILED, StepState.CANCELED)
+_MOST_URGENT = (StepState.FAILED, StepState.IN_PROGRESS, StepState.WAITING, StepState.SUSPENDED)
+
+
+class UnfinishedNode(NamedTuple):
+    """The latest attempt at a node that is not done, without its result and error."""
+
+    execution_id: Key
+    node_id: str
+    step_name: str
+    state: StepState
 
 
 def insertion_order(tables: Tables) -> list[ColumnElement[Any]]:
@@ -95,19 +107,43 @@ class Attempts:
 
     def undone(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         """Return the latest attempts that failed or were canceled."""
+        c = self._table.c
+        query = (
+            self._select()
+            .where(c.workflow_id == workflow_id, c.state.in_(_ENDED_UNDONE), self._is_last())
+            .order_by(*insertion_order(self._tables))
+        )
+        return self._read(connection, query)
+
+    def unfinished(
+        self, connection: Connection, workflow_id: Key, limit: int
+    ) -> list[UnfinishedNode]:
+        """Return nodes whose latest attempt is not done, what failed or runs first.
+
+        It reads a workflow's attempts by their index, and few of their columns.
+        """
+        c = self._table.c
+        urgency = case(
+            {state: rank for rank, state in enumerate(_MOST_URGENT)}, value=c.state, else_=99
+        )
+        # An active attempt is always the last one of its node.
+        is_undone = c.state.in_(_ENDED_UNDONE) & self._is_last()
+        query = (
+            select(c.id, c.node_id, c.step_name, c.state)
+            .where(c.workflow_id == workflow_id, c.state.in_(ACTIVE_STEP_STATES) | is_undone)
+            .order_by(urgency, *insertion_order(self._tables))
+            .limit(limit)
+        )
+        rows = connection.execute(query)
+        return [UnfinishedNode(row[0], row[1], row[2], StepState(row[3])) for row in rows]
+
+    def _is_last(self) -> ColumnElement[bool]:
         c, later = self._table.c, self._table.alias()
-        ended = [StepState.FAILED, StepState.CANCELED]
-        is_last = ~exists().where(
+        return ~exists().where(
             later.c.workflow_id == c.workflow_id,
             later.c.node_id == c.node_id,
             later.c.attempt_number > c.attempt_number,
         )
-        query = (
-            self._select()
-            .where(c.workflow_id == workflow_id, c.state.in_(ended), is_last)
-            .order_by(*insertion_order(self._tables))
-        )
-        return self._read(connection, query)
 
     def done_among(
         self, connection: Connection, workflow_id: Key, node_ids: Iterable[str]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, exists, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, and_, case, exists, func, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import DeadLetterReason, WorkflowState
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.states import DeadLetterReason, DeadLetterState, WorkflowState
+from geneva_drive.storage.schema.records import DeadLetterRecord, Key
 from geneva_drive.storage.schema.tables import Tables
+
+_PENDING = DeadLetterState.PENDING.value
 
 
 class DeadLetters:
@@ -20,17 +24,67 @@ class DeadLetters:
         self._tables = tables
         self._table = tables.dead_letters
 
-    def add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add entries for locked workflows; an entry that is pending is updated instead."""
+    def add(self, connection: Connection, row: Mapping[str, Any]) -> None:
+        """Add an entry for a locked workflow; an entry that is pending is updated instead."""
         c = self._table.c
-        pending = self.pending_reasons(connection, [row["workflow_id"] for row in rows])
-        missing = [row for row in rows if row["workflow_id"] not in pending]
-        if missing:
-            connection.execute(insert(self._table), self._tables.keyed(missing))
-        renewed = [{**row, "held": row["workflow_id"]} for row in rows if row not in missing]
-        if renewed:
-            is_pending = (c.workflow_id == bindparam("held")) & (c.state == "pending")
-            connection.execute(update(self._table).where(is_pending), renewed)
+        is_pending = (c.workflow_id == row["workflow_id"]) & (c.state == _PENDING)
+        values = {**row, "notes": func.coalesce(row["notes"], c.notes)}
+        renewed = connection.execute(update(self._table).where(is_pending).values(**values))
+        if not renewed.rowcount:
+            connection.execute(insert(self._table), self._tables.keyed([row]))
+
+    def get(self, connection: Connection, entry_id: Key) -> DeadLetterRecord | None:
+        query = select(self._table).where(self._table.c.id == entry_id)
+        row = connection.execute(query).mappings().first()
+        return None if row is None else _record(row)
+
+    def page(
+        self, connection: Connection, state: DeadLetterState | None, limit: int | None
+    ) -> list[DeadLetterRecord]:
+        """Return entries, the worst reasons first, and of one reason the oldest."""
+        c = self._table.c
+        ranks = {reason.value: rank for rank, reason in enumerate(DeadLetterReason)}
+        worst = case(ranks, value=c.reason, else_=len(ranks))
+        query = select(self._table).order_by(worst, c.created_at, c.id).limit(limit)
+        if state is not None:
+            query = query.where(c.state == state.value)
+        return [_record(row) for row in connection.execute(query).mappings()]
+
+    def pending_of(self, connection: Connection, workflow_id: Key) -> DeadLetterRecord | None:
+        c = self._table.c
+        query = select(self._table).where(c.workflow_id == workflow_id, c.state == _PENDING)
+        row = connection.execute(query).mappings().first()
+        return None if row is None else _record(row)
+
+    def resolve(
+        self,
+        connection: Connection,
+        entry_id: Key,
+        *,
+        now: datetime,
+        actor: str,
+        notes: str | None,
+    ) -> bool:
+        """Resolve an entry that is still pending, and return whether it was."""
+        c = self._table.c
+        values = {
+            "state": DeadLetterState.RESOLVED.value,
+            "resolved_at": now,
+            "resolved_by": actor,
+            # Without new notes, those of `add` stay.
+            "notes": func.coalesce(notes, c.notes),
+        }
+        statement = update(self._table).where(c.id == entry_id, c.state == _PENDING)
+        return connection.execute(statement.values(**values)).rowcount == 1
+
+    def counts(self, connection: Connection) -> dict[tuple[DeadLetterState, DeadLetterReason], int]:
+        """Count the entries by state and reason."""
+        c = self._table.c
+        query = select(c.state, c.reason, func.count()).group_by(c.state, c.reason)
+        return {
+            (DeadLetterState(row[0]), DeadLetterReason(row[1])): row[2]
+            for row in connection.execute(query)
+        }
 
     def pending_reasons(
         self, connection: Connection, workflow_ids: Sequence[Key]
@@ -39,20 +93,42 @@ class DeadLetters:
             return {}
         c = self._table.c
         query = select(c.workflow_id, c.reason).where(
-            c.workflow_id.in_(workflow_ids), c.state == "pending"
+            c.workflow_id.in_(workflow_ids), c.state == _PENDING
         )
         return {row[0]: row[1] for row in connection.execute(query)}
+
+    def last_reported(
+        self, connection: Connection, workflow_ids: Sequence[Key], reason: DeadLetterReason
+    ) -> dict[Key, datetime]:
+        """Return when each of these workflows was last reported for this reason."""
+        c = self._table.c
+        query = (
+            select(c.workflow_id, func.max(c.created_at))
+            .where(c.workflow_id.in_(workflow_ids), c.reason == reason)
+            .group_by(c.workflow_id)
+        )
+        return {row[0]: row[1] for row in connection.execute(query)}
+
+    def is_pending(self) -> ColumnElement[bool]:
+        """Select whether a workflow has a pending entry."""
+        c = self._table.c
+        return exists().where(c.workflow_id == self._tables.workflows.c.id, c.state == _PENDING)
+
+    def is_known(self, reason: DeadLetterReason, *since: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Select whether a workflow has a pending entry, or one for the reason since all moments.
+
+        An operator may have resolved that one, and need not be told again.
+        """
+        c, w = self._table.c, self._tables.workflows.c
+        is_told = [c.reason == reason, *(c.created_at >= moment for moment in since)]
+        return exists().where(c.workflow_id == w.id, (c.state == _PENDING) | and_(*is_told))
 
     def long_paused(
         self, connection: Connection, before: datetime, limit: int, passed_over: Collection[Key]
     ) -> list[Key]:
         """Return workflows that are paused since before a moment, without an entry for it."""
-        c, w = self._table.c, self._tables.workflows.c
-        is_known = exists().where(
-            c.workflow_id == w.id,
-            (c.state == "pending")
-            | ((c.reason == DeadLetterReason.RESUME_TIMEOUT) & (c.created_at >= w.paused_at)),
-        )
+        w = self._tables.workflows.c
+        is_known = self.is_known(DeadLetterReason.RESUME_TIMEOUT, w.paused_at)
         query = select(w.id).where(
             w.state == WorkflowState.PAUSED, w.paused_at <= before, ~is_known
         )
@@ -67,8 +143,22 @@ class DeadLetters:
         query = (
             select(c.workflow_id)
             .join(self._tables.workflows, w.id == c.workflow_id)
-            .where(c.state == "pending", w.state == WorkflowState.PAUSED)
+            .where(c.state == _PENDING, w.state == WorkflowState.PAUSED)
             .where(c.step_name.is_(None) | (c.step_name == paused_at_step))
             .order_by(c.workflow_id)
         )
         return list(connection.scalars(query))
+
+
+def _record(row: RowMapping) -> DeadLetterRecord:
+    fields = {name: row[name] for name in DeadLetterRecord.__slots__}
+    # Entries of earlier versions have no snapshot.
+    snapshot = json.loads(row["snapshot"]) if row["snapshot"] else {}
+    return DeadLetterRecord(
+        **{
+            **fields,
+            "reason": DeadLetterReason(row["reason"]),
+            "state": DeadLetterState(row["state"]),
+            "snapshot": snapshot,
+        }
+    )

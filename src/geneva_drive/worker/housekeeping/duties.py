@@ -12,6 +12,7 @@ from geneva_drive.worker.housekeeping import (
     lost_workers,
     orphans,
     retention,
+    stale_workflows,
 )
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import Timers
@@ -24,6 +25,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         lost_workers.duty(every, may_judge),  # reschedule what lost workers held
         orphans.duty(every),  # continue ready workflows without an active execution
         left_waits.duty(every),  # release and cancel waits that a crash left behind
+        stale_workflows.duty(every),  # report what makes no progress
     )
     chosen = []
     if settings.resume_timeout is not None:  # report what was not resumed in time

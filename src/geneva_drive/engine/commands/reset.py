@@ -1,0 +1,112 @@
+"""Reset a step for another attempt, also one that a lost or hung worker still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition import registry
+from geneva_drive.engine.commands import repair
+from geneva_drive.engine.commands.command import execute, lock_subject
+from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commit import commit
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.change import AuditEntry, Change, unchanged
+from geneva_drive.engine.transitions.outcome import Lost
+from geneva_drive.engine.transitions.partitions import latest_attempts
+from geneva_drive.errors import InvalidStateError
+from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
+from geneva_drive.storage.schema.records import ExecutionRecord, Key
+
+_UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """What an operator asks for."""
+
+    step: object
+    rewind: bool = False
+    force: bool = False  # take it from a worker that is alive
+
+
+def reset_for_retry(
+    connection: Connection,
+    environment: Environment,
+    workflow_id: Key,
+    wanted: Reset,
+    audit: AuditEntry,
+) -> list[Applied]:
+    """Make another attempt at a step in the caller's transaction; its failure counts are reset.
+
+    A step in progress is taken from its worker as a recovery would take it, so a late result of
+    that worker is dropped. A requested pause or cancel takes effect.
+    """
+    store, now = environment.store, environment.clock.now()
+    subject = lock_subject(connection, store, workflow_id, now)
+    if subject.workflow.state in ENDED_WORKFLOW_STATES:
+        raise subject.refuse("reset a step of")
+    running = running_attempts(subject, wanted.step)
+    if running and not wanted.force:
+        _refuse_living(connection, environment, running)
+    endings = [_given_up(one, wanted, audit) for one in running]
+    taken = commit.apply(connection, store, endings, environment.clock, read_back=True)
+
+    def decide(subject: Subject) -> Change:
+        if running and not has_failed(subject, wanted.step):
+            return Change(record=subject.workflow, workflow=unchanged(subject.workflow))
+        return repair.reattempt(subject, wanted.step, rewind=wanted.rewind, verb="reset")
+
+    applied = execute(connection, store, workflow_id, decide, audit=audit, now=now)
+    return [*(one for one in taken if one is not None), applied]
+
+
+def running_attempts(subject: Subject, step: object) -> list[ExecutionRecord]:
+    """Return the attempts at a step, or at partitions of it, that a worker holds."""
+    return [one for one in _standing(subject, step) if one.state is StepState.IN_PROGRESS]
+
+
+def has_failed(subject: Subject, step: object) -> bool:
+    """True if a step, or a partition of it, needs another attempt."""
+    return any(one.state in _UNDONE_STATES for one in _standing(subject, step))
+
+
+def _standing(subject: Subject, step: object) -> list[ExecutionRecord]:
+    """Return the latest attempt at a step, or those at its partitions."""
+    # Of a dynamic workflow, `attempts` are only those that failed.
+    tried = {one.id: one for one in (*subject.attempts, *subject.active)}.values()
+    nodes = subject.nodes
+    if nodes is not None:
+        node_id = nodes.find(step)
+        return latest_attempts([one for one in tried if nodes.id_of(one) == node_id])
+    node = registry.require_definition(subject.workflow.type).require(step)
+    names = (node.name, node.options.renamed_from)
+    return latest_attempts([one for one in tried if one.step_name in names])
+
+
+def _refuse_living(
+    connection: Connection, environment: Environment, running: Sequence[ExecutionRecord]
+) -> None:
+    workers = environment.store.workers.all(connection, environment.settings.lease)
+    names = {worker.id: worker.name for worker in workers if worker.is_alive}
+    for one in running:
+        if one.worker_id in names:
+            raise InvalidStateError(
+                f"Cannot reset step {one.step_name!r}: worker {names[one.worker_id]} is alive and "
+                f"runs it. Wait for its end, or drop its result with force=True in code or "
+                f"--force in the shell."
+            )
+
+
+def _given_up(record: ExecutionRecord, wanted: Reset, audit: AuditEntry) -> Ending:
+    why = f"It was reset by {audit.actor} before it ended."
+    return Ending(
+        workflow_id=record.workflow_id,
+        execution_id=record.id,
+        claim_token=record.claim_token or "",
+        definition=registry.definition_for(record.type),
+        outcome=Lost(why, limit=None, resets_counts=True, rewind=wanted.rewind),
+    )

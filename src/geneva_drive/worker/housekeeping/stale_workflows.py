@@ -1,0 +1,35 @@
+"""Every ten seconds: report workflows that made no progress for longer than `stale_after`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.recovery.stale_workflows import find_suspects, report_stale
+from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.refused_rows import Refusals
+
+_BATCH = 200
+
+
+class StaleWorkflows:
+    """Makes a dead letter of each, and stops nothing. Without `stale_after` it asks nothing."""
+
+    def __init__(self) -> None:
+        self._refusals = Refusals("The standstill of workflow %s cannot be reported")
+
+    def __call__(self, environment: Environment) -> Round:
+        found = find_suspects(environment, _BATCH + len(self._refusals.keys))
+        wanted = [key for key in found if key not in self._refusals.keys][:_BATCH]
+        count = self._refusals.batch(
+            environment,
+            lambda: report_stale(environment, [found[key] for key in wanted]),
+            lambda: self._refusals.each(
+                environment, wanted, lambda key: report_stale(environment, [found[key]])
+            ),
+        )
+        return Round(count, has_more=count > 0 and len(wanted) == _BATCH)
+
+
+def duty(every: timedelta) -> Duty:
+    return Duty(name="stale workflows", every=every, do_round=StaleWorkflows())
