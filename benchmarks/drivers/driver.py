@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from benchmarks.drivers.decisions import Decisions, DecidingDriver
+from benchmarks.drivers.decisions import DecidingDriver, Decisions
 from benchmarks.drivers.marks import Marks
 
 POLL_INTERVAL = 0.02

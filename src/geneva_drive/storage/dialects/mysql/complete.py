@@ -197,19 +197,13 @@ class _Writer:
         decided = [one for one in completions if one.result is not None]
         if not decided:
             return "e.outcome = 'success'"
-        outcomes, results = (
-            " ".join(
-                f"WHEN e.id IN ({self._listed([one.execution.id])}) THEN {self._values.place(value)}"
-                for one, value in values
-            )
-            for values in (
-                [(one, one.outcome.value) for one in decided],
-                [(one, one.result) for one in decided],
-            )
-        )
+        place = self._values.place
+        of = {one.execution.id: self._listed([one.execution.id]) for one in decided}
+        outcomes = [f"WHEN {of[one.execution.id]} THEN {place(one.outcome)}" for one in decided]
+        results = [f"WHEN {of[one.execution.id]} THEN {place(one.result)}" for one in decided]
         return (
-            f"e.outcome = CASE {outcomes} ELSE 'success' END, "
-            f"e.result = CASE {results} ELSE e.result END"
+            f"e.outcome = CASE e.id {' '.join(outcomes)} ELSE 'success' END, "
+            f"e.result = CASE e.id {' '.join(results)} ELSE e.result END"
         )
 
     def _following(self, completions: Iterable[Completion]) -> str:
