@@ -15,6 +15,7 @@ from benchmarks.workloads import (
     backlog,
     chain,
     decision,
+    decision_floor,
     fan,
     floors,
     footprint,
@@ -219,7 +220,9 @@ def _run_backlogs(system: System, scale: Scale) -> Figures:
 
 
 def _decisions(wish: Wish) -> list[Trial]:
-    return [
+    bare = partial(decision_floor.measure, wish.scale.decisions)
+    floor = Trial("floor-postgresql", "postgresql", "decisions", ("W9a",), bare)
+    return [floor] + [
         Trial(
             system.name,
             system.service,

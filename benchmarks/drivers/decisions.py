@@ -13,7 +13,7 @@ from benchmarks.drivers.marks import Marks
 
 POLL_INTERVAL = 0.02
 TIME_LIMIT = 600.0
-_REST = 0.5  # after which a worker is idle
+REST = 0.5  # after which a worker is idle
 
 
 class DecidingDriver(Protocol):
@@ -59,7 +59,7 @@ class Decisions:
     def decided_at_once(self, waiting: int, decided: int, callers: int) -> float:
         """Decide some of many; return the seconds from the first call to the last next body."""
         requests = self._driver.start_waiting(waiting)[:decided]
-        time.sleep(_REST)
+        time.sleep(REST)
         with ThreadPoolExecutor(callers + 1) as pool:
             # Marks are read as they come: a body waits for room in the socket.
             last = pool.submit(lambda: max(self._marks.wait_for_begun() for _ in requests))
