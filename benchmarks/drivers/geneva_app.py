@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import geneva_drive as gd
 from benchmarks.drivers.marks import mark_begun
@@ -56,7 +57,7 @@ class Approved(gd.Workflow):
     """Waits for a decision, then tells when its next body runs."""
 
     @gd.approval(role=ROLE, ask="May it begin?")
-    def decide(self, decision: gd.ApprovalDecision[None]) -> None: ...
+    def decide(self, decision: gd.ApprovalDecision[Any]) -> None: ...
 
     @gd.step
     def begin(self) -> None:

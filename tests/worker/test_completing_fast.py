@@ -24,6 +24,11 @@ from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 
 WORKER = Identity(id="worker")
+# With what SQL, placeholders and JSON give a meaning to.
+RESULTS = {
+    choice: typed_json.dump({"choice": choice, "comment": "“yes” \\ 'no' %(x)s {y} ? 日本"})
+    for choice in ("approve", "reject")
+}
 Write = Callable[[gd.Drive, Sequence[Ending], NextClaim | None], list[Applied | None]]
 
 
@@ -134,8 +139,7 @@ def decided(workflow: gd.WorkflowHandle[Any], choice: str) -> Ending:
     drive = workflow.drive
     drive.approvals.of_workflow(workflow.id).all()[0].decide(choice, by="ann")
     outcome = Outcome.APPROVED if choice == "approve" else Outcome.REJECTED
-    result = typed_json.dump({"choice": choice, "comment": "“yes” \\ 'no' %(x)s {y} 日本"})
-    continues = Decided(outcome=outcome, then=AfterDecision.CONTINUE, result=result)
+    continues = Decided(outcome=outcome, then=AfterDecision.CONTINUE, result=RESULTS[choice])
     return claim(drive).ending(continues, may_chain=True)
 
 
@@ -183,7 +187,7 @@ def test_decisions_and_plain_completions_share_a_batch(
         "rejected",
     ]
     results = [rows(geneva, one)[1]["result"] for one in (approved, parcel, rejected)]
-    assert results == [endings[0].outcome.result, None, endings[2].outcome.result]
+    assert results == [RESULTS["approve"], None, RESULTS["reject"]]
 
 
 def test_both_ways_finish_a_workflow_alike(geneva: gd.Drive) -> None:
