@@ -57,7 +57,7 @@ WITH w AS (
     INSERT INTO geneva_drive_audit_entries (workflow_id, command, actor, at)
     SELECT workflow_id, 'approve', 'x', now() FROM request
 ), resumed AS (
-    INSERT INTO geneva_drive_resume_requests (workflow_id, triggered_by, requested_at, executed_at)
+    INSERT INTO geneva_drive_resume_requests (workflow_id, kind, requested_at, executed_at)
     SELECT workflow_id, 'approval', now(), now() FROM request
 )
 SELECT pg_notify('floor', %(execution)s::text) FROM request
