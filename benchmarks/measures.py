@@ -58,10 +58,20 @@ ALL = (
     Measure("W7.hundred_thousand", "1 -> 100,000 -> 1 nodes", "s"),
     Measure("W7.create", "Building and starting the workflow of 100,000 nodes", "s"),
     Measure("W7.memory", "Peak of the worker's resident memory, 100,000 nodes", "MiB"),
+    Measure("W9a.p50", "Decision to next step, idle worker, median", "ms"),
+    Measure("W9a.p99", "Decision to next step, idle worker, 99th percentile", "ms"),
+    Measure("W9a.start_p50", "... start to first step, in turn with these, median", "ms"),
+    Measure("W9a.start_p99", "... in turn with these, 99th percentile", "ms"),
+    Measure("W9a.many", "100 of 1,000 decided at once, until the last continues", "ms"),
+    Measure("W9a.pause", "Pausing one beside 1,000 paused workflows, median", "ms"),
+    Measure("W9a.resume", "Resuming one of them, median", "ms"),
+    Measure("W9a.empty", "10-step workflows, empty tables", "steps/s", True),
+    Measure("W9a.waiting", "... beside workflows that wait for a decision", "steps/s", True),
+    Measure("W9a.page", "First page of a role's pending requests, among a million", "ms"),
     Measure("F.one", "Rows inserted, one per commit", "rows/s", True),
     Measure("F.hundred", "Rows inserted, 100 per commit", "rows/s", True),
     Measure("F.thousand", "Rows inserted, 1,000 per commit", "rows/s", True),
 )
 
 BY_ID = {measure.id: measure for measure in ALL}
-WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "F")
+WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "W9a", "F")

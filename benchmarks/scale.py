@@ -33,6 +33,15 @@ class Scale:
     fans: tuple[int, ...]
     peer_fans: tuple[int, ...]
     small_fans: int  # how often the smallest fan is run
+    decisions: int
+    waiting: int  # of which some are decided at once
+    decided_at_once: int
+    bursts: int  # how often
+    paused: int
+    holds: int
+    waiting_load: int  # that stand beside a load
+    pending: int  # requests, of which the first page is read
+    pages: int
 
     def checkpoints_on(self, database: str) -> int:
         """Say how many there are in a turn; a file takes so little for one that it gets more."""
@@ -64,6 +73,15 @@ FULL = Scale(
     fans=(1_000, 10_000, 100_000),
     peer_fans=(1_000,),
     small_fans=3,
+    decisions=400,
+    waiting=1_000,
+    decided_at_once=100,
+    bursts=5,
+    paused=1_000,
+    holds=100,
+    waiting_load=100_000,
+    pending=1_000_000,
+    pages=20,
 )
 
 QUICK = Scale(
@@ -91,4 +109,13 @@ QUICK = Scale(
     fans=(1_000,),
     peer_fans=(),  # some need as long for it as for all the rest
     small_fans=1,
+    decisions=20,
+    waiting=100,
+    decided_at_once=20,
+    bursts=1,
+    paused=50,
+    holds=10,
+    waiting_load=10_000,
+    pending=20_000,
+    pages=5,
 )

@@ -122,6 +122,36 @@ def _loops(database: str) -> list[Target]:
     ]
 
 
+def _decisions(database: str) -> list[Target]:
+    system = f"geneva-{database}"
+    return [
+        _at_most(
+            "W9a",
+            f"{database}, decision / start, p50",
+            1.5,
+            _ratio(("W9a.p50", system), ("W9a.start_p50", system)),
+        ),
+        _at_most(
+            "W9a",
+            f"{database}, decision / start, p99",
+            1.5,
+            _ratio(("W9a.p99", system), ("W9a.start_p99", system)),
+        ),
+        _at_most(
+            "W9a", f"{database}, 100 of 1,000 decided at once, ms", 100, _figure("W9a.many", system)
+        ),
+        _at_most("W9a", f"{database}, pause, ms", 100, _figure("W9a.pause", system)),
+        _at_most("W9a", f"{database}, resume, ms", 500, _figure("W9a.resume", system)),
+        _at_least(
+            "W9a",
+            f"{database}, beside waiting / empty",
+            0.9,
+            _ratio(("W9a.waiting", system), ("W9a.empty", system)),
+        ),
+        _at_most("W9a", f"{database}, first page, ms", 50, _figure("W9a.page", system)),
+    ]
+
+
 def _growth_per_node(medians: Medians) -> float | None:
     """How many times longer a node takes among 100,000 than among 1,000."""
     small = medians.get(("W7.thousand", OURS))
@@ -158,4 +188,5 @@ ALL = (
     _at_most("W7", "10,000 nodes, s", 4, _figure("W7.ten_thousand")),
     _at_most("W7", "per node, 100,000 / 1,000 nodes", 1.3, _growth_per_node),
     _at_most("W7", "creating 100,000 nodes, s", 10, _figure("W7.create")),
+    *(target for database in DATABASES for target in _decisions(database)),
 )

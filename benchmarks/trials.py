@@ -14,6 +14,8 @@ from benchmarks.systems import System
 from benchmarks.workloads import (
     backlog,
     chain,
+    decision,
+    decision_floor,
     fan,
     floors,
     footprint,
@@ -63,11 +65,13 @@ def plan(wish: Wish) -> list[Turns]:
     trials = [
         *_one_by_one(_floors(wish)),
         *_one_by_one(_idle(wish)),
+        *_one_by_one(_decisions(wish)),
         *_loops(wish),
         *_in_turn(wish),
         *_one_by_one(_one_process(wish)),
         *_one_by_one(_two_processes(wish)),
         *_one_by_one(_backlogs(wish)),
+        *_one_by_one(_waiting(wish)),
         *_one_by_one(_fans(wish)),
         *_one_by_one(_imports(wish)),
     ]
@@ -213,6 +217,36 @@ def _run_backlogs(system: System, scale: Scale) -> Figures:
     sizes = {"empty": 0, "sleepers": scale.sleepers, "unserved": scale.unserved}
     load = (scale.backlog_workflows, scale.backlog_loads)
     yield from backlog.measure(system, sizes, load)
+
+
+def _decisions(wish: Wish) -> list[Trial]:
+    bare = partial(decision_floor.measure, wish.scale.decisions)
+    floor = Trial("floor-postgresql", "postgresql", "decisions", ("W9a",), bare)
+    return [floor] + [
+        Trial(
+            system.name,
+            system.service,
+            "decisions",
+            ("W9a",),
+            partial(decision.measure, system, wish.scale),
+        )
+        for system in systems.ALL
+        if system.is_ours
+    ]
+
+
+def _waiting(wish: Wish) -> list[Trial]:
+    return [
+        Trial(
+            system.name,
+            system.service,
+            "waiting workflows",
+            ("W9a",),
+            partial(decision.measure_beside, system, wish.scale),
+        )
+        for system in systems.ALL
+        if system.is_ours
+    ]
 
 
 def _fans(wish: Wish) -> list[Trial]:

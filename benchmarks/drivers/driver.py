@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from benchmarks.drivers.decisions import DecidingDriver, Decisions
 from benchmarks.drivers.marks import Marks
 
 POLL_INTERVAL = 0.02
 TIME_LIMIT = 600.0
+_DECIDING = ("decisions", "decided_at_once", "hold", "first_pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,10 @@ class Client:
 
     def latencies(self, samples: int) -> list[float]:
         """Start single steps on an idle worker; give the seconds from the call to the body."""
-        return [self._latency() for _ in range(samples)]
+        return [self.latency() for _ in range(samples)]
 
-    def _latency(self) -> float:
+    def latency(self) -> float:
+        """Start one single step on an idle worker; give the seconds from the call to the body."""
         # Spread over the worker's polling rhythm, or every sample would meet it at one phase.
         time.sleep(random.uniform(0.02, 0.06))
         called_at = time.time()
@@ -116,11 +119,32 @@ class Client:
 def obey(open_driver: Callable[[Marks], Driver]) -> None:
     """Do what each line on the input says, and answer each with a line."""
     with Marks() as marks:
-        client = Client(open_driver(marks), marks)
+        driver = open_driver(marks)
+        client = Client(driver, marks)
         say("ready")
         for line in sys.stdin:
             command = json.loads(line)
-            say(_answer(client, command.pop("do"), command))
+            name = command.pop("do")
+            if name in _DECIDING:
+                say(_decide(cast("Any", driver), client, marks, name, command))
+            else:
+                say(_answer(client, name, command))
+
+
+def _decide(
+    driver: DecidingDriver, client: Client, marks: Marks, name: str, arguments: dict[str, Any]
+) -> Any:
+    """Do what only systems with decisions can do."""
+    decisions = Decisions(driver, marks, client.latency)
+    match name:
+        case "decisions":
+            return decisions.decisions(**arguments)
+        case "decided_at_once":
+            return decisions.decided_at_once(**arguments)
+        case "hold":
+            return driver.hold(**arguments)
+        case _:
+            return driver.first_pages(**arguments)
 
 
 def _answer(client: Client, name: str, arguments: dict[str, Any]) -> Any:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from datetime import UTC
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, timedelta
 
 from sqlalchemy import URL, DateTime, String, column, create_engine, func, make_url, select
 from sqlalchemy import table as table_of
 
 import geneva_drive as gd
-from benchmarks.drivers.driver import Finished, obey, play
-from benchmarks.drivers.geneva_app import HundredSteps, OneStep, TenSteps, run_node
+from benchmarks.drivers.driver import POLL_INTERVAL, Finished, obey, play
+from benchmarks.drivers.geneva_app import (
+    ROLE,
+    Approved,
+    HundredSteps,
+    OneStep,
+    Sleeping,
+    TenSteps,
+    run_node,
+)
 from benchmarks.drivers.marks import Marks
 
 CLASSES: dict[int, type[gd.Workflow]] = {1: OneStep, 10: TenSteps, 100: HundredSteps}
@@ -25,6 +34,16 @@ workflows = table_of(
     column("type", String),
     column("finished_at", DateTime(timezone=True)),
 )
+executions = table_of(
+    "geneva_drive_step_executions", column("state", String), column("type", String)
+)
+_LATER = timedelta(days=30)
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
 
 
 class GenevaDriver:
@@ -41,6 +60,9 @@ class GenevaDriver:
         self._unfinished = select(
             select(1).select_from(workflows).where(workflows.c.state == "ready", ours).exists()
         )
+        active = executions.c.state.in_(["scheduled", "in_progress"])
+        undecided = select(1).select_from(executions).where(active, executions.c.type == "Approved")
+        self._undecided = select(undecided.exists())
         self._finished = select(func.count(), func.max(workflows.c.finished_at)).where(
             workflows.c.state == "finished", ours
         )
@@ -54,6 +76,36 @@ class GenevaDriver:
         built.fan_out(range(nodes), name="node_{}", job=run_node)
         built.node("join", job=run_node)
         return built.start
+
+    def start_waiting(self, count: int) -> Sequence[gd.Approval]:
+        known = set(self._drive.approvals.pending(role=ROLE).ids())
+        for _ in range(count):
+            Approved.using(self._drive).create()
+        while len(found := self._drive.approvals.pending(role=ROLE).all()) < len(known) + count:
+            time.sleep(POLL_INTERVAL)
+        return [one for one in found if one.id not in known]
+
+    def decide(self, request: gd.Approval) -> None:
+        request.approve(by="bench")
+
+    def is_deciding(self) -> bool:
+        # What waits is not among them: an execution that waits cannot be claimed.
+        return bool(self._connection.scalar(self._undecided))
+
+    def hold(self, paused: int, count: int) -> dict[str, list[float]]:
+        held = [Sleeping.using(self._drive).create(wait=_LATER).pause() for _ in range(paused)]
+        times: dict[str, list[float]] = {"resumed": [], "paused": []}
+        for workflow in held[:count]:
+            times["resumed"].append(_seconds(workflow.resume))
+            times["paused"].append(_seconds(workflow.pause))
+        return times
+
+    def first_pages(self, count: int) -> list[float]:
+        # A generator reads a page when it is asked for the first of it.
+        return [
+            _seconds(lambda: next(iter(self._drive.approvals.pending(role=ROLE))))
+            for _ in range(count)
+        ]
 
     def is_busy(self) -> bool:
         return bool(self._connection.scalar(self._unfinished))

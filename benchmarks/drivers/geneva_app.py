@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import geneva_drive as gd
 from benchmarks.drivers.marks import mark_begun
 
 # Every system logs warnings only, or this one would write two lines per step.
 logging.basicConfig(level=logging.WARNING)
+
+ROLE = "manager"
 
 
 def do_nothing(workflow: gd.Workflow) -> None: ...
@@ -48,3 +51,14 @@ class Sleeping(gd.Workflow):
 
     @gd.step
     def wake_up(self) -> None: ...
+
+
+class Approved(gd.Workflow):
+    """Waits for a decision, then tells when its next body runs."""
+
+    @gd.approval(role=ROLE, ask="May it begin?")
+    def decide(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+    @gd.step
+    def begin(self) -> None:
+        mark_begun()

@@ -1,4 +1,4 @@
-"""W4: a load beside a standing backlog, which is cloned by SQL from one real workflow."""
+"""W4 and W9a: a load beside a backlog, which is cloned by SQL from one real workflow."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from sqlalchemy import Connection, Engine, TextClause, create_engine, inspect, t
 
 import geneva_drive as gd
 from benchmarks.drivers.geneva import with_driver
-from benchmarks.drivers.geneva_app import Sleeping
+from benchmarks.drivers.geneva_app import Approved, Sleeping
 from benchmarks.measures import Figures
 from benchmarks.session import WARM_UP_WORKFLOWS, Session, prepared, working
 from benchmarks.systems import System
 from benchmarks.workloads import throughput
+from geneva_drive.testing import drain
 
 WORKFLOWS = "geneva_drive_workflows"
 EXECUTIONS = "geneva_drive_step_executions"
+APPROVALS = "geneva_drive_approvals"
 CHUNK = 50_000
 LATER = timedelta(days=30)
+_KEYS = ("id", "workflow_id", "execution_id")
 _SETTLING = {"postgresql": "VACUUM ANALYZE", "sqlite": "ANALYZE"}
 
 
@@ -48,7 +51,19 @@ def stand_unserved(url: str, count: int) -> None:
     drive.close()
 
 
-def measure(system: System, sizes: Mapping[str, int], load: tuple[int, int]) -> Figures:
+def stand_waiting(url: str, count: int) -> None:
+    """Insert as many workflows that wait for a decision, each with its pending request."""
+    drive = gd.Drive(url)
+    template = Approved.using(drive).create()
+    drain(drive)
+    clone(url, template.id, count)
+    _clone_requests(url, template.id)
+    drive.close()
+
+
+def measure(
+    system: System, sizes: Mapping[str, int], load: tuple[int, int], workload: str = "W4"
+) -> Figures:
     """Give steps per second beside backlogs of kinds and sizes; `load`: workflows, how often.
 
     The loads take turns, in any order: a machine that is slow for some seconds is so for all of
@@ -68,14 +83,21 @@ def measure(system: System, sizes: Mapping[str, int], load: tuple[int, int]) -> 
                 throughput.measure(session, WARM_UP_WORKFLOWS, 1)
                 rates[kind].append(throughput.measure(session, workflows, 1)["steps"])
     for kind, found in rates.items():
-        yield f"W4.{kind}", median(found)
+        yield f"{workload}.{kind}", median(found)
+
+
+_STANDING = {
+    "sleepers": stand_sleepers,
+    "unserved": stand_unserved,
+    "waiting": stand_waiting,
+}
 
 
 @contextmanager
 def _beside(system: System, kind: str, size: int) -> Iterator[Session]:
     with prepared(system) as (url, environment):
         if size:
-            {"sleepers": stand_sleepers, "unserved": stand_unserved}[kind](url, size)
+            _STANDING[kind](url, size)
         with working(system, url, environment, processes=1) as session:
             yield session
 
@@ -95,13 +117,33 @@ def clone(url: str, template_id: object, count: int) -> None:
     engine.dispose()
 
 
+def _clone_requests(url: str, template_id: int) -> None:
+    """Copy a workflow's request for each clone of the workflow; each has one execution."""
+    engine = create_engine(with_driver(url))
+    columns = _columns(engine, APPROVALS)
+    copied, given = (", ".join(f"{of}{name}" for name in columns) for of in ("", "a."))
+    cloning = text(
+        f"INSERT INTO {APPROVALS} (workflow_id, execution_id, {copied}) "
+        f"SELECT e.workflow_id, e.id, {given} FROM {EXECUTIONS} e, {APPROVALS} a "
+        "WHERE a.workflow_id = :id AND e.workflow_id > :after AND e.workflow_id <= :upto"
+    )
+    with engine.connect() as connection:
+        last = connection.scalar(text(f"SELECT max(id) FROM {WORKFLOWS}"))
+        for first in range(template_id, last, CHUNK):
+            span = {"after": first, "upto": first + CHUNK}
+            connection.execute(cloning, {"id": template_id, **span})
+            connection.commit()
+    _analyze(engine, APPROVALS)
+    engine.dispose()
+
+
 def _columns(engine: Engine, table: str) -> list[str]:
     """The columns to copy, quoted: not the keys, and not what the database computes."""
     quote = engine.dialect.identifier_preparer.quote
     return [
         quote(column["name"])
         for column in inspect(engine).get_columns(table)
-        if column["name"] not in ("id", "workflow_id") and "computed" not in column
+        if column["name"] not in _KEYS and "computed" not in column
     ]
 
 
@@ -139,6 +181,11 @@ def _settle(engine: Engine) -> None:
                     f"FROM {WORKFLOWS}"
                 )
             )
-        for table in (WORKFLOWS, EXECUTIONS):
-            verb = _SETTLING.get(engine.dialect.name, "ANALYZE TABLE")
-            connection.execute(text(f"{verb} {table}"))
+    for table in (WORKFLOWS, EXECUTIONS):
+        _analyze(engine, table)
+
+
+def _analyze(engine: Engine, table: str) -> None:
+    verb = _SETTLING.get(engine.dialect.name, "ANALYZE TABLE")
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"{verb} {table}"))

@@ -36,7 +36,7 @@ VALUES (%s, 'Floor', 'x', 'first', 'first', 'chain', 1, 'in_progress', 'default'
     'token', 0, now(), now(), now())
 RETURNING id
 """
-_FUSED = """
+FUSED = """
 WITH ok AS (
     SELECT e.id, e.workflow_id
     FROM geneva_drive_step_executions e JOIN geneva_drive_workflows w ON w.id = e.workflow_id
@@ -111,7 +111,7 @@ def _chain(connection: psycopg.Connection) -> float:
     for number in range(STEPS):
         assert row is not None
         values = {"id": row[0], "name": f"step{number}"}
-        row = connection.execute(_FUSED, values, prepare=True).fetchone()
+        row = connection.execute(FUSED, values, prepare=True).fetchone()
     return (time.perf_counter() - began) * 1_000 / STEPS
 
 

@@ -94,3 +94,30 @@ def test_growth_per_node_has_no_value_where_one_fan_was_not_measured(measured: s
 )
 def test_fans_are_held_against_bounds(text: str, needed: str) -> None:
     assert target(text).needed == needed
+
+
+def test_decisions_are_held_against_the_starts_that_took_turns_with_them() -> None:
+    medians = {
+        ("W9a.p50", "geneva-mariadb"): 3.0,
+        ("W9a.start_p50", "geneva-mariadb"): 2.0,
+        ("W3.p50", "geneva-mariadb"): 1.0,
+    }
+
+    assert target("mariadb, decision / start, p50").value(medians) == 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("postgresql, decision / start, p50", "≤ 1.5"),
+        ("postgresql, decision / start, p99", "≤ 1.5"),
+        ("sqlite, 100 of 1,000 decided at once, ms", "≤ 100"),
+        ("postgresql, pause, ms", "≤ 100"),
+        ("postgresql, resume, ms", "≤ 500"),
+        ("mariadb, beside waiting / empty", "≥ 0.9"),
+        ("postgresql, first page, ms", "≤ 50"),
+    ],
+    ids=["median", "late", "burst", "pause", "resume", "beside waiting", "first page"],
+)
+def test_approvals_are_held_against_bounds(text: str, needed: str) -> None:
+    assert target(text).needed == needed

@@ -88,3 +88,15 @@ def test_both_ways_of_dbos_are_selected_by_its_name() -> None:
 
 def test_steps_of_one_workflow_take_part_in_no_other_workload() -> None:
     assert ("dbos-steps", "one worker process") not in planned(workload="W1")
+
+
+def test_decisions_have_a_floor_and_are_measured_before_many_that_wait() -> None:
+    assert planned(workload="W9a") == [
+        ("floor-postgresql", "decisions"),
+        ("geneva-postgresql", "decisions"),
+        ("geneva-mariadb", "decisions"),
+        ("geneva-sqlite", "decisions"),
+        ("geneva-postgresql", "waiting workflows"),
+        ("geneva-mariadb", "waiting workflows"),
+        ("geneva-sqlite", "waiting workflows"),
+    ]

@@ -16,11 +16,19 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.commit import commit, plain_completions
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
-from geneva_drive.engine.transitions.outcome import Returned
+from geneva_drive.engine.transitions.outcome import AfterDecision, Decided, Returned
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import Outcome
+from geneva_drive.testing import drain
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
 
 WORKER = Identity(id="worker")
+# With what SQL, placeholders and JSON give a meaning to.
+RESULTS = {
+    choice: typed_json.dump({"choice": choice, "comment": "“yes” \\ 'no' %(x)s {y} ? 日本"})
+    for choice in ("approve", "reject")
+}
 Write = Callable[[gd.Drive, Sequence[Ending], NextClaim | None], list[Applied | None]]
 
 
@@ -112,6 +120,74 @@ def test_both_ways_leave_the_same_rows(
     by_the_general_way = run(parcels.create(), general, steps, chain)
 
     assert by_the_fast_way == by_the_general_way
+
+
+@pytest.fixture
+def claims(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
+    class Claim(gd.Workflow):
+        @gd.approval(role="clerk", on_reject="continue")
+        def check(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+        @gd.step
+        def pay(self) -> None: ...
+
+    return Claim
+
+
+def decided(workflow: gd.WorkflowHandle[Any], choice: str) -> Ending:
+    """Let a person decide, and return the ending that the body of the approval leads to."""
+    drive = workflow.drive
+    drive.approvals.of_workflow(workflow.id).all()[0].decide(choice, by="ann")
+    outcome = Outcome.APPROVED if choice == "approve" else Outcome.REJECTED
+    continues = Decided(outcome=outcome, then=AfterDecision.CONTINUE, result=RESULTS[choice])
+    return claim(drive).ending(continues, may_chain=True)
+
+
+@pytest.mark.parametrize("choice", ["approve", "reject"])
+@pytest.mark.parametrize("chain", [None, chaining(("Claim",))], ids=["alone", "chained"])
+def test_both_ways_write_a_decision_alike(
+    geneva: gd.Drive, claims: type[gd.Workflow[Any]], choice: str, chain: NextClaim | None
+) -> None:
+    found = []
+    for write in (fast, general):
+        workflow = claims.create()
+        drain(geneva)
+        [applied] = write(geneva, [decided(workflow, choice)], chain)
+        assert applied is not None
+        found.append(rows(geneva, workflow))
+        geneva.store.write(geneva.store.empty)
+
+    by_the_fast_way, by_the_general_way = found
+    assert [without_cursor(row) for row in by_the_fast_way] == [
+        without_cursor(row) for row in by_the_general_way
+    ]
+    assert by_the_fast_way[1]["outcome"] == ("approved" if choice == "approve" else "rejected")
+
+
+def without_cursor(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns but for the one that names the request."""
+    return {name: value for name, value in row.items() if name != "cursor"}
+
+
+def test_decisions_and_plain_completions_share_a_batch(
+    geneva: gd.Drive, claims: type[gd.Workflow[Any]], parcels: type[gd.Workflow[Any]]
+) -> None:
+    approved, rejected = claims.create(), claims.create()
+    drain(geneva)
+    endings = [decided(approved, "approve"), decided(rejected, "reject")]
+    parcel = parcels.create()
+    endings.insert(1, claim(geneva).ending(Returned()))
+
+    written = fast(geneva, endings, None)
+
+    assert None not in written
+    assert [workflow.step_executions[0].outcome for workflow in (approved, parcel, rejected)] == [
+        "approved",
+        "success",
+        "rejected",
+    ]
+    results = [rows(geneva, one)[1]["result"] for one in (approved, parcel, rejected)]
+    assert results == [RESULTS["approve"], None, RESULTS["reject"]]
 
 
 def test_both_ways_finish_a_workflow_alike(geneva: gd.Drive) -> None:

@@ -63,6 +63,54 @@ def test_requests_that_expire_at_the_same_time_share_one_statement(
     assert [row["state"] for row in ledger.approvals] == [ApprovalState.EXPIRED] * 5
 
 
+def test_a_decision_is_read_once_and_written_in_as_few_statements_as_the_database_allows(
+    geneva: gd.Drive, database: str
+) -> None:
+    class Order(gd.Workflow[Any]):
+        @gd.approval(role="clerk")
+        def clerk(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+    Order.create()
+    drain(geneva)
+    [approval] = geneva.approvals.pending()
+
+    with noted(geneva.engine) as sent:
+        approval.approve(by="ann")
+
+    assert len(sent) == (3 if database == "postgresql" else 8)
+    assert approval.state is ApprovalState.APPROVED
+    assert_consistent(geneva)
+
+
+def test_a_decision_hints_at_the_execution_that_it_makes_due(
+    geneva: gd.Drive, database: str, refund: type[gd.Workflow[Any]]
+) -> None:
+    if database != "postgresql":
+        pytest.skip("Only PostgreSQL sends hints within a statement.")
+    workflow = refund.create()
+    drain(geneva)
+    [execution] = workflow.step_executions
+
+    with noted(geneva.engine) as sent:
+        geneva.approvals.of_workflow(workflow.id).all()[0].approve(by="ann")
+
+    [hint] = [values["payload"] for statement, values in sent if "pg_notify" in statement]
+    assert hint.endswith(f":{execution.id}")
+
+
+def test_a_decision_that_a_hold_keeps_from_taking_effect_hints_at_nothing(
+    geneva: gd.Drive, refund: type[gd.Workflow[Any]]
+) -> None:
+    workflow = refund.create()
+    drain(geneva)
+    workflow.pause()
+
+    with noted(geneva.engine) as sent:
+        geneva.approvals.of_workflow(workflow.id).all()[0].approve(by="ann")
+
+    assert not [one for one, _ in sent if "pg_notify" in one]
+
+
 @pytest.mark.parametrize(
     "statement",
     [

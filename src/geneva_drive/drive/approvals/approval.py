@@ -222,8 +222,8 @@ class Approval:
             data=self._checked_data(choice, data),
             link_hash=self._link_hash,
         )
-        votes.vote(self._drive.environment, self.workflow_id, self.id, vote)
-        return self.reload()
+        self._record = votes.vote(self._drive.environment, self.workflow_id, self.id, vote)
+        return self
 
     def escalate(self, to: str | None = None, by: By | None = None) -> Self:
         """Ask another role, by default `escalate_to`; votes and links so far are void."""

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import dead_letters
 from geneva_drive.engine.commit.rows import checkpoint_values
-from geneva_drive.engine.transitions.change import Change, ExecutionMove
+from geneva_drive.engine.transitions.change import (
+    AuditEntry,
+    Change,
+    ExecutionMove,
+    ResumeRequest,
+)
 from geneva_drive.engine.transitions.wait_kinds import rests_on, wait_of
 from geneva_drive.states import StepState
+from geneva_drive.storage.dialects.kept_writes import KeptWrite
+from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.store import Store
 
 
@@ -23,18 +31,7 @@ def append(connection: Connection, store: Store, changes: Sequence[Change], now:
     )
     store.audit_entries.append(
         connection,
-        [
-            {
-                "workflow_id": change.record.id,
-                "command": change.audit.command,
-                "actor": change.audit.actor,
-                "reason": change.audit.reason,
-                "approval_id": change.audit.approval_id,
-                "at": now,
-            }
-            for change in changes
-            if change.audit
-        ],
+        [_audit_values(change.record, change.audit, now) for change in changes if change.audit],
     )
     _append_resume_requests(connection, store, changes, now)
     for change in changes:
@@ -55,17 +52,7 @@ def _append_resume_requests(
             store.resume_requests.execute(connection, change.record.id, now)
         if request is None:
             continue
-        rows.append(
-            {
-                "workflow_id": change.record.id,
-                "kind": request.trigger,
-                "trigger_id": request.trigger_id,
-                "actor": request.actor,
-                "data": request.data,
-                "requested_at": now,
-                "executed_at": now if request.is_executed else None,
-            }
-        )
+        rows.append(_resume_values(change.record, request, now))
     store.resume_requests.append(connection, rows)
 
 
@@ -74,3 +61,34 @@ def _takes_effect(move: ExecutionMove) -> bool:
     is_released = move.record.stop is not None and move.stop is None
     is_decided = move.record.state is StepState.SCHEDULED is move.state
     return is_released and is_decided and rests_on(wait_of(move.record))
+
+
+def writes_of(store: Store, change: Change, now: datetime) -> Iterator[KeptWrite]:
+    """Yield the writes of a decision's records: its audit entry and its resume request."""
+    if change.audit is not None:
+        yield store.audit_entries.appending(_audit_values(change.record, change.audit, now))
+    if change.resume is not None:
+        yield store.resume_requests.appending(_resume_values(change.record, change.resume, now))
+
+
+def _audit_values(record: WorkflowRecord, audit: AuditEntry, now: datetime) -> dict[str, Any]:
+    return {
+        "workflow_id": record.id,
+        "command": audit.command,
+        "actor": audit.actor,
+        "reason": audit.reason,
+        "approval_id": audit.approval_id,
+        "at": now,
+    }
+
+
+def _resume_values(record: WorkflowRecord, request: ResumeRequest, now: datetime) -> dict[str, Any]:
+    return {
+        "workflow_id": record.id,
+        "kind": request.trigger,
+        "trigger_id": request.trigger_id,
+        "actor": request.actor,
+        "data": request.data,
+        "requested_at": now,
+        "executed_at": now if request.is_executed else None,
+    }

@@ -16,7 +16,8 @@ from geneva_drive.engine.commit.rows import (
 from geneva_drive.engine.graphs.successors import is_in_graph
 from geneva_drive.engine.transitions.change import Change, NewExecution
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.outcome import Returned
+from geneva_drive.engine.transitions.outcome import AfterDecision, Decided, Returned, StepOutcome
+from geneva_drive.states import Outcome
 from geneva_drive.storage.dialects.completion_batch import (
     Batch,
     Claimant,
@@ -32,13 +33,19 @@ def is_plain(ending: Ending) -> bool:
     """True if the ending is a success of a chain's step that writes nothing but its row."""
     return (
         ending.seen is not None
-        and isinstance(ending.outcome, Returned)
-        and ending.outcome.result is None
+        and _passes(ending.outcome)
         and ending.position is None
         and ending.seen[1].share is None
         and ending.seen[0].requested is None
         and not is_in_graph(*ending.seen, ending.definition)
     )
+
+
+def _passes(outcome: StepOutcome) -> bool:
+    """True if the next step simply follows: after a plain return, or a decision to continue."""
+    if isinstance(outcome, Returned):
+        return outcome.result is None
+    return isinstance(outcome, Decided) and outcome.then is AfterDecision.CONTINUE
 
 
 def complete(
@@ -75,12 +82,24 @@ def _completion(
 ) -> Completion:
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
+    outcome, result = Outcome.SUCCESS, None
+    if isinstance(ending.outcome, Decided):
+        outcome, result = ending.outcome.outcome, ending.outcome.result
     if not change.schedule:
-        return Completion(workflow=workflow, execution=execution, following=None, may_claim=False)
+        return Completion(
+            workflow=workflow,
+            execution=execution,
+            following=None,
+            may_claim=False,
+            outcome=outcome,
+            result=result,
+        )
     [new] = change.schedule
     return Completion(
         workflow=workflow,
         execution=execution,
+        outcome=outcome,
+        result=result,
         following=Following(
             step_name=new.step_name,
             signature=new.signature,

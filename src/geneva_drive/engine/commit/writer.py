@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,8 @@ from geneva_drive.engine.transitions.change import Change, ExecutionMove
 from geneva_drive.engine.transitions.loop_position import AT_THE_START
 from geneva_drive.errors import IllegalMove, StorageError
 from geneva_drive.states import ACTIVE_STEP_STATES, STEP_MOVES, WORKFLOW_MOVES, StepState
+from geneva_drive.storage.dialects.hints import Notice
+from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
@@ -68,6 +71,7 @@ def write(
     Executions end before their successors are inserted: a unique index allows one active
     execution per slot.
     """
+    _check_moves(changes)
     moves = [move for change in changes for move in change.executions]
     _move_executions(connection, store, moves, now)
     close_waits(connection, store, moves, now)
@@ -90,6 +94,38 @@ def write(
         )
         for change in changes
     ]
+
+
+def write_together(
+    connection: Connection,
+    store: Store,
+    change: Change,
+    now: datetime,
+    *,
+    beside: Sequence[KeptWrite] = (),
+    notice: Notice | None = None,
+) -> Applied:
+    """Write a change that schedules and ends nothing, with other writes, in few round trips.
+
+    Each write of `beside` must find one row, which the caller has read under the same lock. The
+    notice is sent with the commit if an execution becomes due.
+    """
+    _check_moves([change])
+    values = workflow_values(change, now)
+    writes = [
+        *beside,
+        *(store.executions.moving(m.record, execution_values(m, now)) for m in change.executions),
+        store.workflows.moving([change.record.id], change.record.state, values),
+    ]
+    records = list(audit_trail.writes_of(store, change, now))
+    due = [str(move.record.id) for move in change.executions if move.claimable]
+    if notice is not None:
+        notice = replace(notice, named=due[0]) if due else None
+    dialect = store.database.dialect
+    written = dialect.write_together(connection, [*writes, *records], notice)[: len(writes)]
+    if written != [1] * len(writes):
+        raise ChangedUnderLock("rows", len(writes), written.count(1))
+    return Applied(change=change, workflow=change.record._replace(**values))
 
 
 def group_by_workflow(rows: Iterable[ExecutionRecord]) -> Mapping[Key, list[ExecutionRecord]]:
@@ -137,13 +173,22 @@ def _read_passed_over(
     return store.attempts.latest(connection, nodes) if nodes else []
 
 
+def _check_moves(changes: Sequence[Change]) -> None:
+    for change in changes:
+        for move in change.executions:
+            state = move.record.state
+            if move.state is not state and move.state not in STEP_MOVES[state]:
+                raise IllegalMove("Execution", move.record.id, state, move.state)
+        former, target = change.record.state, change.workflow.state
+        if target is not former and target not in WORKFLOW_MOVES[former]:
+            raise IllegalMove("Workflow", change.record.id, former, target)
+
+
 def _move_executions(
     connection: Connection, store: Store, moves: Iterable[ExecutionMove], now: datetime
 ) -> None:
     groups: dict[tuple[tuple[str, Any], ...], list[ExecutionRecord]] = defaultdict(list)
     for move in moves:
-        if move.state is not move.record.state and move.state not in STEP_MOVES[move.record.state]:
-            raise IllegalMove("Execution", move.record.id, move.record.state, move.state)
         groups[tuple(execution_values(move, now).items())].append(move.record)
     for values, records in groups.items():
         moved = store.executions.move(connection, records, dict(values))
@@ -156,10 +201,7 @@ def _move_workflows(
 ) -> None:
     groups: dict[tuple[Any, ...], list[Key]] = defaultdict(list)
     for change in changes:
-        former, target = change.record.state, change.workflow.state
-        if target is not former and target not in WORKFLOW_MOVES[former]:
-            raise IllegalMove("Workflow", change.record.id, former, target)
-        key = (former, tuple(workflow_values(change, now).items()))
+        key = (change.record.state, tuple(workflow_values(change, now).items()))
         groups[key].append(change.record.id)
     for (former, values), ids in groups.items():
         moved = store.workflows.move(connection, ids, former, dict(values))

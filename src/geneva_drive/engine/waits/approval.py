@@ -181,7 +181,12 @@ def decided_request(environment: Environment, execution: ExecutionRecord) -> App
     if not isinstance(wait, ApprovalWait):
         return None
     store = environment.store
-    found = store.read(lambda connection: store.approvals.get(connection, wait.approval_id))
+    # A step may wait for a database in trouble.
+    found = store.database.patiently(
+        lambda: store.read_at_once(
+            lambda connection: store.approvals.get(connection, wait.approval_id)
+        )
+    )
     return found if found is not None and found.state in _DECIDED else None
 
 

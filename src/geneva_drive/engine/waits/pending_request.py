@@ -15,7 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import ApprovalNotFound, InvalidStateError, NotPermitted
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.approval_records import ApprovalRecord, PersonRecord
-from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
 By = str | Actor  # a text is trusted: the caller has checked the right
 
@@ -32,6 +32,7 @@ class PendingRequest:
     approval: ApprovalRecord
     people: Mapping[str, PersonRecord]
     now: datetime
+    execution: ExecutionRecord | None = None  # which waits for it; None if it was not read along
 
     def refusal_of(self, by: By) -> str | None:
         """Return why a person may not decide, or None if they may.
@@ -80,9 +81,10 @@ def lock_request(
     """Lock the workflow of a request and read it; raise an error if it is not pending any more."""
     store = environment.store
     workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
-    approval = store.approvals.get(connection, approval_id)
-    if workflow is None or approval is None:
+    found = store.approvals.with_execution(connection, approval_id)
+    if workflow is None or found is None:
         raise ApprovalNotFound(approval_id)
+    approval, execution, people = found
     # Read after locking, so that it is not earlier than a time that the last holder wrote.
     now = environment.clock.now()
     if not approval.is_pending:
@@ -90,10 +92,10 @@ def lock_request(
     if approval.expires_at is not None and approval.expires_at <= now:
         late = f"its deadline was {moment_words(approval.expires_at)}."
         raise InvalidStateError(f"Cannot {verb} approval {approval.id}: {late}")
-    people = store.approval_people.of_approvals(connection, [approval_id])[approval_id]
     return PendingRequest(
         workflow=workflow,
         approval=approval,
+        execution=execution,
         people={one.person: one for one in people},
         now=now,
     )

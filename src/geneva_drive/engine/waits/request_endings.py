@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit.ending import Applied
-from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.commit.writer import write, write_together
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest, unchanged
 from geneva_drive.engine.transitions.holds import hold_executions
@@ -18,6 +18,8 @@ from geneva_drive.engine.waits.pending_request import PendingRequest
 from geneva_drive.engine.waits.wait import released
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState, Request, ResumeTrigger, StepState, WorkflowState
+from geneva_drive.storage.dialects.hints import Notice
+from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
@@ -58,25 +60,50 @@ def end_requests(
     return write(connection, store, changes, now, read_back=environment.events.wanted)
 
 
+def decide_request(
+    connection: Connection,
+    environment: Environment,
+    ending: RequestEnding,
+    last_vote: KeptWrite,
+    notice: Notice | None,
+) -> Applied:
+    """Write one decision and the vote that made it, and release the execution that waits for it.
+
+    In few round trips: a person waits for the answer, and the workflow for the notice.
+    """
+    store, request = environment.store, ending.request
+    assert request.execution is not None, "a request that is locked alone is read with it"
+    if any(person.is_assigned for person in request.people.values()):
+        # By a statement of its own: the vote may be in one of these rows.
+        store.approval_people.release(connection, [ending.ended.id])
+    closing = store.approvals.closing(ending.ended.id, _ended_values(ending.ended))
+    change = _released(connection, environment, ending, request.execution)
+    return write_together(
+        connection, store, change, request.now, beside=[last_vote, closing], notice=notice
+    )
+
+
 def _end(
     connection: Connection, environment: Environment, endings: Iterable[RequestEnding]
 ) -> None:
     groups: dict[tuple[tuple[str, Any], ...], list[Key]] = defaultdict(list)
     for one in endings:
-        ended = one.ended
-        values = {
-            "state": ended.state,
-            "decided_at": ended.decided_at,
-            "decided_by": ended.decided_by,
-            "choice": ended.choice,
-            "comment": ended.comment,
-            "data": ended.data,
-            "wakes_at": None,
-        }
-        groups[tuple(values.items())].append(ended.id)
+        groups[tuple(_ended_values(one.ended).items())].append(one.ended.id)
     for columns, ids in groups.items():
         count = environment.store.approvals.update_pending(connection, ids, dict(columns))
         assert count == len(ids), "the workflows are locked, and the requests were read as pending"
+
+
+def _ended_values(ended: ApprovalRecord) -> dict[str, Any]:
+    return {
+        "state": ended.state,
+        "decided_at": ended.decided_at,
+        "decided_by": ended.decided_by,
+        "choice": ended.choice,
+        "comment": ended.comment,
+        "data": ended.data,
+        "wakes_at": None,
+    }
 
 
 def _released(

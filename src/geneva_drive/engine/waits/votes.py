@@ -24,8 +24,9 @@ from geneva_drive.engine.waits.pending_request import (
     person_of,
     refuse,
 )
-from geneva_drive.engine.waits.request_endings import RequestEnding, end_requests
+from geneva_drive.engine.waits.request_endings import RequestEnding, decide_request
 from geneva_drive.states import ApprovalState
+from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.telemetry import ApprovalAction
@@ -63,16 +64,30 @@ class _Counted:
     applied: Applied | None
     approval: ApprovalRecord
 
+    @property
+    def continues(self) -> bool:
+        return self.applied is not None and self.applied.leaves_something_due
 
-def vote(environment: Environment, workflow_id: Key, approval_id: Key, given: Vote) -> None:
-    """Count a vote, and let the workflow continue if it completes the quorum: one transaction."""
+
+def vote(
+    environment: Environment, workflow_id: Key, approval_id: Key, given: Vote
+) -> ApprovalRecord:
+    """Count a vote, and let the workflow continue if it completes the quorum: one transaction.
+
+    Returns the request as it is now.
+    """
     store = environment.store
-    answer = store.write(
-        lambda connection: _vote(connection, environment, workflow_id, approval_id, given)
+    # A joined transaction may commit much later.
+    notice = None if store.database.is_joined else environment.wakeups.hints.along()
+    answer = store.write_group(
+        lambda connection: _vote(connection, environment, workflow_id, approval_id, given, notice)
     )
     if isinstance(answer, Refusal):
         raise answer.error()
+    if notice is not None and answer.continues:
+        environment.wakeups.hints.went_along()
     store.database.after_commit(lambda: _announce(environment, answer, given.person))
+    return answer.approval
 
 
 def _vote(
@@ -81,15 +96,13 @@ def _vote(
     workflow_id: Key,
     approval_id: Key,
     given: Vote,
+    notice: Notice | None,
 ) -> _Counted | Refusal:
     request = lock_request(connection, environment, workflow_id, approval_id, given.command)
     decision_links.check(connection, environment, request, given.link_hash)
     refusal = refuse(connection, environment, request, given.command, given.by)
     if refusal is not None:
         return refusal
-    environment.store.approval_people.put(
-        connection, approval_id, given.person, _vote_values(given, request)
-    )
     votes = Counter(
         one.choice
         for one in request.people.values()
@@ -97,6 +110,8 @@ def _vote(
     )
     needed = request.approval.reject_quorum if given.choice == REJECT else request.approval.quorum
     if votes[given.choice] + 1 < needed:
+        values = _vote_values(given, request)
+        environment.store.approval_people.put(connection, approval_id, given.person, values)
         append_audit(
             connection,
             environment,
@@ -106,7 +121,7 @@ def _vote(
             reason=given.words,
         )
         return _Counted(None, request.approval)
-    return _decide(connection, environment, request, given)
+    return _decide(connection, environment, request, given, notice)
 
 
 def _vote_values(given: Vote, request: PendingRequest) -> dict[str, Any]:
@@ -119,7 +134,11 @@ def _vote_values(given: Vote, request: PendingRequest) -> dict[str, Any]:
 
 
 def _decide(
-    connection: Connection, environment: Environment, request: PendingRequest, given: Vote
+    connection: Connection,
+    environment: Environment,
+    request: PendingRequest,
+    given: Vote,
+    notice: Notice | None,
 ) -> _Counted:
     state = ApprovalState.REJECTED if given.choice == REJECT else ApprovalState.APPROVED
     audit = AuditEntry(
@@ -137,7 +156,14 @@ def _decide(
         comment=given.comment,
         data=given.data,
     )
-    [applied] = end_requests(connection, environment, [RequestEnding(request, decided, audit)])
+    last_vote = environment.store.approval_people.voting(
+        decided.id,
+        given.person,
+        _vote_values(given, request),
+        is_known=given.person in request.people,
+    )
+    ending = RequestEnding(request, decided, audit)
+    applied = decide_request(connection, environment, ending, last_vote, notice)
     return _Counted(applied, decided)
 
 

@@ -37,6 +37,7 @@ from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -227,6 +228,15 @@ class Dialect:
     ) -> None:
         """Insert rows that all have the same columns."""
         connection.execute(insert(table), list(rows))
+
+    def write_together(
+        self,
+        connection: Connection,
+        writes: Sequence[KeptWrite],
+        notice: Notice | None,  # noqa: ARG002 - for the database that sends them
+    ) -> list[int]:
+        """Execute writes to different rows, in few round trips; return the rows of each."""
+        return [connection.execute(one.statement, one.values).rowcount for one in writes]
 
     def analyze(self, connection: Connection, table: Table) -> None:
         """Update a table's statistics, where the database would not soon do so by itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from geneva_drive.states import Outcome
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.values import value
 
@@ -33,6 +34,9 @@ class Completion:
     execution: ExecutionRecord
     following: Following | None
     may_claim: bool
+    # What a decision was, where the step was an approval; `success` without a result otherwise.
+    outcome: Outcome = Outcome.SUCCESS
+    result: str | None = None
 
 
 @value
@@ -61,3 +65,7 @@ class Batch:
     completions: Sequence[Completion]
     claimant: Claimant | None
     now: datetime
+
+    @property
+    def has_results(self) -> bool:
+        return any(one.result is not None for one in self.completions)

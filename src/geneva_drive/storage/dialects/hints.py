@@ -16,10 +16,15 @@ Ring = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A hint that is sent by the statement that starts a workflow."""
+    """A hint that is sent by the statement that makes an execution due."""
 
     channel: str
     sender: str
+    named: str | None = None  # the execution, if the statement does not know it itself
+
+    @property
+    def payload(self) -> str:
+        return self.sender if self.named is None else f"{self.sender}:{self.named}"
 
 
 class Hints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,8 +47,13 @@ class ApprovalRecord:
 
     @classmethod
     def of(cls, row: RowMapping) -> ApprovalRecord:
-        values = {name: row[name] for name in cls.__slots__}
-        return cls(**{**values, "state": ApprovalState(row["state"])})
+        return cls.read([row[name] for name in cls.__slots__])
+
+    @classmethod
+    def read(cls, values: Sequence[Any]) -> ApprovalRecord:
+        """Return the record of values in the order of its fields."""
+        named = dict(zip(cls.__slots__, values, strict=True))
+        return cls(**{**named, "state": ApprovalState(named["state"])})
 
     @property
     def is_pending(self) -> bool:
@@ -72,6 +78,11 @@ class PersonRecord:
     comment: str | None
     data: str | None
     voted_at: datetime | None
+
+    @classmethod
+    def read(cls, values: Sequence[Any]) -> PersonRecord:
+        """Return the record of values in the order of its fields."""
+        return cls(**dict(zip(cls.__slots__, values, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,14 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, true, update
+from sqlalchemy import Connection, Update, bindparam, delete, insert, select, true, update
 
+from geneva_drive.storage.dialects.kept_writes import (
+    KeptWrite,
+    insertion,
+    new_places,
+    new_values,
+)
 from geneva_drive.storage.schema.approval_records import LinkRecord, PersonRecord
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
@@ -23,6 +29,7 @@ class ApprovalPeople:
         self._tables = tables
         self._people = tables.approval_people
         self._links = tables.approval_links
+        self._vote: Update | None = None  # a vote always has the same columns
 
     def assign(self, connection: Connection, approval_id: Key, people: Iterable[str]) -> None:
         """Name the people who may decide a new request."""
@@ -53,6 +60,23 @@ class ApprovalPeople:
         if connection.execute(update(self._people).where(own).values(**values)).rowcount == 0:
             row = {"approval_id": approval_id, "person": person, **values}
             connection.execute(insert(self._people), row)
+
+    def voting(
+        self, approval_id: Key, person: str, values: Mapping[str, Any], *, is_known: bool
+    ) -> KeptWrite:
+        """Return the write of a vote; `is_known` says whether the person has a row."""
+        if not is_known:
+            row = {"approval_id": approval_id, "person": person, **values}
+            return insertion(self._people, row)
+        given = {"key": approval_id, "voter": person, **new_values(values)}
+        return KeptWrite(self._voting(tuple(values)), given)
+
+    def _voting(self, names: tuple[str, ...]) -> Update:
+        if self._vote is None:
+            c = self._people.c
+            own = (c.approval_id == bindparam("key")) & (c.person == bindparam("voter"))
+            self._vote = update(self._people).where(own).values(new_places(names))
+        return self._vote
 
     def clear(self, connection: Connection, approval_ids: Collection[Key]) -> None:
         """Forget the people and votes of requests, which are asked of others from now on."""

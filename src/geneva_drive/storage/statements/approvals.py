@@ -11,12 +11,24 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, literal, select, true, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ApprovalState
-from geneva_drive.storage.schema.approval_records import ApprovalRecord
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
+from geneva_drive.storage.schema.approval_records import ApprovalRecord, PersonRecord
+from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
 
@@ -37,6 +49,7 @@ class Approvals:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._table = tables.approvals
+        self._close: Update | None = None  # an end always has the same columns
 
     def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
         [row] = self._tables.keyed([values])
@@ -50,6 +63,33 @@ class Approvals:
         rows = connection.execute(self._selected.where(self._table.c.id.in_(ids)))
         return {row["id"]: ApprovalRecord.of(row) for row in rows.mappings()}
 
+    def with_execution(
+        self, connection: Connection, approval_id: Key
+    ) -> tuple[ApprovalRecord, ExecutionRecord, list[PersonRecord]] | None:
+        """Return a request, the execution that asked, and its people in the order of votes."""
+        rows = connection.execute(self._selected_with_execution, {"key": approval_id}).all()
+        if not rows:
+            return None
+        end = len(ApprovalRecord.__slots__)
+        people_at = end + len(EXECUTION_COLUMNS)
+        first = rows[0]
+        people = [PersonRecord.read(row[people_at:]) for row in rows if row[people_at] is not None]
+        return ApprovalRecord.read(first[:end]), ExecutionRecord.read(first[end:people_at]), people
+
+    @cached_property
+    def _selected_with_execution(self) -> Select[Any]:
+        c, e, p = self._table.c, self._tables.step_executions.c, self._tables.approval_people.c
+        return (
+            self._selected.add_columns(
+                *(e[name] for name in EXECUTION_COLUMNS),
+                *(p[name] for name in PersonRecord.__slots__),
+            )
+            .join(self._tables.step_executions, e.id == c.execution_id)
+            .outerjoin(self._tables.approval_people, p.approval_id == c.id)
+            .where(c.id == bindparam("key"))
+            .order_by(p.voted_at, p.person)
+        )
+
     @cached_property
     def _selected(self) -> Select[Any]:
         return select(*(self._table.c[name] for name in ApprovalRecord.__slots__))
@@ -61,6 +101,18 @@ class Approvals:
         c = self._table.c
         statement = update(self._table).where(c.id.in_(ids), c.state == ApprovalState.PENDING.value)
         return connection.execute(statement.values(**values)).rowcount
+
+    def closing(self, approval_id: Key, values: Mapping[str, Any]) -> KeptWrite:
+        """Return the write that ends one request which is still pending."""
+        if self._close is None:
+            c = self._table.c
+            is_pending = c.state == ApprovalState.PENDING.value
+            self._close = (
+                update(self._table)
+                .where(c.id == bindparam("key"), is_pending)
+                .values(new_places(tuple(values)))
+            )
+        return KeptWrite(self._close, {"key": approval_id, **new_values(values)})
 
     def cancel(self, connection: Connection, ids: Collection[Key], now: datetime) -> int:
         """Cancel the pending requests among these; return how many."""

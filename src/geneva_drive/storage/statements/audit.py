@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.sql.elements import ColumnElement
 
+from geneva_drive.storage.dialects.kept_writes import KeptWrite, insertion
 from geneva_drive.storage.schema.records import AuditRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -23,6 +24,11 @@ class AuditEntries:
         if not rows:
             return
         connection.execute(insert(self._table), self._tables.keyed(rows))
+
+    def appending(self, row: Mapping[str, Any]) -> KeptWrite:
+        """Return the write that appends one row."""
+        [keyed] = self._tables.keyed([row])
+        return insertion(self._table, keyed)
 
     def last(self, connection: Connection, workflow_id: Key, command: str) -> AuditRecord | None:
         """Return the last entry of a command, if any."""

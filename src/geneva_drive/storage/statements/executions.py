@@ -14,6 +14,7 @@ from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_order import later, top_priority
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
+from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
 from geneva_drive.storage.schema.conditions import is_active_execution
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
@@ -30,6 +31,7 @@ class Executions:
         self._tables = tables
         self._table = tables.step_executions
         self._dialect = dialect
+        self._moves: dict[tuple[tuple[str, ...], bool], Update] = {}
 
     def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         for portion in portions(self._tables.keyed(rows), 10 * PORTION):
@@ -155,6 +157,28 @@ class Executions:
             .values(**values)
         )
         return connection.execute(self._dialect.by_key(statement)).rowcount
+
+    def moving(self, record: ExecutionRecord, values: Mapping[str, Any]) -> KeptWrite:
+        """Return the write that updates one execution which is still as the caller read it."""
+        is_claimed = record.claim_token is not None
+        fence = {"token": record.claim_token} if is_claimed else {}
+        given = {"key": record.id, "former": record.state, **fence, **new_values(values)}
+        return KeptWrite(self._moving(tuple(values), is_claimed), given)
+
+    def _moving(self, names: tuple[str, ...], is_claimed: bool) -> Update:
+        """Return the statement that sets these columns; few combinations occur."""
+        statement = self._moves.get((names, is_claimed))
+        if statement is None:
+            c = self._table.c
+            token = c.claim_token
+            fence = token == bindparam("token") if is_claimed else token.is_(None)
+            statement = self._dialect.by_key(
+                update(self._table)
+                .where(c.id == bindparam("key"), c.state == bindparam("former"), fence)
+                .values(new_places(names))
+            )
+            self._moves[names, is_claimed] = statement
+        return statement
 
     def complete(
         self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from geneva_drive.states import ResumeTrigger
+from geneva_drive.storage.dialects.kept_writes import KeptWrite, insertion
 from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
@@ -24,6 +25,11 @@ class ResumeRequests:
     def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
             connection.execute(insert(self._table), self._tables.keyed(rows))
+
+    def appending(self, row: Mapping[str, Any]) -> KeptWrite:
+        """Return the write that appends one row."""
+        [keyed] = self._tables.keyed([row])
+        return insertion(self._table, keyed)
 
     def execute(self, connection: Connection, workflow_id: Key, now: datetime) -> None:
         """Note that a workflow continues, which executes what was requested while it was held."""

@@ -29,6 +29,7 @@ from geneva_drive.states import (
     WorkflowState,
 )
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
 from geneva_drive.storage.schema.conditions import is_active_execution
 from geneva_drive.storage.schema.records import WORKFLOW_COLUMNS, Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
@@ -95,9 +96,15 @@ class Workflows:
         values: Mapping[str, Any],
     ) -> int:
         """Update workflows that are still in `state`, and count them."""
-        new = {f"new_{name}": value for name, value in values.items()}
-        statement = self._moving(tuple(values))
-        return connection.execute(statement, {"ids": ids, "former": state, **new}).rowcount
+        write = self.moving(ids, state, values)
+        return connection.execute(write.statement, write.values).rowcount
+
+    def moving(
+        self, ids: Sequence[Key], state: WorkflowState, values: Mapping[str, Any]
+    ) -> KeptWrite:
+        """Return the write that does this."""
+        given = {"ids": ids, "former": state, **new_values(values)}
+        return KeptWrite(self._moving(tuple(values)), given)
 
     def _moving(self, names: tuple[str, ...]) -> Update:
         """Return the statement that sets these columns; few combinations occur."""
@@ -110,7 +117,7 @@ class Workflows:
                     self._dialect.listed(c.id, "ids"),
                     self._dialect.unindexed(c.state) == bindparam("former"),
                 )
-                .values({name: bindparam(f"new_{name}") for name in names})
+                .values(new_places(names))
             )
             self._moves[names] = statement
         return statement

@@ -38,7 +38,7 @@ _OUTRANKED = """EXISTS (
     )"""
 _ENDED = """
 UPDATE {executions} e FORCE INDEX (PRIMARY) STRAIGHT_JOIN {workflows} w ON w.id = e.workflow_id
-SET e.state = 'completed', e.outcome = 'success', e.claim_token = NULL, e.finished_at = {now},
+SET e.state = 'completed', {outcome}, e.claim_token = NULL, e.finished_at = {now},
     w.state = {state}, w.finished_at = {finished_at}, w.next_step_name = {following},
     w.previous_step_name = e.step_name, w.started_at = COALESCE(w.started_at, e.started_at),
     w.updated_at = {now}
@@ -109,6 +109,7 @@ class _Writer:
         self._execute(
             _ENDED,
             now=now,
+            outcome=self._outcome(completions),
             state=f"IF(w.id IN ({over}), 'finished', 'ready')" if over else "'ready'",
             finished_at=f"IF(w.id IN ({over}), {now}, NULL)" if over else "NULL",
             following=self._following(completions),
@@ -190,6 +191,20 @@ class _Writer:
             "ancestry_hash": place(following.ancestry_hash),
         }
         return ", ".join(values[column] for column in _OF_FORM)
+
+    def _outcome(self, completions: Iterable[Completion]) -> str:
+        """Return the SQL that sets each execution's outcome, and the result of a decision."""
+        decided = [one for one in completions if one.result is not None]
+        if not decided:
+            return "e.outcome = 'success'"
+        place = self._values.place
+        of = {one.execution.id: self._listed([one.execution.id]) for one in decided}
+        outcomes = [f"WHEN {of[one.execution.id]} THEN {place(one.outcome)}" for one in decided]
+        results = [f"WHEN {of[one.execution.id]} THEN {place(one.result)}" for one in decided]
+        return (
+            f"e.outcome = CASE e.id {' '.join(outcomes)} ELSE 'success' END, "
+            f"e.result = CASE e.id {' '.join(results)} ELSE e.result END"
+        )
 
     def _following(self, completions: Iterable[Completion]) -> str:
         """Return the SQL that chooses the next step's name by workflow."""

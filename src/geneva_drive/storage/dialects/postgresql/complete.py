@@ -33,7 +33,8 @@ _GIVEN = (
     ("ancestry_hash", "text"),
 )
 
-_NAMES = tuple(name for name, _ in _GIVEN)
+# And those of a batch with decisions.
+_WITH_RESULTS = (*_GIVEN, ("outcome", "text"), ("result", "text"))
 
 # Workflows are locked in the order of their ids, then checked: a request made at the same moment
 # is seen, and there are no deadlocks. Each part takes its rows from the one before, so a row ends
@@ -55,7 +56,7 @@ WITH given AS (
     WHERE {few}
 ), done AS (
     UPDATE {executions} e
-    SET state = 'completed', outcome = 'success', claim_token = NULL, finished_at = %(now)b
+    SET state = 'completed', {outcome}, claim_token = NULL, finished_at = %(now)b
     FROM ok
     WHERE e.id = ok.execution_id
       AND (e.state = 'in_progress' AND e.claim_token = ok.token) IS TRUE
@@ -78,6 +79,8 @@ SELECT workflow_id, id, attempt_number, claim_token IS NOT NULL FROM added
 UNION ALL
 SELECT workflow_id, NULL, NULL, false FROM moved WHERE name IS NULL
 """
+_OUTCOME = "outcome = 'success'"
+_OWN_OUTCOME = "outcome = ok.outcome, result = ok.result"
 _FOLLOW_UP = {
     "workflow_id": "m.workflow_id",
     "attempt_number": """COALESCE((SELECT max(p.attempt_number) FROM {executions} p
@@ -118,6 +121,7 @@ _TYPES = "(VALUES {types}) AS lane(type)"
 _QUEUES = " CROSS JOIN (VALUES {queues}) AS q(queue)"
 _ON_QUEUE = " AND u.queue = q.queue"
 
+_Given = tuple[tuple[str, str], ...]
 _Lanes = tuple[int, int | None]  # number of types, and of queues unless all are served
 
 
@@ -132,10 +136,17 @@ def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, 
     values: dict[str, Any] = {"now": batch.now, "worker_id": None, "claim_token": None}
     if batch.claimant is not None:
         values |= _claimant_values(batch.claimant, completions)
+    given = _WITH_RESULTS if batch.has_results else _GIVEN
     rows = [_row(one, is_uuid=tables.key_type is KeyType.UUID) for one in completions]
+    if batch.has_results:
+        rows = [
+            (*row, one.outcome.value, one.result)
+            for row, one in zip(rows, completions, strict=True)
+        ]
     columns = rows[0] if is_one else [list(column) for column in zip(*rows, strict=True)]
-    values |= zip(_NAMES, columns, strict=True)
-    statement = _statement_for(tables, connection.dialect.driver, is_one, _lanes(batch.claimant))
+    values |= {name: column for (name, _), column in zip(given, columns, strict=True)}
+    driver_name, lanes = connection.dialect.driver, _lanes(batch.claimant)
+    statement = _statement_for(tables, driver_name, given, lanes, is_one=is_one)
     executions = {one.workflow.id: one.execution.id for one in completions}
     return {
         executions[workflow_id]: Completed(
@@ -192,14 +203,17 @@ def _lanes(claimant: Claimant | None) -> _Lanes | None:
 
 
 @lru_cache(maxsize=64)
-def _statement_for(tables: Tables, driver_name: str, is_one: bool, lanes: _Lanes | None) -> str:
+def _statement_for(
+    tables: Tables, driver_name: str, given: _Given, lanes: _Lanes | None, *, is_one: bool
+) -> str:
     is_uuid = tables.key_type is KeyType.UUID
     executions = tables.quoted(tables.step_executions)
     values = ", ".join(_FOLLOW_UP[name] for name in FOLLOW_UP_COLUMNS)
     written = _STATEMENT.format(
         executions=executions,
         workflows=tables.quoted(tables.workflows),
-        given=_given(is_one),
+        given=_given(given, is_one=is_one),
+        outcome=_OUTCOME if given is _GIVEN else _OWN_OUTCOME,
         few=_FEW,
         claims=_claims(lanes, executions, is_one=is_one),
         columns=", ".join(FOLLOW_UP_COLUMNS),
@@ -212,12 +226,12 @@ def _statement_for(tables: Tables, driver_name: str, is_one: bool, lanes: _Lanes
     return written if driver_name == "psycopg" else written.replace(")b", ")s")
 
 
-def _given(is_one: bool) -> str:
+def _given(given: _Given, *, is_one: bool) -> str:
     if is_one:
-        listed = ", ".join(f"%({name})b::{kind} AS {name}" for name, kind in _GIVEN)
+        listed = ", ".join(f"%({name})b::{kind} AS {name}" for name, kind in given)
         return f"SELECT {listed}"
-    lists = ", ".join(f"%({name})b::{kind}[]" for name, kind in _GIVEN)
-    return f"SELECT * FROM unnest({lists}) AS g({', '.join(name for name, _ in _GIVEN)})"
+    lists = ", ".join(f"%({name})b::{kind}[]" for name, kind in given)
+    return f"SELECT * FROM unnest({lists}) AS g({', '.join(name for name, _ in given)})"
 
 
 def _claims(lanes: _Lanes | None, executions: str, *, is_one: bool) -> str:

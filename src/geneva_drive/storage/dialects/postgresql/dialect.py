@@ -39,7 +39,9 @@ from geneva_drive.storage.dialects.completion_batch import Batch, Completed
 from geneva_drive.storage.dialects.finding import Look, Thresholds
 from geneva_drive.storage.dialects.first_rows import Started
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.dialects.postgresql import (
+    combined_write,
     connect_options,
     driver_errors,
     health,
@@ -131,6 +133,11 @@ class PostgreSQL(Dialect):
 
     def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
         return column == any_(bindparam(parameter, type_=_list_of(column)))
+
+    def write_together(
+        self, connection: Connection, writes: Sequence[KeptWrite], notice: Notice | None
+    ) -> list[int]:
+        return combined_write.execute(connection, writes, notice)
 
     def read_nodes(
         self,

@@ -47,6 +47,7 @@ UPDATE {executions} SET state = 'completed', outcome = 'success', claim_token = 
     finished_at = ?
 WHERE id IN ({places}) AND +state = 'in_progress'
 """
+_DECIDED = "UPDATE {executions} SET outcome = ?, result = ? WHERE id = ?"
 # The expected state is a value of each row. With a literal 'ready', on an analyzed table, SQLite
 # would read the whole table before a large batch to build a Bloom filter of ready workflows.
 _MOVED = """
@@ -122,6 +123,10 @@ class _Writer:
     def end(self, completions: Sequence[Completion]) -> None:
         ids = [self._key(one.execution.id) for one in completions]
         self._statements.execute_among(_DONE, ids, self._now)
+        for one in completions:
+            if one.result is not None:
+                decided = (one.outcome.value, one.result, self._key(one.execution.id))
+                self._statements.execute(_DECIDED, decided)
         self._statements.execute_rows(_MOVED, [self._moved(one) for one in completions])
         over = [self._key(one.workflow.id) for one in completions if one.following is None]
         if over:
