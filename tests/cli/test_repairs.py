@@ -93,8 +93,8 @@ def test_complete_stores_the_result_of_the_step(payment: Handle, run: Run) -> No
             'quote it: "paid"',
         ),
         (
-            '{"$type": "coin", "value": 1}',
-            '\'{"$type": "coin", "value": 1}\' has an unknown type: name the module that defines '
+            '{"$type": "token", "value": 1}',
+            '\'{"$type": "token", "value": 1}\' has an unknown type: name the module that defines '
             "it with --app",
         ),
     ],

@@ -69,6 +69,10 @@ WORDS: list[tuple[Exception, str]] = [
         "There is no Signup workflow with id 'x'. `geneva list` shows all workflows.",
     ),
     (
+        errors.DeadLetterNotFound(41),
+        "There is no dead letter with id 41. `geneva dlq list` lists those that are pending.",
+    ),
+    (
         errors.ApprovalNotFound(7),
         "There is no approval with id 7. `geneva approvals` lists those that are pending.",
     ),
