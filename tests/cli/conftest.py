@@ -86,7 +86,7 @@ def refund(standing: gd.Drive) -> Iterator[Handle]:
         @gd.step
         def pay_back(self) -> None: ...
 
-    workflow = Refund.create(hero=gd.HeroRef("Order", "A-17"), context={"amount": 80})
+    workflow = Refund.create(hero=gd.HeroRef("Trade", "A-17"), context={"amount": 80})
     drain(standing)
     yield workflow.reload()  # noqa: PT022 - classes are known weakly; this frame keeps it
 

@@ -22,7 +22,7 @@ def test_pending_requests_are_listed_with_what_is_asked_of_whom_and_until_when(
     assert screen(result) == drawn("""
         ID  Request                   Step              Workflow               For                 Asked  Deadline  Votes
         ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        1   Refund 80 euros to Acme?  manager_approval  Refund 1 (Order/A-17)  role sales_manager  now    in 1d     0 of 1
+        1   Refund 80 euros to Acme?  manager_approval  Refund 1 (Trade/A-17)  role sales_manager  now    in 1d     0 of 1
         2   Hire Zoe?                 committee         Hiring 2               ann, bob, cid, dan  now              0 of 2
     """)  # noqa: E501 - as wide as a pipe
 
@@ -137,7 +137,7 @@ def test_requests_that_have_ended_are_listed_with_the_person_who_decided(
     assert screen(run("approvals", "--state", "rejected")) == drawn("""
         ID  Request                   Workflow               Ended  By
         ───────────────────────────────────────────────────────────────
-        1   Refund 80 euros to Acme?  Refund 1 (Order/A-17)  now    mia
+        1   Refund 80 euros to Acme?  Refund 1 (Trade/A-17)  now    mia
     """)
 
 

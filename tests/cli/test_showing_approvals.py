@@ -29,7 +29,7 @@ def test_a_pending_request_is_shown_with_its_facts_and_the_way_to_decide_it(
 
         Refund 80 euros to Acme (https://shop.example/acme)?
 
-        Workflow   Refund 1 (Order/A-17)
+        Workflow   Refund 1 (Trade/A-17)
         Step       manager_approval
         For        role sales_manager
         Votes      0 of 1

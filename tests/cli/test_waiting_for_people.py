@@ -34,7 +34,7 @@ def test_the_list_names_who_is_needed(
         4   Mail                paused  send              operator
         3   Mail                ready   send
         2   Hiring              paused  committee         ann, bob, cid, dan
-        1   Refund  Order/A-17  paused  manager_approval  role sales_manager
+        1   Refund  Trade/A-17  paused  manager_approval  role sales_manager
     """)
 
 

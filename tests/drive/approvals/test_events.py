@@ -68,7 +68,7 @@ def event_of(workflow: Handle, request: gd.Approval, **fields: Any) -> gd.Approv
 def test_a_request_is_told(
     geneva: gd.Drive, clock: StandingClock, told: list[gd.ApprovalChanged]
 ) -> None:
-    workflow = reach(geneva, Refund, hero=gd.HeroRef("Order", "7"))
+    workflow = reach(geneva, Refund, hero=gd.HeroRef("AskedOrder", "7"))
 
     expected = event_of(
         workflow,
@@ -79,7 +79,7 @@ def test_a_request_is_told(
         at=clock.moment,
     )
     assert told == [expected]
-    assert (told[0].hero_type, told[0].hero_id) == ("Order", "7")
+    assert (told[0].hero_type, told[0].hero_id) == ("AskedOrder", "7")
 
 
 @pytest.mark.parametrize(("choice", "state"), [("approve", "approved"), ("reject", "rejected")])

@@ -169,7 +169,7 @@ def test_a_decision_that_an_operator_held_and_then_skipped_has_no_effect(geneva:
     [request, *_] = workflow.resume_requests
     assert (request.executed_at, request.error) == (
         None,
-        "Its step was canceled or skipped before the workflow continued.",
+        "Its execution was canceled or skipped before the workflow continued.",
     )
 
 

@@ -164,9 +164,9 @@ def test_workflows_that_wait_are_found_by_class(geneva: gd.Drive, crowd: dict[st
 
 
 def test_workflows_that_wait_are_found_by_hero(geneva: gd.Drive) -> None:
-    hero = gd.HeroRef("Order", "7")
+    hero = gd.HeroRef("AskedOrder", "7")
     workflow = Asking.create(hero=hero)
-    Asking.create(hero=gd.HeroRef("Order", "8"))
+    Asking.create(hero=gd.HeroRef("AskedOrder", "8"))
     drain(geneva)
 
     assert Asking.paused().for_hero(hero).ids() == [workflow.id]

@@ -123,7 +123,7 @@ def test_a_decision_on_a_workflow_that_is_then_canceled_is_on_record_as_without_
     [request] = workflow.resume_requests
     assert (request.executed_at, request.error) == (
         None,
-        "Its step was canceled or skipped before the workflow continued.",
+        "Its execution was canceled or skipped before the workflow continued.",
     )
 
 

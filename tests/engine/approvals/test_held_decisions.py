@@ -54,5 +54,7 @@ def test_a_skip_of_the_decided_node_ends_its_resume_request_with_an_error(
 
     [resumption] = order.resume_requests
     assert resumption.executed_at is None
-    assert resumption.error == "Its step was canceled or skipped before the workflow continued."
+    assert (
+        resumption.error == "Its execution was canceled or skipped before the workflow continued."
+    )
     assert_consistent(geneva)

@@ -18,7 +18,7 @@ from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
 
-_GIVEN_UP = "Its step was canceled or skipped before the workflow continued."
+_GIVEN_UP = "Its execution was canceled or skipped before the workflow continued."
 
 
 def close_waits(
