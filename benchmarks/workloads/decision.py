@@ -11,7 +11,7 @@ from benchmarks.session import Session, at_work, prepared, working
 from benchmarks.systems import System
 from benchmarks.workloads import backlog
 
-CALLERS = 4  # threads of the client that decide at once
+CALLERS = 8  # threads of the client that decide at once
 _WARM_UP = 10
 
 

@@ -301,6 +301,7 @@ def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
         "result_of",
         "results_of",
         "skip",
+        "stale_after",
         "suspend",
         "type_name",
         "using",
