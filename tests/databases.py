@@ -20,7 +20,8 @@ def wanted() -> tuple[str, ...]:
 _AND_POSTGRESQL = """
     cli/test_apps.py cli/test_bench.py cli/test_commanding.py cli/test_listing.py
     drive/approvals/test_events.py drive/approvals/test_holding_decisions.py
-    drive/approvals/test_late_decisions.py drive/approvals/test_waiting_states.py
+    drive/approvals/test_late_decisions.py drive/approvals/test_votes.py
+    drive/approvals/test_waiting_states.py
     drive/test_async_forms.py drive/test_ends.py drive/test_events.py drive/test_graph_views.py
     drive/test_logging.py drive/test_manual_completion.py drive/test_settings.py
     engine/approvals/test_bodies.py engine/approvals/test_forms.py
@@ -43,10 +44,11 @@ _AND_MYSQL = """
     cli/test_checking.py cli/test_doctor.py cli/test_graphs.py cli/test_history.py
     cli/test_showing.py
     drive/approvals/test_pausing.py drive/approvals/test_reassignment.py
-    drive/approvals/test_records.py
+    drive/approvals/test_records.py drive/approvals/test_step_executions.py
     drive/test_commands.py drive/test_graph_events.py drive/test_handles.py drive/test_why.py
     drive/test_resetting.py drive/test_workflow_results.py
     engine/approvals/test_changed_classes.py engine/approvals/test_conditions.py
+    engine/approvals/test_held_decisions.py
     engine/approvals/test_rejections.py engine/approvals/test_terms.py
     engine/test_async_functions.py engine/test_backing_off.py
     engine/test_blocked_event_loop.py engine/test_context.py engine/test_empty_pages.py

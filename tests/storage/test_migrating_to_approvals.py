@@ -68,7 +68,7 @@ def test_workflows_that_are_under_way_go_on_behind_the_migration_and_may_wait(
 
 # Columns, indexes and tables are each added if they are missing: after these statements, one kind
 # is there in part.
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 12, 15])
+@pytest.mark.parametrize("count", [2, 5, 12])
 def test_a_migration_to_approvals_that_died_half_way_is_done_again(
     count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:

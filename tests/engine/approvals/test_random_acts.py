@@ -21,7 +21,7 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome
 from geneva_drive.testing import crash_after, drain, expire_leases
 from tests.approval_ledger import assert_consistent
 
-EXAMPLES = {"sqlite": 25, "postgresql": 4, "mysql": 4}
+EXAMPLES = {"sqlite": 12, "postgresql": 2, "mysql": 2}
 MOST_TURNS = 30
 HOUR = timedelta(hours=1)
 PEOPLE = ("ann", "ben", "cas")
