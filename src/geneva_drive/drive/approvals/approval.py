@@ -241,7 +241,7 @@ class Approval:
         return self.reload()
 
     def delegate(self, to: str, by: By | None = None) -> Self:
-        """Let another person decide in place of `by`, whatever their roles."""
+        """Delegate the decision of `by` to another person, whatever their roles."""
         checks.text("delegate(to=...)", to, longest=MAX_PERSON_LENGTH)
         actor = self._actor("delegate", by)
         reassignment.delegate(

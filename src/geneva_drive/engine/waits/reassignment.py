@@ -143,7 +143,7 @@ def delegate(
     by: By,
     link_hash: str | None = None,
 ) -> None:
-    """Let another person decide in place of `by`, whatever their roles."""
+    """Delegate the decision of `by` to another person, whatever their roles."""
 
     def move(connection: Connection) -> TelemetryEvent | Refusal:
         request = lock_request(connection, environment, workflow_id, approval_id, _DELEGATE)
