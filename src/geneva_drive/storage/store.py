@@ -20,6 +20,7 @@ from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
 from geneva_drive.storage.statements.checkpoints import Checkpoints
 from geneva_drive.storage.statements.dead_letters import DeadLetters
 from geneva_drive.storage.statements.executions import Executions
+from geneva_drive.storage.statements.expansions import Expansions
 from geneva_drive.storage.statements.families import Families
 from geneva_drive.storage.statements.graphs import Graphs
 from geneva_drive.storage.statements.limits import Limits
@@ -45,6 +46,7 @@ class Store:
         self.executions = Executions(tables, database.dialect)
         self.attempts = Attempts(tables, database.dialect)
         self.graphs = Graphs(tables, database.dialect)
+        self.expansions = Expansions(tables)
         self.results = Results(tables)
         self.families = Families(tables)
         self.overviews = Overviews(tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from geneva_drive.engine.commands.subject import Subject, request_stop
 from geneva_drive.engine.transitions.change import Change, WorkflowMove
 from geneva_drive.engine.transitions.holds import cancel_executions
-from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
+from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState
 
 
 def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
@@ -18,6 +18,7 @@ def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
         raise subject.refuse("cancel")
     if subject.running and not force:
         return request_stop(subject, Request.CANCEL, reason)
+    by = Outcome.CANCELED_BY_OPERATOR
     return Change(
         record=subject.workflow,
         workflow=WorkflowMove(
@@ -26,4 +27,6 @@ def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
             previous_step_name=subject.workflow.previous_step_name,
         ),
         executions=cancel_executions(subject.active),
+        # Only graphs, in which no single step is next, have workers that wait for their turn.
+        drops_pending=by if subject.workflow.next_step_name is None else None,
     )

@@ -8,14 +8,16 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.engine.commands.expansion_counts import after_command
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.transitions.change import AuditEntry, Change
 from geneva_drive.errors import WorkflowNotFound
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 Decision = Callable[[Subject], Change]
@@ -33,7 +35,11 @@ def execute(
     """Execute a command in the caller's transaction; a refused one raises and writes nothing."""
     change = decision(lock_subject(connection, store, workflow_id, now))
     [applied] = write(connection, store, [replace(change, audit=audit)], now, read_back=True)
-    return applied
+    further = after_command(connection, store, applied.workflow, now)
+    if further is None:
+        return applied
+    [more] = write(connection, store, [further], now, read_back=True)
+    return applied.followed_by(more)
 
 
 def lock_subject(connection: Connection, store: Store, workflow_id: Key, now: datetime) -> Subject:
@@ -42,13 +48,23 @@ def lock_subject(connection: Connection, store: Store, workflow_id: Key, now: da
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
     active = tuple(store.executions.lock_active(connection, workflow_id))
-    # A dynamic workflow may have 100,000 attempts; load only the unfinished ones.
-    is_dynamic = workflow.type == DYNAMIC_TYPE
-    find = store.attempts.undone if is_dynamic else store.attempts.latest_of
     return Subject(
         workflow=workflow,
         active=active,
         now=now,
-        read_attempts=lambda: find(connection, workflow_id),
+        read_attempts=lambda: _attempts_of(connection, store, workflow),
         read_nodes=lambda attempts: nodes_of(connection, store, workflow, attempts, now),
     )
+
+
+def _attempts_of(
+    connection: Connection, store: Store, workflow: WorkflowRecord
+) -> list[ExecutionRecord]:
+    """Return the latest attempts; of what can be very many, only those that failed."""
+    if workflow.type == DYNAMIC_TYPE:
+        return store.attempts.undone(connection, workflow.id)
+    attempts = store.attempts.latest_of(connection, workflow.id)
+    definition = registry.definition_for(workflow.type)
+    if definition is not None and definition.expands:
+        attempts += store.attempts.undone_workers(connection, workflow.id)
+    return attempts

@@ -28,7 +28,8 @@ _UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 
 def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
     """Release what is held, and run every node again that failed or was paused."""
-    planned = nodes.plan_attempts(_undone(subject, nodes))
+    stopped = [one for one in _undone(subject, nodes) if nodes.keeps_from_going_on(one)]
+    planned = nodes.plan_attempts(stopped)
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
     return _continue(
         subject,
@@ -45,10 +46,10 @@ def reattempt(
     """Run a failed or canceled node again, unless a node that depends on it is done."""
     _refuse_over(subject, verb)
     node_id = nodes.find(step)
-    undone = _undone(subject, nodes)
-    own = [one for one in undone if nodes.id_of(one) == node_id]
+    undone, own = _undone_of(subject, nodes, node_id)
     if not own:
         raise _not_undone(nodes, node_id, verb)
+    nodes.check_open(node_id, verb)
     later = nodes.done_downstream(node_id)
     if later is not None:
         raise InvalidStateError(
@@ -85,7 +86,7 @@ def pass_over(subject: Subject, nodes: GraphNodes, step: object | None, passage:
     waiting = [one for one in subject.active if one.state is not StepState.IN_PROGRESS]
     node_id = _chosen(nodes, [*waiting, *undone], step)
     passed = [one for one in waiting if nodes.id_of(one) == node_id]
-    failed = [one for one in undone if nodes.id_of(one) == node_id]
+    undone, failed = _undone_of(subject, nodes, node_id)
     _check_passable(subject, nodes, node_id, passage, passed=passed, failed=failed)
     skipped = skip_executions(passed, Outcome.SKIPPED_BY_OPERATOR)
     recorded = _recorded(subject, nodes, failed, passage)
@@ -120,6 +121,7 @@ def _check_passable(
             f"workflow, and try again once the node has stopped."
         )
     passage.check(nodes.definition_of(node_id))
+    nodes.check_open(node_id, passage.verb)
     if passage.is_manual and not failed:
         raise _not_undone(nodes, node_id, passage.verb, " To pass over it, use skip.")
     if not passed and not failed:
@@ -137,7 +139,7 @@ def _recorded(
         replace(plan_next_attempt(one, subject.now), step_name=nodes.step_name_of(one))
         for one in failed
     ]
-    if passage.is_manual and failed[0].share is not None:
+    if passage.is_manual and failed and failed[0].is_partition:
         # At the whole step, although it was divided: one result stands for all partitions.
         whole = failed[0].step_name
         planned = [replace(planned[0], share=None, position=None, node_id=whole, slot=whole)]
@@ -225,6 +227,15 @@ def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
         for one in latest_attempts(records)
         if one.state in _UNDONE_STATES
     ]
+
+
+def _undone_of(
+    subject: Subject, nodes: GraphNodes, node_id: str
+) -> tuple[list[ExecutionRecord], list[ExecutionRecord]]:
+    """Return what holds the workflow, with the attempts at one node, and these by themselves."""
+    undone = _undone(subject, nodes)
+    own = [one for one in undone if nodes.id_of(one) == node_id]
+    return [one for one in undone if one in own or nodes.keeps_from_going_on(one)], own
 
 
 def _running(subject: Subject) -> list[ExecutionRecord]:

@@ -54,7 +54,7 @@ class Subject:
     def is_unknown_graph(self) -> bool:
         """True for a graph of a class that this process does not have."""
         return self.nodes is None and any(
-            one.slot != CHAIN_SLOT and one.share is None for one in self.attempts
+            one.slot != CHAIN_SLOT and not one.is_partition for one in self.attempts
         )
 
     def latest(self, node: Node) -> ExecutionRecord | None:

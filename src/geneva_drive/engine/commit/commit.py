@@ -132,8 +132,8 @@ class _Round:
         )
 
     def _is_partition(self, index: int) -> bool:
-        has_share = self._executions[self._endings[index].execution_id].share is not None
-        return has_share and not self._is_in_graph(index)
+        is_partition = self._executions[self._endings[index].execution_id].is_partition
+        return is_partition and not self._is_in_graph(index)
 
     def _decide(
         self, indexes: Sequence[int], partitions: Mapping[Key, list[ExecutionRecord]]

@@ -71,6 +71,21 @@ class Applied:
             unclaimed -= one.claim_token is not None
         return unclaimed > 0
 
+    def followed_by(self, later: Applied) -> Applied:
+        """Return both as one: a second change of the same workflow, in the same transaction."""
+        change = replace(
+            self.change,
+            workflow=later.change.workflow,
+            executions=(*self.change.executions, *later.change.executions),
+            schedule=(*self.change.schedule, *later.change.schedule),
+        )
+        return Applied(
+            change=change,
+            workflow=later.workflow,
+            scheduled=(*self.scheduled, *later.scheduled),
+            passed_over=(*self.passed_over, *later.passed_over),
+        )
+
     def split(self, count: int) -> list[Applied]:
         """Return one part for each of `count` endings that were decided together.
 

@@ -75,6 +75,7 @@ def write(
     moves = [move for change in changes for move in change.executions]
     _move_executions(connection, store, moves, now)
     close_waits(connection, store, moves, now)
+    _drop_pending(connection, store, changes, now)
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
     audit_trail.append(connection, store, changes, now)
@@ -196,6 +197,18 @@ def _move_executions(
             raise ChangedUnderLock("executions", len(records), moved)
 
 
+def _drop_pending(
+    connection: Connection, store: Store, changes: Sequence[Change], now: datetime
+) -> None:
+    dropped = {
+        change.record.id: change.drops_pending
+        for change in changes
+        if change.drops_pending is not None
+    }
+    if dropped:
+        store.executions.cancel_pending(connection, dropped, now)
+
+
 def _move_workflows(
     connection: Connection, store: Store, changes: Sequence[Change], now: datetime
 ) -> None:
@@ -228,7 +241,7 @@ def _insert_executions(
         attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
         row = new_execution_values(record, new, attempt, now)
         row |= position_values(new.position or AT_THE_START)
-        # Partitions are never chained: any free worker may take one.
+        # Partitions and workers of a batch are never chained: any free worker may take one.
         is_whole = new.share is None
         if gate is not None and is_whole and gate.admits(record.id, new, now):
             row |= claim_values(gate.chaining.worker_id, gate.chaining.claim_token, now)

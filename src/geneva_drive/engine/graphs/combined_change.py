@@ -66,7 +66,8 @@ def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) 
     own = cancel_moves(found.moves.values(), by)
     previous = closing.step_name if is_finish else found.workflow.previous_step_name
     moved = WorkflowMove(state=closing.state, next_step_name=None, previous_step_name=previous)
-    return _change(found, moved, moves=(*own, *stop_executions(beside, by)))
+    change = _change(found, moved, moves=(*own, *stop_executions(beside, by)))
+    return replace(change, drops_pending=by or Outcome.CANCELED_BY_FLOW_CONTROL)
 
 
 def _stop(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
@@ -105,12 +106,13 @@ def _cancel(
     found: Summary, schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]
 ) -> Change:
     by = Outcome.CANCELED_BY_OPERATOR
-    return _change(
+    change = _change(
         found,
         _moved(found, WorkflowState.CANCELED),
         moves=(*cancel_moves(found.moves.values(), by), *stop_executions(beside, by)),
         schedule=cancel_planned(schedule),
     )
+    return replace(change, drops_pending=by)
 
 
 def _first_name(schedule: Sequence[NewExecution], beside: Sequence[ExecutionRecord]) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 
@@ -50,18 +52,36 @@ def id_in_graph(definition: Definition | None, graph: Graph, step_name: str) -> 
 
 
 def node_statuses(
-    definition: Definition | None, graph: Graph, attempts: Iterable[ExecutionRecord]
+    definition: Definition | None,
+    graph: Graph,
+    attempts: Iterable[ExecutionRecord],
+    expansions: Mapping[str, ExpansionRecord] = MappingProxyType({}),
 ) -> dict[str, NodeStatus]:
-    """Return the status of each node with an attempt, by its id in the graph."""
+    """Return the status of each node with an attempt, by its id in the graph.
+
+    The status of a batch's workers, or of a map, follows from the counts of its expansion.
+    """
     by_node: dict[str, list[ExecutionRecord]] = defaultdict(list)
     for attempt in attempts:
         by_node[id_in_graph(definition, graph, attempt.step_name)].append(attempt)
     found = {name: _status_of(records) for name, records in by_node.items()}
-    return {
+    statuses = {
         name: replace(one, chosen=_present(definition, graph, one.chosen))
         for name, one in found.items()
         if one is not None
     }
+    for name, expansion in expansions.items():
+        statuses[id_in_graph(definition, graph, name)] = _status_of_all(expansion)
+    return statuses
+
+
+def _status_of_all(expansion: ExpansionRecord) -> NodeStatus:
+    state, outcome = StepState.IN_PROGRESS, None
+    if expansion.is_over:
+        state, outcome = StepState.COMPLETED, Outcome.SUCCESS
+    elif expansion.is_complete:
+        state, outcome = StepState.FAILED, Outcome.PAUSED_BY_EXCEPTION
+    return NodeStatus(state=state, outcome=outcome, ancestry_hash=expansion.ancestry_hash)
 
 
 def _present(

@@ -25,8 +25,10 @@ from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
-from geneva_drive.errors import NodeNotFound, StepNotDefined, StepVanished
+from geneva_drive.engine.transitions.workers import Worker, worker_id
+from geneva_drive.errors import InvalidStateError, NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
@@ -61,17 +63,66 @@ class GraphNodes:
     @cached_property
     def _statuses(self) -> dict[str, NodeStatus]:
         attempts = self._store.attempts.latest_of(self._connection, self._workflow.id)
-        return node_statuses(self._definition, self._graph, attempts)
+        return node_statuses(self._definition, self._graph, attempts, self._expansions)
+
+    @cached_property
+    def _expansions(self) -> dict[str, ExpansionRecord]:
+        return self._store.expansions.of(self._connection, self._workflow.id)
 
     def find(self, reference: object) -> str:
         """Return the id of the node that a method, a name or an id refers to."""
         name = self._definition.name_of(reference)
+        if self._latest_worker(name) is not None:
+            return name
         found = id_in_graph(self._definition, self._graph, name)
+        if found in self._expansions:
+            raise _names_many(self._expansions[found])
         if found not in self._graph.parents:
             raise StepNotDefined(self._definition.type, name, self._graph.order)
         return found
 
+    def expansion(self, reference: object) -> ExpansionRecord:
+        """Return the batch or map that a method or a name refers to."""
+        name = self._definition.name_of(reference)
+        node = self._definition.require(name)
+        if not (node.expands or node.is_worker):
+            raise InvalidStateError(f"Step {name!r} is neither a batch nor a map.")
+        record = self._expansions.get(self._definition.worker_of(node.name).name)
+        if record is None:
+            raise InvalidStateError(f"{node.kind.noun.capitalize()} {name!r} has no workers yet.")
+        return record
+
+    def _latest_worker(self, node_id: str) -> ExecutionRecord | None:
+        """Return the latest attempt of a worker; None if no worker has this id."""
+        if not self._expansions:
+            return None
+        tried = self._store.attempts.latest(self._connection, [(self._workflow.id, node_id)])
+        return tried[0] if tried and tried[0].is_worker else None
+
+    def _whole(self, node_id: str) -> str:
+        """Return the node that a worker belongs to; the id itself for any other node."""
+        worker = self._latest_worker(node_id)
+        return Worker.of(worker).expansion if worker is not None else node_id
+
+    def keeps_from_going_on(self, record: ExecutionRecord) -> bool:
+        """True if a failed attempt holds its workflow: not of a worker that its batch tolerates."""
+        if not record.is_worker:
+            return True
+        expansion = self._expansions.get(Worker.of(record).expansion)
+        return expansion is not None and expansion.is_blocked
+
+    def check_open(self, node_id: str, verb: str) -> None:
+        """Raise an error if a worker's batch or map is over, so that nothing waits for it."""
+        expansion = self._expansions.get(self._whole(node_id))
+        if expansion is not None and expansion.is_over:
+            raise InvalidStateError(
+                f"Cannot {verb} worker {node_id!r}: all of {expansion.node_id!r} is over, and what "
+                f"depends on it was scheduled without this worker."
+            )
+
     def id_of(self, record: ExecutionRecord) -> str:
+        if record.is_worker:
+            return record.node_id
         return id_in_graph(self._definition, self._graph, record.step_name)
 
     def name_of(self, node_id: str) -> str:
@@ -85,11 +136,11 @@ class GraphNodes:
         """Return the ids that a stored graph has; a class itself refuses nodes that it lost."""
         if not self._workflow.has_graph:
             return node_ids
-        return [each for each in node_ids if each in self._graph.parents]
+        return [each for each in node_ids if self._whole(each) in self._graph.parents]
 
     def definition_of(self, node_id: str) -> Node | None:
         """Return the node of the class; None for a node that calls a job."""
-        return self._definition.get(node_id)
+        return self._definition.get(self._whole(node_id))
 
     def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
@@ -101,11 +152,11 @@ class GraphNodes:
             if node is None:
                 names = self._definition.step_names
                 raise StepVanished(self._definition.type, record.step_name, names)
-            if rewind:
+            if rewind and not record.is_worker:
                 fresh = plan_node(self._definition, self._workflow, node, self._now)
                 planned.append(replace(fresh, ancestry_hash=record.ancestry_hash, slot=node.name))
                 break
-            planned.append(plan_next_attempt(record, self._now))
+            planned.append(plan_next_attempt(record, self._now, rewind=rewind))
         return planned
 
     def after(self, passed: dict[str, str | None]) -> Successors:
@@ -127,14 +178,24 @@ class GraphNodes:
 
     def done_downstream(self, node_id: str) -> str | None:
         """Return the name of a done node that depends on this one, directly or not."""
-        behind = self._graph.downstream(node_id)
+        behind = self._graph.downstream(self._whole(node_id))
         return next((n for n in self._graph.order if n in behind and self.is_done(n)), None)
 
     def is_done(self, node_id: str) -> bool:
         return node_id in self._statuses and self._statuses[node_id].is_done
 
     def state_of(self, node_id: str) -> StepState | None:
+        worker = self._latest_worker(node_id)
+        if worker is not None:
+            return worker.state
         return self._statuses[node_id].state if node_id in self._statuses else None
+
+
+def _names_many(expansion: ExpansionRecord) -> InvalidStateError:
+    return InvalidStateError(
+        f"{expansion.node_id!r} runs as {expansion.total} workers. Name the one you mean, such as "
+        f"{worker_id(expansion.node_id, 1)!r}; `resume` runs all that failed again."
+    )
 
 
 class StoredNodes(GraphNodes):

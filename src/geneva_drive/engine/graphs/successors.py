@@ -14,11 +14,13 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.nodes.approval import branches
 from geneva_drive.engine.graphs.combined_change import change_after
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
+from geneva_drive.engine.graphs.expansions import settle_expansions
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
 from geneva_drive.engine.graphs.summary import NodeEnd, Successors, Summary, summarize
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
 from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
+from geneva_drive.engine.transitions.planned_workers import plan_idle_worker
 from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
@@ -31,7 +33,7 @@ def is_in_graph(
     """True if the execution's workflow may have several active nodes."""
     if workflow.has_graph or (definition is not None and definition.is_graph):
         return True
-    return execution.slot != CHAIN_SLOT and execution.share is None
+    return execution.slot != CHAIN_SLOT and not execution.is_partition
 
 
 def settle(
@@ -42,19 +44,19 @@ def settle(
     now: datetime,
 ) -> Change:
     """Return the change that follows from the ends of nodes; the caller holds the lock."""
-    has_partitions = any(end.execution.share for end in ends)
+    has_partitions = any(end.execution.is_partition for end in ends)
     partitions = (
         store.executions.lock_partitions(connection, [workflow.id]) if has_partitions else []
     )
     found = summarize(workflow, ends, now, partitions)
+    settle_expansions(connection, store, found, now)
     following = Successors()
     if found.done and found.closing is None:
         if workflow.type == DYNAMIC_TYPE:
             passed = [DoneNodes(workflow, _done_nodes(found, ends))]
             [following] = count_down(connection, store, passed, now)
         else:
-            definition = next(end.definition for end in ends if end.definition is not None)
-            following = _class_successors(connection, store, found, definition, now)
+            following = _class_successors(connection, store, found, _definition_of(ends), now)
     elif workflow.type == DYNAMIC_TYPE and found.done_count:
         # The workflow ends or has ended, so nothing follows; the nodes still count as done.
         store.graphs.pass_nodes(connection, {workflow.id: found.done_count})
@@ -62,6 +64,10 @@ def settle(
         return change_after(found, following, ())
     active = store.executions.lock_active(connection, workflow.id)
     return change_after(found, following, [one for one in active if one.id not in found.moves])
+
+
+def _definition_of(ends: Sequence[NodeEnd]) -> Definition:
+    return next(end.definition for end in ends if end.definition is not None)
 
 
 def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
@@ -82,7 +88,8 @@ def _class_successors(
     """Look at the status of every node; class graphs are small."""
     attempts = store.attempts.latest_of(connection, found.workflow.id)
     graph = graph_of(connection, store, found.workflow, definition)
-    statuses = node_statuses(definition, graph, attempts)
+    expansions = store.expansions.of(connection, found.workflow.id) if definition.expands else {}
+    statuses = node_statuses(definition, graph, attempts, expansions)
     for move in found.done:
         statuses[id_in_graph(definition, graph, move.record.step_name)] = NodeStatus(
             state=move.state,
@@ -118,9 +125,9 @@ def plan_successors(
     statuses = {
         name: _with_branches(definition, graph, name, one) for name, one in statuses.items()
     }
+    planned = _idle_workers(definition, graph, workflow, statuses, now)
     unlocked = unlock(graph, statuses)
     hashes = {name: one.ancestry_hash for name, one in statuses.items() if one.is_done}
-    planned = []
     for name in (*unlocked.passed_over, *unlocked.ready):
         parents = [hashes.get(parent) for parent in graph.parents[name]]
         new = plan_graph_node(definition, workflow, name, now, parents)
@@ -130,6 +137,29 @@ def plan_successors(
         hashes[name] = new.ancestry_hash
         planned.append(new)
     return Successors(schedule=tuple(planned), is_over=unlocked.is_over)
+
+
+def _idle_workers(
+    definition: Definition,
+    graph: Graph,
+    workflow: WorkflowRecord,
+    statuses: dict[str, NodeStatus],
+    now: datetime,
+) -> list[NewExecution]:
+    """Plan the idle workers of batches that were passed over, and count them as done."""
+    planned = []
+    for node in definition.nodes:
+        if not node.is_worker or node.name in statuses or node.name not in graph.parents:
+            continue
+        batch = statuses.get(definition.batch_of(node.name).name)
+        if batch is None or not batch.is_done or batch.outcome is Outcome.SKIPPED_BY_BRANCH:
+            continue
+        worker = plan_graph_node(definition, workflow, node.name, now, [batch.ancestry_hash])
+        planned.append(plan_idle_worker(replace(worker, scheduled_for=now), node.name))
+        statuses[node.name] = NodeStatus(
+            state=StepState.COMPLETED, outcome=Outcome.SUCCESS, ancestry_hash=worker.ancestry_hash
+        )
+    return planned
 
 
 def _with_branches(

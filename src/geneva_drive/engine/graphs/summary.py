@@ -9,16 +9,18 @@ from typing import assert_never
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
 from geneva_drive.engine.transitions.decide import decide_alone
 from geneva_drive.engine.transitions.holds import cancel_moves
 from geneva_drive.engine.transitions.loop_position import LoopPosition
-from geneva_drive.engine.transitions.outcome import Decided, Returned, StepOutcome
+from geneva_drive.engine.transitions.outcome import Decided, Expanded, Returned, StepOutcome
 from geneva_drive.engine.transitions.partitions import sibling_partitions
+from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     DeadLetterReason,
     Outcome,
+    StepState,
     WorkflowState,
     is_done,
 )
@@ -59,6 +61,15 @@ class Closing:
 
 
 @dataclass(slots=True)
+class WorkerEnds:
+    """The ends of workers of one batch or map."""
+
+    done: list[ExecutionMove] = field(default_factory=list)
+    failed: list[tuple[ExecutionMove, Hold]] = field(default_factory=list)  # for good
+    dead_letter: DeadLetterReason | None = None
+
+
+@dataclass(slots=True)
 class Summary:
     """What ended nodes mean, before their successors are known."""
 
@@ -66,6 +77,8 @@ class Summary:
     moves: dict[Key, ExecutionMove] = field(default_factory=dict)
     planned: list[NewExecution] = field(default_factory=list)  # further attempts and partitions
     done: list[ExecutionMove] = field(default_factory=list)  # the moves that end their nodes
+    workers: dict[str, WorkerEnds] = field(default_factory=dict)  # by the node of the expansion
+    expanded: list[tuple[NodeEnd, ExecutionMove]] = field(default_factory=list)
     closing: Closing | None = None
     hold: Hold | None = None
     dead_letter: DeadLetterReason | None = None
@@ -73,7 +86,10 @@ class Summary:
 
     @property
     def done_count(self) -> int:
-        return sum(is_done(move.state, move.outcome) for move in self.moves.values())
+        return sum(
+            is_done(move.state, move.outcome) and not move.record.is_worker
+            for move in self.moves.values()
+        )
 
     @property
     def is_plain(self) -> bool:
@@ -119,6 +135,9 @@ def _add(
     found.moves[execution.id] = move
     if is_over:
         return
+    if execution.is_worker and move.state is StepState.FAILED and not change.schedule:
+        _add_failed_worker(found, end, move, change)
+        return
     found.dead_letter = found.dead_letter or change.dead_letter
     match change.workflow.state:
         case WorkflowState.FINISHED | WorkflowState.CANCELED as state:
@@ -133,6 +152,23 @@ def _add(
             assert_never(other)
 
 
+def _add_failed_worker(
+    found: Summary, end: NodeEnd, move: ExecutionMove, change: Change
+) -> None:
+    """Add a worker that failed for good; its batch or map says what follows."""
+    if change.workflow.state is WorkflowState.CANCELED:
+        found.closing = Closing(WorkflowState.CANCELED, move.outcome, end.execution.step_name)
+        found.dead_letter = found.dead_letter or change.dead_letter
+        return
+    ends = _ends_beside(found, end.execution)
+    ends.failed.append((move, Hold(change.workflow.paused_reason, end.execution.node_id)))
+    ends.dead_letter = ends.dead_letter or change.dead_letter
+
+
+def _ends_beside(found: Summary, execution: ExecutionRecord) -> WorkerEnds:
+    return found.workers.setdefault(Worker.of(execution).expansion, WorkerEnds())
+
+
 def _named(
     workflow: WorkflowRecord, planned: Sequence[NewExecution], stored: GraphNodeRecord | None
 ) -> Sequence[NewExecution]:
@@ -145,6 +181,14 @@ def _named(
 def _add_done(
     found: Summary, end: NodeEnd, move: ExecutionMove, partitions: Sequence[ExecutionRecord]
 ) -> None:
+    if end.execution.is_worker:
+        _ends_beside(found, end.execution).done.append(move)
+        found.last_step_name = end.execution.step_name
+        return
+    if isinstance(end.outcome, Expanded):
+        found.last_step_name = end.execution.step_name
+        found.expanded.append((end, move))
+        return
     siblings = sibling_partitions(end.execution, partitions)
     latest = [found.moves.get(one.id, one) for one in siblings]
     if all(is_done(one.state, one.outcome) for one in latest):

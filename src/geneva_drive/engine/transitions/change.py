@@ -125,6 +125,7 @@ class Change:
     audit: AuditEntry | None = None
     resume: ResumeRequest | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
+    drops_pending: Outcome | None = None  # cancels the workers of batches that have not started
     freezes_graph: bool = False  # its stored graph replaces its class's from now on
 
 

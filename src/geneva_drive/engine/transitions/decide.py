@@ -25,6 +25,7 @@ from geneva_drive.engine.transitions.outcome import (
     Decided,
     Divided,
     ErrorDetails,
+    Expanded,
     Finished,
     HandedOver,
     Lost,
@@ -62,7 +63,7 @@ def decide(
     """
     ended = EndedExecution(definition, workflow, execution, now, position)
     change = _change_for(ended, outcome)
-    if execution.share is None:
+    if not execution.is_partition:
         return honour_request(change)
     change = honour_request(settle_partition(change, outcome, siblings))
     if change.workflow.state is WorkflowState.CANCELED and workflow.requested is Request.CANCEL:
@@ -91,7 +92,7 @@ def decide_alone(
 
 def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
     match outcome:
-        case Returned() | Skipped() | Decided():
+        case Returned() | Skipped() | Decided() | Expanded():
             return _pass(ended, outcome)
         case Finished(error, result):
             end = ended.end(StepState.COMPLETED, Outcome.SUCCESS, error=error, result=result)
@@ -115,7 +116,7 @@ def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
             assert_never(outcome)
 
 
-def _pass(ended: EndedExecution, outcome: Returned | Skipped | Decided) -> Change:
+def _pass(ended: EndedExecution, outcome: Returned | Skipped | Decided | Expanded) -> Change:
     """Return the change after a node that needs no further attempt."""
     match outcome:
         case Returned(result):
@@ -124,6 +125,8 @@ def _pass(ended: EndedExecution, outcome: Returned | Skipped | Decided) -> Chang
             return ended.advance(ended.end(StepState.SKIPPED, cause, error=error))
         case Decided():
             return _decide_approval(ended, outcome)
+        case Expanded():  # `engine/graphs` plans its workers
+            return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS))
         case _:
             assert_never(outcome)
 

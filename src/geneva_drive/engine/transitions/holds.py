@@ -126,7 +126,7 @@ def cancel_moves(
 def cancel_planned(schedule: Iterable[NewExecution]) -> tuple[NewExecution, ...]:
     return tuple(
         replace(new, state=StepState.CANCELED, outcome=Outcome.CANCELED_BY_OPERATOR)
-        if new.state is StepState.SCHEDULED
+        if new.state in (StepState.SCHEDULED, StepState.PENDING)
         else new
         for new in schedule
     )

@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any, assert_never
 
+from geneva_drive.definition.options.expansion import ExpansionTerms
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.wait_kinds import Wait
+from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import DeadLetterReason, Interruption, Outcome
+from geneva_drive.states import DeadLetterReason, ExpansionKind, Interruption, Outcome
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 _MAX_CLASS_NAME = 255
@@ -151,6 +153,17 @@ class Divided:
     borders: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expanded:
+    """A batch or map found its workers; their executions are created with its own end."""
+
+    kind: ExpansionKind
+    node_id: str  # the node that the workers belong to; of a map, the map itself
+    workers: tuple[Worker, ...]
+    terms: ExpansionTerms
+    reason: str | None = None  # why there is nothing to do
+
+
 @dataclass(frozen=True, slots=True)
 class Awaiting:
     """The node waits, without a thread or a connection, and runs again when the wait is over."""
@@ -178,6 +191,7 @@ StepOutcome = (
     | HandedOver
     | Suspended
     | Divided
+    | Expanded
     | Awaiting
     | Parked
 )
@@ -189,7 +203,7 @@ def keeps_writes(outcome: StepOutcome) -> bool:
     A verb that answers an error (`error` is set) rolls them back.
     """
     match outcome:
-        case Returned() | Decided() | Suspended() | Divided():
+        case Returned() | Decided() | Suspended() | Divided() | Expanded():
             return True
         case Skipped(error=error) | Finished(error=error) | Reattempted(error=error):
             return error is None
@@ -217,7 +231,7 @@ _BY_EXCEPTION = {
 def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcome | None:
     """Return the outcome that the row will have, or None while the execution is not over."""
     match outcome:
-        case Returned() | Finished():
+        case Returned() | Finished() | Expanded():
             return Outcome.SUCCESS
         case Skipped(cause=cause) | Canceled(cause=cause) | Decided(outcome=cause):
             return cause

@@ -17,7 +17,7 @@ from geneva_drive.engine.transitions.holds import (
 from geneva_drive.engine.transitions.outcome import Finished, StepOutcome
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState, is_done
-from geneva_drive.storage.schema.records import ExecutionRecord
+from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,8 @@ class Partition:
 
     @classmethod
     def load(cls, text: str | None) -> Partition | None:
-        if text is None:
+        """Return the partition of a share; None for a worker of a batch and for a whole step."""
+        if text is None or text.startswith(WORKER_SHARE):
             return None
         stored = json.loads(text)
         cursors = {name: json.dumps(stored[name]) for name in ("after", "until")}
@@ -86,8 +87,11 @@ def sibling_partitions(
 
 
 def latest_attempts(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]:
-    """Return the latest attempt at a step, or those at the partitions of its last division."""
-    whole = [record for record in records if record.share is None]
+    """Return the latest attempt at a step, or those at the partitions of its last division.
+
+    Each worker of a batch has a node of its own, so it counts as a whole step here.
+    """
+    whole = [record for record in records if not record.is_partition]
     if not whole:
         return []
     latest = max(whole, key=lambda record: (record.created_at, record.attempt_number))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, and_, bindparam, or_
+from sqlalchemy import Column, and_, bindparam, func, or_
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
+from geneva_drive.storage.schema.records import WORKER_SHARE
 from geneva_drive.storage.schema.tables import Tables
 
 
@@ -38,3 +39,10 @@ def _ended_in(
         return None
     is_in_state = state_column == state
     return and_(is_in_state, outcome_column.not_in(again)) if again else is_in_state
+
+
+def is_worker_execution(tables: Tables) -> ColumnElement[bool]:
+    """True of a worker of a batch and of an item of a map: `ExecutionRecord.is_worker` as SQL."""
+    c = tables.step_executions.c
+    # A comparison with NULL, of a step that is no part, must not be unknown.
+    return func.coalesce(func.substr(c.share, 1, len(WORKER_SHARE)), "") == WORKER_SHARE

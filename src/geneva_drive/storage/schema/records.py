@@ -24,6 +24,9 @@ from geneva_drive.states import (
 Key = Any  # an int or a UUID, by the database's key type
 NodeKey = tuple[Key, str]  # a workflow, and a node of it
 
+# The share of a worker of a batch or map begins like this, that of a partition does not.
+WORKER_SHARE = '{"expansion":'
+
 
 class Unread(Enum):
     """Stands for a column that was not read."""
@@ -124,7 +127,7 @@ class ExecutionRecord(NamedTuple):
     completed_iterations: int = 0
     item_errors: int = 0
     progress: str | None = None
-    share: str | None = None  # the items of one partition of a step
+    share: str | None = None  # the part of the work of one partition or worker, as JSON
     ancestry_hash: str | None = None
     child_id: Key | None = None  # the workflow that it waits for
 
@@ -141,6 +144,15 @@ class ExecutionRecord(NamedTuple):
     @classmethod
     def of(cls, row: RowMapping) -> ExecutionRecord:
         return cls.read(row[name] for name in EXECUTION_COLUMNS)
+
+    @property
+    def is_worker(self) -> bool:
+        """True for a worker of a batch, and for an item of a map."""
+        return self.share is not None and self.share.startswith(WORKER_SHARE)
+
+    @property
+    def is_partition(self) -> bool:
+        return self.share is not None and not self.share.startswith(WORKER_SHARE)
 
     @property
     def is_parked(self) -> bool:

@@ -34,6 +34,7 @@ from geneva_drive.storage.schema.approval_tables import (
 )
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
 from geneva_drive.storage.schema.execution_table import step_executions
+from geneva_drive.storage.schema.expansion_table import expansions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.limit_tables import limit_slots, limits
@@ -61,6 +62,7 @@ class Tables(TableBuilder):
         self.approval_people = approval_people(self)
         self.approval_links = approval_links(self)
         self.resume_requests = resume_requests(self)
+        self.expansions = expansions(self)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))

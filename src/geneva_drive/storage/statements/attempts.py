@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_done_execution
+from geneva_drive.storage.schema.conditions import is_done_execution, is_worker_execution
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
@@ -76,14 +76,17 @@ class Attempts:
         return sorted(found.values(), key=lambda one: one.id)
 
     def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
-        """Return the latest attempt at each node of a workflow."""
+        """Return the latest attempt at each node of a workflow, except for workers.
+
+        A batch may have thousands of workers. Its expansion counts them.
+        """
         rows = connection.execute(self._latest_of, {"of_workflow": workflow_id})
         return [ExecutionRecord.read(row) for row in rows]
 
     @cached_property
     def _latest_of(self) -> Select[Any]:
         c = self._table.c
-        is_meant = c.workflow_id == bindparam("of_workflow")
+        is_meant = (c.workflow_id == bindparam("of_workflow")) & ~is_worker_execution(self._tables)
         numbers = (
             select(c.node_id, func.max(c.attempt_number).label("attempt_number"))
             .where(is_meant)
@@ -111,6 +114,21 @@ class Attempts:
         query = (
             self._select()
             .where(c.workflow_id == workflow_id, c.state.in_(_ENDED_UNDONE), self._is_last())
+            .order_by(*insertion_order(self._tables))
+        )
+        return self._read(connection, query)
+
+    def undone_workers(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Return the latest attempts of workers that failed or were canceled."""
+        c = self._table.c
+        query = (
+            self._select()
+            .where(
+                c.workflow_id == workflow_id,
+                c.state.in_(_ENDED_UNDONE),
+                is_worker_execution(self._tables),
+                self._is_last(),
+            )
             .order_by(*insertion_order(self._tables))
         )
         return self._read(connection, query)

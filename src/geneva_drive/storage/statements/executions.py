@@ -7,7 +7,18 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, Update, bindparam, func, literal, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    case,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import Outcome, Request, StepState
@@ -15,7 +26,7 @@ from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_order import later, top_priority
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
-from geneva_drive.storage.schema.conditions import is_active_execution
+from geneva_drive.storage.schema.conditions import is_active_execution, is_worker_execution
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import insertion_order
@@ -121,7 +132,11 @@ class Executions:
         c = self._table.c
         latest = (
             select(c.workflow_id, c.node_id, func.max(c.attempt_number).label("attempt_number"))
-            .where(c.workflow_id.in_(wanted), c.share.is_not(None))
+            .where(
+                c.workflow_id.in_(wanted),
+                c.share.is_not(None),
+                ~is_worker_execution(self._tables),
+            )
             .group_by(c.workflow_id, c.node_id)
             .subquery()
         )
@@ -179,6 +194,20 @@ class Executions:
             )
             self._moves[names, is_claimed] = statement
         return statement
+
+    def cancel_pending(
+        self, connection: Connection, outcomes: Mapping[Key, Outcome], now: datetime
+    ) -> None:
+        """Cancel the workers that have not started of locked workflows that end."""
+        c = self._table.c
+        reasons: ColumnElement[Any] = case(
+            {key: outcome.value for key, outcome in outcomes.items()}, value=c.workflow_id
+        )
+        connection.execute(
+            update(self._table)
+            .where(c.workflow_id.in_(list(outcomes)), c.state == StepState.PENDING)
+            .values(state=StepState.CANCELED, outcome=reasons, finished_at=now)
+        )
 
     def complete(
         self, connection: Connection, ids: Iterable[Key], claim_token: str, now: datetime

@@ -1,0 +1,228 @@
+"""Expansions: create the workers of batches and maps, count their ends, and start the next ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.definition import Definition
+from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Summary, WorkerEnds
+from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.outcome import Expanded
+from geneva_drive.engine.transitions.planned_executions import plan_node
+from geneva_drive.engine.transitions.planned_workers import plan_idle_worker, plan_workers
+from geneva_drive.engine.transitions.workers import Worker, worker_id
+from geneva_drive.states import (
+    ExpansionKind,
+    FailureStrategy,
+    Outcome,
+    StepState,
+    is_done,
+)
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.statements.expansions import WorkerRow
+from geneva_drive.storage.store import Store
+
+
+def settle_expansions(connection: Connection, store: Store, found: Summary, now: datetime) -> None:
+    """Add to a summary what follows from expanded nodes and ended workers.
+
+    The caller holds the workflow's lock. The cost grows with the ends, not with the batch.
+    """
+    for end, move in found.expanded:
+        _expand(connection, store, found, end, move, now)
+    if not found.workers or found.closing is not None:
+        return
+    records = store.expansions.of(connection, found.workflow.id)
+    changed = []
+    for node_id, ends in found.workers.items():
+        before = records[node_id]
+        record = _counted(before, ends)
+        _judge(found, before, record, ends)
+        changed.append(record)
+    for record in changed:  # once all of them are judged: none starts in a held workflow
+        if found.is_plain:
+            record, moves = start_pending(connection, store, record, now)
+            found.moves |= {move.record.id: move for move in moves}
+        store.expansions.save(connection, record)
+
+
+def _expand(
+    connection: Connection,
+    store: Store,
+    found: Summary,
+    end: NodeEnd,
+    move: ExecutionMove,
+    now: datetime,
+) -> None:
+    """Create an expansion with all its workers; the key of its row allows it only once."""
+    assert isinstance(end.outcome, Expanded), "it is listed as expanded"
+    assert end.definition is not None, "this outcome comes from running the class"
+    planned = _planned_worker(end.definition, found.workflow, end.outcome, move.record, now)
+    record = _record_of(end.outcome, found.workflow.id, planned.ancestry_hash, now)
+    store.expansions.insert(connection, record)
+    workers = end.outcome.workers
+    found.planned += plan_workers(planned, workers, record.started)
+    if end.outcome.kind is ExpansionKind.BATCH:
+        found.done.append(move)
+        if not workers:
+            found.planned.append(plan_idle_worker(planned, record.node_id))
+    if not workers:
+        found.done.append(_end_of(record, move.record))
+
+
+def _planned_worker(
+    definition: Definition,
+    workflow: WorkflowRecord,
+    outcome: Expanded,
+    expanded: ExecutionRecord,
+    now: datetime,
+) -> NewExecution:
+    """Plan an execution with everything that all workers have in common."""
+    node = definition.require(outcome.node_id)
+    is_map = outcome.kind is ExpansionKind.MAP
+    planned = plan_node(
+        definition, workflow, node, now + node.options.wait, [expanded.ancestry_hash]
+    )
+    if is_map:
+        # The wait was over before the items were found, and it is the same node.
+        planned = replace(planned, scheduled_for=now, ancestry_hash=expanded.ancestry_hash)
+    # Only an expanding node that ran again can have earlier attempts of its workers.
+    return planned if expanded.attempt_number > 1 else replace(planned, attempt=1)
+
+
+def _record_of(
+    outcome: Expanded, workflow_id: Key, ancestry_hash: str | None, now: datetime
+) -> ExpansionRecord:
+    terms, total = outcome.terms, len(outcome.workers)
+    sizes = [worker.size for worker in outcome.workers]
+    tolerate = terms.tolerate
+    is_map = outcome.kind is ExpansionKind.MAP
+    items = total if is_map else sum(size for size in sizes if size is not None)
+    return ExpansionRecord(
+        workflow_id=workflow_id,
+        node_id=outcome.node_id,
+        kind=outcome.kind,
+        ancestry_hash=ancestry_hash,
+        total=total,
+        started=total if terms.parallelism is None else min(total, terms.parallelism),
+        done=0,
+        failed=0,
+        items=items if is_map or None not in sizes else None,
+        items_done=0,
+        item_errors=0,
+        parallelism=terms.parallelism,
+        strategy=terms.failure_strategy,
+        tolerated_workers=tolerate.workers if tolerate else None,
+        tolerated_items=tolerate.items if tolerate else None,
+        tolerated_percent=tolerate.percent if tolerate else None,
+        reason=outcome.reason,
+        created_at=now,
+    )
+
+
+def _counted(record: ExpansionRecord, ends: WorkerEnds) -> ExpansionRecord:
+    moves = [*ends.done, *(move for move, _ in ends.failed)]
+    return replace(
+        record,
+        done=record.done + len(ends.done),
+        failed=record.failed + len(ends.failed),
+        items_done=record.items_done + sum(_items_done(record.kind, one.record) for one in ends.done),
+        item_errors=record.item_errors + sum(move.record.item_errors for move in moves),
+    )
+
+
+def _judge(
+    found: Summary, before: ExpansionRecord, record: ExpansionRecord, ends: WorkerEnds
+) -> None:
+    """Hold the workflow if the failures are too many, or let what depends on the batch run."""
+    last = (*ends.done, *(move for move, _ in ends.failed))[-1]
+    if record.is_over:
+        found.done.append(_end_of(record, last.record))
+    has_new = record.failed > before.failed or record.item_errors > before.item_errors
+    is_too_much = record.exceeds_tolerance and (
+        record.strategy is FailureStrategy.FAIL_FAST
+        and has_new
+        or record.strategy is FailureStrategy.ISOLATE
+        and record.is_complete
+    )
+    if is_too_much or (record.is_complete and record.is_blocked):
+        found.hold = found.hold or _hold_by(record, ends)
+        found.dead_letter = found.dead_letter or ends.dead_letter
+
+
+def _hold_by(record: ExpansionRecord, ends: WorkerEnds) -> Hold:
+    if record.strategy is FailureStrategy.FAIL_FAST and ends.failed:
+        return ends.failed[0][1]
+    if record.failed:
+        return Hold(
+            f"{record.failed} of the {record.total} workers of {record.node_id!r} failed.",
+            record.node_id,
+        )
+    return Hold(
+        f"{record.item_errors} items of {record.node_id!r} failed, and "
+        f"{record.tolerated_items} are tolerated.",
+        record.node_id,
+    )
+
+
+def _end_of(record: ExpansionRecord, worker: ExecutionRecord) -> ExecutionMove:
+    """Return the end of the batch or map as a whole, for what depends on it; it has no row."""
+    whole = worker._replace(
+        step_name=record.node_id, node_id=record.node_id, ancestry_hash=record.ancestry_hash
+    )
+    return ExecutionMove(record=whole, state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
+
+
+def start_pending(
+    connection: Connection, store: Store, record: ExpansionRecord, now: datetime
+) -> tuple[ExpansionRecord, list[ExecutionMove]]:
+    """Plan the start of as many pending workers as may run now, in the order of their numbers."""
+    count = record.startable
+    if not count:
+        return record, []
+    numbers = range(record.started + 1, record.started + 1 + count)
+    nodes = [(record.workflow_id, worker_id(record.node_id, number)) for number in numbers]
+    rows = store.attempts.latest(connection, nodes)
+    moves = [_started(row, now) for row in rows if row.state is StepState.PENDING]
+    return replace(record, started=record.started + count), moves
+
+
+def _started(record: ExecutionRecord, now: datetime) -> ExecutionMove:
+    is_due = record.scheduled_for <= now
+    return ExecutionMove(
+        record=record,
+        state=StepState.SCHEDULED,
+        claimable=is_due,
+        wakes_at=None if is_due else record.scheduled_for,
+    )
+
+
+def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> ExpansionRecord:
+    """Return an expansion with the counts of its workers; commands move them one by one."""
+    own = [(Worker.load(row.share), row) for row in workers]
+    rows = [row for worker, row in own if worker and worker.expansion == record.node_id]
+    rows = [row for row in rows if row.node_id != worker_id(record.node_id, 0)]
+    done = [row for row in rows if is_done(row.state, row.outcome)]
+    ended = [row for row in rows if row.state in (StepState.FAILED, StepState.CANCELED)]
+    failed = [row for row in ended if row.outcome is not Outcome.PAUSED_BY_FLOW_CONTROL]
+    return replace(
+        record,
+        started=record.total - sum(row.state is StepState.PENDING for row in rows),
+        done=len(done),
+        failed=len(failed),
+        items_done=sum(_items_done(record.kind, row) for row in done),
+        item_errors=sum(row.item_errors for row in (*done, *failed)),
+    )
+
+
+def _items_done(kind: ExpansionKind, row: WorkerRow | ExecutionRecord) -> int:
+    if kind is ExpansionKind.MAP:
+        return 1
+    worker = Worker.load(row.share)
+    size = worker.size if worker else None
+    return row.completed_iterations if size is None else size

@@ -1,0 +1,73 @@
+"""Workers of a batch and items of a map: each is an execution with its part of the work."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
+
+_NULL = "null"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """What one worker of an expansion works on.
+
+    The values stay typed JSON, because this is also read where their types are not known.
+    """
+
+    expansion: str  # the node that all workers of the batch or map belong to
+    number: int
+    start: str = _NULL
+    end: str = _NULL
+    metadata: str = _NULL
+    item: str = _NULL  # of a map
+
+    @property
+    def label(self) -> str:
+        """The number as text, by which people know the worker."""
+        return f"{self.number:03d}"
+
+    @property
+    def node_id(self) -> str:
+        return worker_id(self.expansion, self.number)
+
+    @property
+    def size(self) -> int | None:
+        """The number of items of an integer range; None for other ranges."""
+        start, end = json.loads(self.start), json.loads(self.end)
+        if type(start) is int and type(end) is int:
+            return end - start
+        return None
+
+    def dump(self) -> str:
+        # The expansion comes first: `WORKER_SHARE` tells workers from partitions.
+        return (
+            f"{WORKER_SHARE}{json.dumps(self.expansion)},"
+            f'"number":{self.number},"start":{self.start},"end":{self.end},'
+            f'"metadata":{self.metadata},"item":{self.item}}}'
+        )
+
+    @classmethod
+    def load(cls, share: str | None) -> Worker | None:
+        """Return the worker of a share; None for a partition or a whole step."""
+        if share is None or not share.startswith(WORKER_SHARE):
+            return None
+        stored = json.loads(share)
+        values = {name: json.dumps(stored[name]) for name in _VALUES}
+        return cls(expansion=stored["expansion"], number=stored["number"], **values)
+
+    @classmethod
+    def of(cls, record: ExecutionRecord) -> Worker:
+        """Return the worker of an execution that is one."""
+        worker = cls.load(record.share)
+        assert worker is not None, f"{record.node_id} is no worker"
+        return worker
+
+
+_VALUES = ("start", "end", "metadata", "item")
+
+
+def worker_id(expansion: str, number: int) -> str:
+    return f"{expansion}_{number:03d}"

@@ -1,0 +1,91 @@
+"""A row of `expansions`, and what its counts mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import RowMapping
+
+from geneva_drive.states import ExpansionKind, FailureStrategy
+from geneva_drive.storage.schema.records import Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpansionRecord:
+    """A batch or map: its terms, and how many of its workers stand where."""
+
+    workflow_id: Key
+    node_id: str
+    kind: ExpansionKind
+    ancestry_hash: str | None
+    total: int
+    started: int  # workers that are no longer pending; they start in the order of their numbers
+    done: int
+    failed: int  # for good
+    items: int | None
+    items_done: int
+    item_errors: int
+    parallelism: int | None
+    strategy: FailureStrategy
+    tolerated_workers: int | None
+    tolerated_items: int | None
+    tolerated_percent: float | None
+    reason: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: RowMapping) -> ExpansionRecord:
+        values = dict(row)
+        values["kind"] = ExpansionKind(values["kind"])
+        values["strategy"] = FailureStrategy(values["strategy"])
+        return cls(**values)
+
+    @property
+    def running(self) -> int:
+        """The workers that have started and are neither done nor failed."""
+        return self.started - self.done - self.failed
+
+    @property
+    def pending(self) -> int:
+        return self.total - self.started
+
+    @property
+    def startable(self) -> int:
+        """How many pending workers may start now."""
+        if self.parallelism is None:
+            return self.pending
+        return max(0, min(self.pending, self.parallelism - self.running))
+
+    @property
+    def is_complete(self) -> bool:
+        """True if no worker is left that could still succeed by itself."""
+        return self.done + self.failed >= self.total
+
+    @property
+    def exceeds_tolerance(self) -> bool:
+        """True if more has failed than the batch or map tolerates."""
+        workers, items, percent = (
+            self.tolerated_workers,
+            self.tolerated_items,
+            self.tolerated_percent,
+        )
+        if workers is None and items is None and percent is None:
+            return self.failed > 0
+        return (
+            (workers is not None and self.failed > workers)
+            or (items is not None and self.item_errors > items)
+            or (percent is not None and self.failed * 100 > percent * self.total)
+        )
+
+    @property
+    def is_blocked(self) -> bool:
+        """True if failed workers keep the batch or map from being over."""
+        if self.strategy is FailureStrategy.CONTINUE_ON_FAILURE:
+            return False
+        return self.failed > 0 and self.exceeds_tolerance
+
+    @property
+    def is_over(self) -> bool:
+        """True if what depends on the batch or map may run."""
+        return self.is_complete and not self.is_blocked

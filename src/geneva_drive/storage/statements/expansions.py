@@ -1,0 +1,89 @@
+"""Statements on expansions: batches and maps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import NamedTuple
+
+from sqlalchemy import Connection, exists, func, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState
+from geneva_drive.storage.schema.conditions import is_worker_execution
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.tables import Tables
+
+_COUNTS = ("total", "started", "done", "failed", "items_done", "item_errors", "parallelism")
+
+
+class WorkerRow(NamedTuple):
+    """The latest attempt of a worker, as far as counts and results need it."""
+
+    node_id: str
+    state: StepState
+    outcome: Outcome | None
+    completed_iterations: int
+    item_errors: int
+    share: str
+
+
+class Expansions:
+    """The rows of `expansions`, written only under the lock of their workflow."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.expansions
+        self._executions = tables.step_executions
+
+    def insert(self, connection: Connection, record: ExpansionRecord) -> None:
+        connection.execute(insert(self._table), [asdict(record)])
+
+    def of(self, connection: Connection, workflow_id: Key) -> dict[str, ExpansionRecord]:
+        """Return the batches and maps of a workflow that have been expanded, by node."""
+        query = select(self._table).where(self._table.c.workflow_id == workflow_id)
+        rows = connection.execute(query).mappings()
+        return {row["node_id"]: ExpansionRecord.of(row) for row in rows}
+
+    def save(self, connection: Connection, record: ExpansionRecord) -> None:
+        """Write the counts of an expansion that was read under the workflow's lock."""
+        c = self._table.c
+        values = {name: getattr(record, name) for name in _COUNTS}
+        connection.execute(
+            update(self._table)
+            .where(c.workflow_id == record.workflow_id, c.node_id == record.node_id)
+            .values(**values)
+        )
+
+    def workers(self, connection: Connection, workflow_id: Key) -> list[WorkerRow]:
+        """Return the latest attempt of each worker of a workflow's batches and maps."""
+        c = self._executions.c
+        query = select(
+            c.node_id, c.state, c.outcome, c.completed_iterations, c.item_errors, c.share
+        ).where(c.workflow_id == workflow_id, is_worker_execution(self._tables), self._is_last())
+        return [
+            WorkerRow(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
+            for row in connection.execute(query)
+        ]
+
+    def items_under_way(self, connection: Connection, workflow_id: Key) -> dict[str, int]:
+        """Return how many items the active workers of each node have completed."""
+        c = self._executions.c
+        query = (
+            select(c.step_name, func.sum(c.completed_iterations))
+            .where(
+                c.workflow_id == workflow_id,
+                c.state.in_(ACTIVE_STEP_STATES),
+                is_worker_execution(self._tables),
+            )
+            .group_by(c.step_name)
+        )
+        return {row[0]: int(row[1] or 0) for row in connection.execute(query)}
+
+    def _is_last(self) -> ColumnElement[bool]:
+        c, later = self._executions.c, self._executions.alias()
+        return ~exists().where(
+            later.c.workflow_id == c.workflow_id,
+            later.c.node_id == c.node_id,
+            later.c.attempt_number > c.attempt_number,
+        )
