@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 from geneva_drive.errors import InvalidStateError
@@ -16,6 +16,9 @@ class Query(Records[Any], Batches[Any], Protocol):
 
     def split(self, after: Any, parts: int) -> Sequence[Any]:
         """Return the cursors that divide the records after a cursor into so many parts."""
+
+    def cut(self, size: int) -> Iterator[Any]:
+        """Yield the cursor of the last of every `size` records, and that of the very last one."""
 
     def up_to(self, until: Any) -> Query:
         """Return the same query, ending with the record of a cursor."""

@@ -43,6 +43,9 @@ class PatientQuery:
     def split(self, after: Any, parts: int) -> Sequence[Any]:
         return self._database.patiently(lambda: self._query.split(after, parts))
 
+    def cut(self, size: int) -> Iterator[Any]:
+        return self._query.cut(size)
+
     def up_to(self, until: Any) -> PatientQuery:
         return PatientQuery(self._query.up_to(until), self._database)
 

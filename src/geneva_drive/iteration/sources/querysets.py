@@ -65,6 +65,15 @@ class QuerySetRecords:
             keys = keys.filter(**{f"{name}__gt": found[0]})
         return borders
 
+    def cut(self, size: int) -> Iterator[Any]:
+        """Yield the cursor of the last of every `size` records, and that of the very last one."""
+        self._refuse_compound()
+        [name] = self.key
+        keys = self.queryset.order_by(name).values_list(name, flat=True)
+        while found := list(keys[size - 1 : size]) or list(keys.reverse()[:1]):
+            yield found[0]
+            keys = keys.filter(**{f"{name}__gt": found[0]})
+
     def up_to(self, until: Any) -> QuerySetRecords:
         """Return the same records up to the one with the cursor `until`."""
         [name] = self.key

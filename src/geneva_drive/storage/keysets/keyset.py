@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice, pairwise, takewhile
@@ -110,15 +110,33 @@ class Keyset:
             self._check(session, readers, after)
             total = session.scalar(self._counting(readers, after)) or 0
         size = total // parts
-        borders: list[Any] = []
-        while size and len(borders) < parts - 1:
+        # It ends early if rows are deleted meanwhile.
+        return list(islice(self._every(readers, after, size), parts - 1)) if size else []
+
+    def cut(self, size: int) -> Iterator[Any]:
+        """Yield the cursor of the last of every `size` rows, and that of the very last row."""
+        with self._open() as session:
+            readers = self._on(session)
+            self._check(session, readers, None)
+        last = None
+        for border in self._every(readers, None, size):
+            yield border
+            last = border
+        with self._open() as session:
+            values = None if last is None else self._parts(last)
+            rest = session.scalar(self._counting(readers, last)) or 0
+            border = readers.keys.key_at(session, values, rest - 1) if rest else None
+        if border is not None:
+            yield border
+
+    def _every(self, readers: Any, after: Any, size: int) -> Iterator[Any]:
+        while True:
             with self._open() as session:
                 values = None if after is None else self._parts(after)
                 after = readers.keys.key_at(session, values, size - 1)
-            if after is None:  # deleted meanwhile
-                break
-            borders.append(after)
-        return borders
+            if after is None:
+                return
+            yield after
 
     def up_to(self, until: Any) -> Keyset:
         """Return the same walk with an end: the record at the cursor `until`."""

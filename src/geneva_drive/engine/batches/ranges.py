@@ -1,0 +1,148 @@
+"""From what a batch or map returns to the workers that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, assert_never
+
+from geneva_drive.definition.batches import MAX_BATCHES, Batches, CsvSource, RecordSource
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.display import shown
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops import record_queries
+from geneva_drive.engine.transitions.outcome import Expanded
+from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.errors import InvalidInput
+from geneva_drive.iteration.sources import csv_files
+from geneva_drive.serialization import typed_json
+from geneva_drive.states import ExpansionKind
+
+
+def expand_batch(
+    environment: Environment, definition: Definition, node: Node, returned: object
+) -> Expanded:
+    """Return the workers of a batch, from what its body returned."""
+    if not isinstance(returned, Batches):
+        raise InvalidInput(
+            f"Batch {node.name!r} returned {shown(returned)}. Return a gd.Batches, such as "
+            f"gd.Batches.split(total=1_000, batch_size=100)."
+        )
+    worker = definition.worker_of(node.name)
+    workers = tuple(_workers(environment, worker.name, returned))
+    reason = returned.reason
+    if not workers and reason is None:
+        reason = "There is nothing to do."
+    return Expanded(
+        kind=ExpansionKind.BATCH,
+        node_id=worker.name,
+        workers=workers,
+        terms=node.expansion,
+        reason=reason,
+    )
+
+
+def expand_map(node: Node, items: object, largest: int) -> Expanded:
+    """Return one worker per item of a map; `largest` is the greatest size of one."""
+    if isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
+        raise InvalidInput(
+            f"Map {node.name!r} goes over a list, and its items are {shown(items)}."
+        )
+    listed = list(items)
+    if len(listed) > MAX_BATCHES:
+        raise InvalidInput(
+            f"Map {node.name!r} has {len(listed):,} items; the most is {MAX_BATCHES:,}. Use a "
+            f"batch, whose workers take many items each."
+        )
+    workers = tuple(
+        Worker(expansion=node.name, number=number, item=_dumped(node, number, item, largest))
+        for number, item in enumerate(listed, 1)
+    )
+    return Expanded(
+        kind=ExpansionKind.MAP, node_id=node.name, workers=workers, terms=node.expansion
+    )
+
+
+def _dumped(node: Node, number: int, item: object, largest: int) -> str:
+    what = f"Item {number} of map {node.name!r}"
+    text = typed_json.dump(item, what)
+    if len(text) > largest:
+        raise InvalidInput(
+            f"{what} is {len(text):,} characters of JSON; the most is {largest:,} "
+            f"(max_payload_size). Pass a reference to it instead."
+        )
+    return text
+
+
+def _workers(environment: Environment, expansion: str, batches: Batches) -> Iterator[Worker]:
+    source = batches.source
+    match source:
+        case None:
+            for number, part in enumerate(batches.parts, 1):
+                yield Worker(
+                    expansion=expansion,
+                    number=number,
+                    start=typed_json.dump(part.start),
+                    end=typed_json.dump(part.end),
+                    metadata=typed_json.dump(part.metadata),
+                )
+        case RecordSource():
+            yield from _of_records(environment, expansion, source, batches.batch_size or 1)
+        case CsvSource():
+            yield from _of_rows(expansion, source, batches.batch_size or 1)
+        case _:
+            assert_never(source)
+
+
+def _of_records(
+    environment: Environment, expansion: str, source: RecordSource, size: int
+) -> Iterator[Worker]:
+    """Yield workers between cursors: each takes the records after `start`, up to `end`.
+
+    The last one has no end, so that every record belongs to exactly one worker.
+    """
+    query = record_queries.open_query(
+        source.query, source.cursor, lambda: record_queries.session_of(environment), detach=True
+    )
+    borders = list(islice(query.cut(size), MAX_BATCHES + 1))
+    _refuse_too_many(borders)
+    bounds = [None, *borders[:-1], None]
+    for number in range(1, len(borders) + 1):
+        yield Worker(
+            expansion=expansion,
+            number=number,
+            start=typed_json.dump(bounds[number - 1]),
+            end=typed_json.dump(bounds[number]),
+        )
+
+
+def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[Worker]:
+    """Yield workers by row number; each also knows the place in the file where its rows begin."""
+    cursors = (cursor for _, cursor in _rows(source))
+    place: Any = None
+    start = number = 0
+    for first in cursors:
+        number += 1
+        last, count = first, 1
+        for last in islice(cursors, size - 1):
+            count += 1
+        _refuse_too_many(range(number))
+        yield Worker(
+            expansion=expansion,
+            number=number,
+            start=str(start),
+            end=str(start + count),
+            item=typed_json.dump(place),
+        )
+        place, start = last, start + count
+
+
+def _rows(source: CsvSource) -> Iterator[tuple[Any, Any]]:
+    return csv_files.pairs(source.path, None, encoding=source.encoding, **source.options)
+
+
+def _refuse_too_many(found: Sequence[Any]) -> None:
+    if len(found) > MAX_BATCHES:
+        raise InvalidInput(
+            f"The batch has more than {MAX_BATCHES:,} workers. Pass a larger batch_size."
+        )
