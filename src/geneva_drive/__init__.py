@@ -18,14 +18,17 @@ from geneva_drive import errors
 from geneva_drive.definition import drive_lookup
 from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.approval_decision import ApprovalDecision
+from geneva_drive.definition.batches import Batches, BatchRange
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.jobs import JobNode, job
 from geneva_drive.definition.dynamic.templates import template
 from geneva_drive.definition.heroes import HeroRef, register_hero
 from geneva_drive.definition.nodes.approval import approval
+from geneva_drive.definition.nodes.batch import batch
 from geneva_drive.definition.nodes.child import child
 from geneva_drive.definition.nodes.decision import decision
+from geneva_drive.definition.nodes.map import map
 from geneva_drive.definition.nodes.removed_step import removed_step
 from geneva_drive.definition.nodes.resumable_step import resumable_step
 from geneva_drive.definition.nodes.step import step
@@ -33,11 +36,12 @@ from geneva_drive.definition.nodes.task import task
 from geneva_drive.definition.options.backoff import exponential, linear
 from geneva_drive.definition.options.conditions import cancel_if
 from geneva_drive.definition.options.policies import ExceptionPolicy, Retry
+from geneva_drive.definition.options.tolerate import Tolerate
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
 from geneva_drive.serialization.serializers import register_serializer
-from geneva_drive.states import ApprovalState, Outcome, StepState, WorkflowState
+from geneva_drive.states import ApprovalState, FailureStrategy, Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import (
     ApprovalChanged,
     StepChanged,
@@ -67,10 +71,13 @@ __all__ = [
     "ApprovalDecision",
     "ApprovalState",
     "AsyncIterableStep",
+    "BatchRange",
+    "Batches",
     "Checkpoint",
     "Drive",
     "DynamicWorkflow",
     "ExceptionPolicy",
+    "FailureStrategy",
     "HeroRef",
     "IterableStep",
     "IterationProgress",
@@ -86,11 +93,13 @@ __all__ = [
     "StepProgressed",
     "StepState",
     "TelemetryEvent",
+    "Tolerate",
     "Workflow",
     "WorkflowChanged",
     "WorkflowHandle",
     "WorkflowState",
     "approval",
+    "batch",
     "cancel_if",
     "child",
     "configure",
@@ -100,6 +109,7 @@ __all__ = [
     "exponential",
     "job",
     "linear",
+    "map",
     "register_hero",
     "register_serializer",
     "removed_step",

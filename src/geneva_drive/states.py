@@ -66,6 +66,14 @@ class ApprovalState(StrEnum):
     CANCELED = "canceled"  # its workflow no longer waits for it
 
 
+class FailureStrategy(StrEnum):
+    """What a batch or a map does once more of its workers have failed than it tolerates."""
+
+    FAIL_FAST = "fail_fast"  # starts no further worker, and the workflow pauses
+    CONTINUE_ON_FAILURE = "continue_on_failure"  # runs the others and goes on
+    ISOLATE = "isolate"  # runs the others, then the workflow pauses
+
+
 class ResumeTrigger(StrEnum):
     """What made a paused workflow continue."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -28,21 +29,27 @@ if TYPE_CHECKING:
     from geneva_drive.definition.nodes.child import Child
     from geneva_drive.definition.nodes.declaration import Declaration
     from geneva_drive.definition.options.approval_terms import ApprovalTerms
+    from geneva_drive.definition.options.expansion import ExpansionTerms
+    from geneva_drive.definition.options.map_items import MapItems
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
-_KEEPING = (NodeKind.APPROVAL, NodeKind.CHILD)
+_KEEPING = (NodeKind.APPROVAL, NodeKind.CHILD, NodeKind.WORKER, NodeKind.AGGREGATE)
+_EXPANDING = (NodeKind.BATCH, NodeKind.MAP)
+# What an execution of a batch worker or a map is called: three digits or more, 000 for no work.
+_NUMBERED = re.compile(r"(.+)_(\d{3}|[1-9]\d{3,})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A step, task, decision, approval or child workflow of a definition, or a removed step."""
+    """A node of a definition, of any kind, or a removed step."""
 
     name: str
     where: str
     declared: Declaration
     options: Options = field(default_factory=Options)
     depends_on: tuple[str, ...] = ()  # resolved; never a removed step
+    items_from: str | None = None  # the step whose result a map runs over
 
     @property
     def kind(self) -> NodeKind:
@@ -102,8 +109,44 @@ class Node:
         return terms
 
     @property
+    def is_batch(self) -> bool:
+        return self.kind is NodeKind.BATCH
+
+    @property
+    def is_worker(self) -> bool:
+        """True for the worker of a batch."""
+        return self.kind is NodeKind.WORKER
+
+    @property
+    def is_aggregate(self) -> bool:
+        return self.kind is NodeKind.AGGREGATE
+
+    @property
+    def is_map(self) -> bool:
+        return self.kind is NodeKind.MAP
+
+    @property
+    def expands(self) -> bool:
+        """True if it creates executions when it has run: for ranges or for items."""
+        return self.kind in _EXPANDING
+
+    @property
+    def expansion(self) -> ExpansionTerms:
+        """The terms of a batch or a map."""
+        terms = self.declared.expansion
+        assert terms is not None, f"{self.name} is no batch and no map"
+        return terms
+
+    @property
+    def items(self) -> MapItems:
+        """What a map runs over, unless it is the result of the step `items_from`."""
+        items = self.declared.items
+        assert items is not None, f"{self.name} is no map"
+        return items
+
+    @property
     def keeps_result(self) -> bool:
-        """True if its result is stored; that of an approval or a child workflow always is."""
+        """True if its result is stored; some kinds always keep it."""
         return self.options.keep_result or self.kind in _KEEPING
 
 
@@ -130,9 +173,10 @@ class Definition:
 
     @cached_property
     def is_graph(self) -> bool:
-        """True if there is more than one chain of steps."""
+        """True if there is more than one chain of steps, or a batch or a map."""
         return any(
-            node.kind in _IN_GRAPHS or node.options.depends_on != (PREVIOUS,) for node in self.nodes
+            node.kind in _IN_GRAPHS or node.expands or node.options.depends_on != (PREVIOUS,)
+            for node in self.nodes
         )
 
     def _edges(self, node: Node) -> str:
@@ -178,9 +222,42 @@ class Definition:
         if not node.keeps_result and not node.is_removed:
             raise InvalidInput(
                 f"{node.kind.noun.capitalize()} {node.name!r} of {self.type} keeps no result. "
-                f"{_result_hint(node)}"
+                f"{result_hint(node)}"
             )
         return node
+
+    def batch_of(self, name: str) -> Node:
+        """Return the batch of a worker or an aggregate; a map is its own."""
+        node = self.require(name)
+        if node.is_aggregate:
+            node = self.require(node.depends_on[0])
+        return self.require(node.depends_on[0]) if node.is_worker else node
+
+    def worker_of(self, name: str) -> Node:
+        """Return the worker of a batch; a map is its own."""
+        node = self.require(name)
+        return node if node.is_map else self._follower(node, NodeKind.WORKER)
+
+    def aggregate_of(self, name: str) -> Node:
+        """Return the aggregate of a batch."""
+        return self._follower(self.worker_of(name), NodeKind.AGGREGATE)
+
+    def _follower(self, node: Node, kind: NodeKind) -> Node:
+        dependants = map(self.require, self.graph.dependants[node.name])
+        return next(each for each in dependants if each.kind is kind)
+
+    def expansion_node(self, name: str) -> Node | None:
+        """Return the batch worker or the map that an execution's node id belongs to.
+
+        The id is the node's name, or its name with a number; then the node may be removed since.
+        None for any other node.
+        """
+        node, numbered = self.get(name), _NUMBERED.fullmatch(name)
+        if node is None and numbered:
+            node = self.get(numbered[1])
+            if node is not None and node.is_removed:
+                return node
+        return node if node is not None and (node.is_worker or node.is_map) else None
 
     def after(self, name: str) -> Node | None:
         """Return the next step of the chain, past removed steps."""
@@ -230,7 +307,10 @@ class Definition:
         return next((node for node in self.nodes[place:] if not node.is_removed), None)
 
 
-def _result_hint(node: Node) -> str:
+def result_hint(node: Node) -> str:
+    """Return how a node that keeps no result comes to keep one."""
     if node.kind is NodeKind.DECISION:
         return "Only steps, tasks, approvals and child workflows do."
+    if node.is_batch:
+        return "Its worker and its aggregate do."
     return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."

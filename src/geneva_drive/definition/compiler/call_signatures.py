@@ -9,7 +9,20 @@ from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.nodes.declaration import NodeKind
 
 # What the body of a node is given beside `self` and the session.
-_GIVEN = {NodeKind.RESUMABLE: ("it",), NodeKind.APPROVAL: ("decision",)}
+_GIVEN = {
+    NodeKind.RESUMABLE: ("it",),
+    NodeKind.APPROVAL: ("decision",),
+    NodeKind.WORKER: ("batch",),
+    NodeKind.AGGREGATE: ("results",),
+    NodeKind.MAP: ("item",),
+}
+_DECORATORS = {
+    "it": "@gd.resumable_step",
+    "decision": "@gd.approval",
+    "batch": "the .worker of a batch",
+    "results": "the .aggregate of a batch",
+    "item": "@gd.map(items)",
+}
 
 
 def check(function: Callable[..., object], *arguments: str, way_out: str = "") -> None:
@@ -49,10 +62,9 @@ def _way_out(function: Callable[..., object], arguments: Sequence[str]) -> str:
     """Return a hint at the option that passes what the body names, or at a missing parameter."""
     code = getattr(function, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
-    if "it" in names and "it" not in arguments:
-        return " Use @gd.resumable_step to be given `it`."
-    if "decision" in names and "decision" not in arguments:
-        return " Use @gd.approval to be given `decision`."
+    for given, decorator in _DECORATORS.items():
+        if given in names and given not in arguments:
+            return f" Use {decorator} to be given `{given}`."
     is_async = inspect.iscoroutinefunction(function)
     if "session" in names and "session" not in arguments and not is_async:
         return " Pass transaction=True to be given a session."

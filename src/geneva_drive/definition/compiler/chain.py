@@ -9,7 +9,7 @@ from typing import Any
 
 from geneva_drive.definition.compiler import code_location, dependencies, names, overrides
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Decorator
 from geneva_drive.definition.options.options import Options
@@ -22,7 +22,9 @@ class _Entry:
     node: Node
     attribute: str  # its name in the class body; the nodes of a list share it
     is_in_chain: bool  # False: its position means nothing
-    after: str | None = None  # the step that after_step names; later ones line up behind it
+    # The step that after_step names, or the batch of a worker or an aggregate; later ones line up
+    # behind it.
+    after: str | None = None
 
 
 class Chain:
@@ -65,6 +67,17 @@ class Chain:
             previous = name if entry.is_in_chain else previous
         return edges
 
+    def sources(self) -> dict[str, str]:
+        """Return the step whose result each map runs over; a map that calls a method has none."""
+        known = {entry.node.name for entry in self._entries}
+        found: dict[str, str] = {}
+        for node in (entry.node for entry in self._entries if entry.node.is_map):
+            source = node.items.source
+            name = source if isinstance(source, str) else self._names.get(source)
+            if name is not None and name in known:
+                found[node.name] = name
+        return found
+
     def _put_all(self, attribute: str, nodes: list[Node]) -> None:
         """Insert the nodes of an attribute in place of its nodes in a parent."""
         inherited = [entry for entry in self._entries if entry.attribute == attribute]
@@ -99,6 +112,29 @@ class Chain:
             self._entries.insert(self._entries.index(behind) + 1, entry)
         else:
             self._entries.append(entry)
+        self._gather()
+
+    def _gather(self) -> None:
+        """Move each worker and aggregate right behind its batch, wherever that was put."""
+        followers = [entry for entry in self._entries if entry.node.kind.follows_batch]
+        for entry in followers:
+            entry.after = self._batch_of(entry.node)
+        if followers:
+            leading = [entry for entry in self._entries if entry not in followers]
+            self._entries = [
+                each for entry in leading for each in (entry, *_behind(entry.node.name, followers))
+            ]
+
+    def _batch_of(self, node: Node) -> str:
+        batch = node.declared.batch  # type: ignore[union-attr]  # of a worker or an aggregate
+        name = self._names.get(batch)
+        if name is None or self._index(name) is None:
+            raise StepConfigurationError(
+                f"{self._owner}.{node.name} is {node.kind.a_noun} of {batch!r}, which "
+                f"{self._owner} does not have. Declare both in one class.",
+                node.where,
+            )
+        return name
 
     def _replace(self, former: _Entry, entry: _Entry) -> None:
         node = entry.node
@@ -159,6 +195,12 @@ class Chain:
                 f"depends_on.",
                 node.where,
             )
+        if option == "before_step" and self._entries[found].node.kind.follows_batch:
+            raise StepConfigurationError(
+                f"before_step of {self._owner}.{node.name} names {name!r}, which comes right "
+                f"behind its batch. Name the batch {self._entries[found].after!r}.",
+                node.where,
+            )
         return found
 
     def _override(self, attribute: str, value: Any) -> None:
@@ -197,6 +239,12 @@ class Chain:
             )
 
 
+def _behind(batch: str, followers: list[_Entry]) -> list[_Entry]:
+    """Return the worker of a batch and then its aggregate, in whichever order they were read."""
+    own = [entry for entry in followers if entry.after == batch]
+    return sorted(own, key=lambda entry: entry.node.is_aggregate)
+
+
 def is_list_of_nodes(value: object) -> bool:
     return isinstance(value, list | tuple) and any(_is_live(item) for item in value)
 
@@ -208,9 +256,10 @@ def _is_live(value: object) -> bool:
 def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
     if isinstance(value, Decorator):
         maker = value.kind.maker
+        other = "workflow=" if value.kind is NodeKind.MAP else f"one: {maker}(method, ...)"
         raise StepConfigurationError(
-            f"{owner}.{attribute} is not {value.kind.a_noun}: gd.{maker}(...) got no method. "
-            f"Decorate a method with it, or pass one: gd.{maker}(method, ...).",
+            f"{owner}.{attribute} is not {value.kind.a_noun}: {maker}(...) got no method. "
+            f"Decorate a method with it, or pass {other}.",
             value.where,
         )
     if isinstance(value, Declared):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from geneva_drive import checks
 from geneva_drive.definition import context_type
-from geneva_drive.definition.compiler import chain, code_location
+from geneva_drive.definition.compiler import chain, code_location, expansions
 from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
 from geneva_drive.definition.definition import Definition, Node
@@ -73,12 +73,17 @@ def compile_class(
         priority = options.priority(workflow_class.priority) or 0
         context = context_type.of_class(workflow_class, root)
         stale_after = _stale_after(workflow_class)
-    nodes, edges = placed.nodes(), placed.edges()
+    nodes, sources = placed.nodes(), placed.sources()
+    expansions.check(owner, nodes)
+    edges = expansions.with_items(workflow_class, nodes, placed.edges(), sources)
     graph = _graph(type_name, nodes, edges, where)
     definition = Definition(
         type=type_name,
         workflow_class=workflow_class,
-        nodes=tuple(replace(node, depends_on=graph.parents[node.name]) for node in nodes),
+        nodes=tuple(
+            replace(node, depends_on=graph.parents[node.name], items_from=sources.get(node.name))
+            for node in nodes
+        ),
         graph=graph,
         cancel_conditions=tuple(_cancel_conditions(workflow_class, bodies, reserved)),
         policies=class_policies,

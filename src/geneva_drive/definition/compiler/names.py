@@ -33,7 +33,7 @@ def refuse_shared_nodes(owner: str, nodes: Sequence[Node]) -> None:
             noun, maker = node.kind.noun, node.kind.maker
             raise StepConfigurationError(
                 f"{owner} uses one {noun} as both {first!r} and {node.name!r}. "
-                f"Make {node.kind.a_noun} for each with gd.{maker}(...).",
+                f"Make {node.kind.a_noun} for each with {maker}(...).",
                 node.where,
             )
 

@@ -36,7 +36,7 @@ def by_method(owner: str, former: Node, value: Any) -> Node:
     if not isinstance(former.declared, Step):
         raise StepConfigurationError(
             f"{owner}.{name} is {former.declared!r} of its parent and cannot become "
-            f"{shown(value)}. Override it with gd.{former.kind.maker}(...), or choose another "
+            f"{shown(value)}. Override it with {former.kind.maker}(...), or choose another "
             f"name.",
             where,
         )

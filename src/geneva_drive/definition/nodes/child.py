@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """The workflow that `gd.child` starts."""
+    """The workflow that `gd.child` starts, or `gd.map` for each item."""
 
     workflow_class: type[Workflow[Any, Any]] | str  # or its type
-    hero: object = None  # or a callable of the parent
-    context: Mapping[str, Any] | Callable[[Any], GivenContext | None] | None = None
+    hero: object = None  # or a callable of the parent, in a map of the parent and the item
+    context: Mapping[str, Any] | Callable[..., GivenContext | None] | None = None
     detached: bool = False
 
     @property
@@ -81,37 +81,42 @@ def child(
 
 def _make(declared: Child, given: ChildOptions) -> ChildStep:
     where = code_location.of_caller()
-    _check_class(declared.workflow_class, where)
+    check_class("gd.child", declared.workflow_class, where)
     with code_location.naming(f"Child workflow {declared.name!r}", where):
-        _check(declared)
+        check(declared, "self")
         opts = options.parse(given, NodeKind.CHILD)
     return ChildStep(declared, opts, where)
 
 
-def _check_class(value: object, where: str) -> None:
+def check_class(option: str, value: object, where: str) -> None:
+    """Raise an error if this is neither a workflow class nor the name of a type."""
     if isinstance(value, str) and value:
-        with code_location.naming("gd.child", where):
+        with code_location.naming(option, where):
             options.name("the name of a type", value)
         return
     if not isinstance(value, WorkflowMeta) or value is Workflow:
         raise StepConfigurationError(
-            f"gd.child takes a workflow class or the name of its type, not {shown(value)}.", where
+            f"{option} takes a workflow class or the name of its type, not {shown(value)}.", where
         )
 
 
-def _check(declared: Child) -> None:
+def check(declared: Child, *arguments: str) -> None:
+    """Check the terms of a child, whose callables take these arguments."""
     checks.flag("detached", declared.detached, error=StepConfigurationError)
     if isinstance(declared.hero, type | str):
         raise StepConfigurationError(
-            f"hero takes a record, a gd.HeroRef or a callable of the parent, not "
+            f"hero takes a record, a gd.HeroRef or a callable of {_OF[arguments]}, not "
             f"{shown(declared.hero)}."
         )
     if callable(declared.hero):
-        call_signatures.check_plain("hero", declared.hero, "self")
-    _check_context(declared.context)
+        call_signatures.check_plain("hero", declared.hero, *arguments)
+    _check_context(declared.context, *arguments)
 
 
-def _check_context(context: object) -> None:
+_OF = {("self",): "the parent", ("self", "item"): "the parent and the item"}
+
+
+def _check_context(context: object, *arguments: str) -> None:
     if context is None:
         return
     if isinstance(context, Mapping):
@@ -120,9 +125,9 @@ def _check_context(context: object) -> None:
         except InvalidInput as error:
             raise StepConfigurationError(str(error)) from None
     elif callable(context) and not isinstance(context, type):
-        call_signatures.check_plain("context", context, "self")
+        call_signatures.check_plain("context", context, *arguments)
     else:
         raise StepConfigurationError(
-            f"context takes a dict or a callable of the parent that gives one, not "
+            f"context takes a dict or a callable of {_OF[arguments]} that gives one, not "
             f"{shown(context)}."
         )

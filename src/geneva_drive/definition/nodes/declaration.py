@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from geneva_drive.definition.dynamic.jobs import Job
     from geneva_drive.definition.nodes.child import Child, ChildStep
+    from geneva_drive.definition.nodes.map import ChildMap
     from geneva_drive.definition.nodes.removed_step import RemovedStep
     from geneva_drive.definition.nodes.step import Step
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.definition.options.approval_terms import ApprovalTerms
+    from geneva_drive.definition.options.expansion import ExpansionTerms
+    from geneva_drive.definition.options.map_items import MapItems
     from geneva_drive.definition.options.options import Options
 
 
@@ -24,6 +27,10 @@ class NodeKind(StrEnum):
     DECISION = "decision"
     APPROVAL = "approval"
     CHILD = "child"
+    BATCH = "batch"
+    WORKER = "worker"  # of a batch; a placeholder for as many executions as there are ranges
+    AGGREGATE = "aggregate"  # of a batch
+    MAP = "map"
     REMOVED = "removed"
 
     @property
@@ -34,17 +41,24 @@ class NodeKind(StrEnum):
     @property
     def a_noun(self) -> str:
         """The word for this kind, with its article."""
-        return f"an {self.noun}" if self is NodeKind.APPROVAL else f"a {self.noun}"
+        return f"an {self.noun}" if self.noun.startswith("a") else f"a {self.noun}"
 
     @property
     def maker(self) -> str:
-        """The function of `gd` that declares one."""
-        return "resumable_step" if self is NodeKind.RESUMABLE else self.value
+        """What declares one: a function of `gd`, or a method of a batch."""
+        if self.follows_batch:
+            return f"<batch>.{self.value}"
+        return "gd.resumable_step" if self is NodeKind.RESUMABLE else f"gd.{self.value}"
 
     @property
     def is_in_chain(self) -> bool:
         """True if its position in the class body says what it waits for."""
         return self not in (NodeKind.TASK, NodeKind.DECISION)
+
+    @property
+    def follows_batch(self) -> bool:
+        """True for the worker and the aggregate of a batch, which come right behind it."""
+        return self in (NodeKind.WORKER, NodeKind.AGGREGATE)
 
 
 _NOUNS = {
@@ -52,6 +66,10 @@ _NOUNS = {
     NodeKind.DECISION: "decision",
     NodeKind.APPROVAL: "approval",
     NodeKind.CHILD: "child workflow",
+    NodeKind.BATCH: "batch",
+    NodeKind.WORKER: "batch worker",
+    NodeKind.AGGREGATE: "aggregate",
+    NodeKind.MAP: "map",
 }
 
 
@@ -66,6 +84,8 @@ class Declared:
     args: Mapping[str, Any] = MappingProxyType({})  # of the job
     child: Child | None = None
     terms: ApprovalTerms | None = None  # of an approval
+    expansion: ExpansionTerms | None = None  # of a batch or a map
+    items: MapItems | None = None  # of a map
 
     def __init__(self, kind: NodeKind, name: str, options: Options, where: str) -> None:
         self.kind = kind
@@ -85,4 +105,6 @@ class Junction(Declared):
 
 
 if TYPE_CHECKING:
-    Declaration: TypeAlias = Step[..., Any] | JobTask[Any] | ChildStep | RemovedStep | Junction
+    Declaration: TypeAlias = (
+        Step[..., Any] | JobTask[Any] | ChildStep | ChildMap | RemovedStep | Junction
+    )

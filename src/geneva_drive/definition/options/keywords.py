@@ -8,6 +8,7 @@ from geneva_drive.definition.compiler.dependencies import StepDependencies, Task
 from geneva_drive.definition.nodes.declaration import Declared
 from geneva_drive.definition.options.approval_terms import TermOptions
 from geneva_drive.definition.options.conditions import Test
+from geneva_drive.definition.options.expansion import CheckpointOptions, ExpansionOptions
 from geneva_drive.definition.options.iteration import IterationOptions
 from geneva_drive.definition.options.policies import OnException, Retry, TerminalActionName
 from geneva_drive.durations import Duration
@@ -82,6 +83,22 @@ class ApprovalOptionsWithForm(ApprovalOptions, total=False):
 
 class ChildOptions(_Running, _ChainMember, total=False):
     """The keywords of `gd.child` beside those of the child itself."""
+
+
+class BatchOptions(_Running, _Body, _ChainMember, ExpansionOptions, CheckpointOptions, total=False):
+    """The keywords of `@gd.batch`."""
+
+
+class WorkerOptions(_Running, _Body, _Member, total=False):
+    """The keywords of `.worker` and `.aggregate` of a batch, which says when they run."""
+
+
+class MapOptions(_Running, _Body, _Result, _ChainMember, ExpansionOptions, total=False):
+    """The keywords of `@gd.map`."""
+
+
+class ChildMapOptions(_Running, _Result, _ChainMember, ExpansionOptions, total=False):
+    """The keywords of `gd.map(items, workflow=...)` beside those of the children."""
 
 
 class JobOptions(_Running, _Body, _Result, total=False):

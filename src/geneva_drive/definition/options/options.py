@@ -35,6 +35,10 @@ _KEYWORDS: Mapping[NodeKind, Any] = {
     NodeKind.DECISION: keywords.DecisionOptions,
     NodeKind.APPROVAL: keywords.ApprovalOptionsWithForm,
     NodeKind.CHILD: keywords.ChildOptions,
+    NodeKind.BATCH: keywords.BatchOptions,
+    NodeKind.WORKER: keywords.WorkerOptions,
+    NodeKind.AGGREGATE: keywords.WorkerOptions,
+    NodeKind.MAP: keywords.MapOptions,
 }
 
 
@@ -58,9 +62,9 @@ class Options:
     depends_on: tuple[object, ...] = (PREVIOUS,)  # as written: names and declarations
 
 
-def parse(given: Mapping[str, Any], kind: NodeKind) -> Options:
-    """Return the options of a node from its keywords."""
-    _refuse_unknown(given, _KEYWORDS[kind].__annotations__)
+def parse(given: Mapping[str, Any], kind: NodeKind, known: Any = None) -> Options:
+    """Return the options of a node from its keywords; `known` is their TypedDict, if not usual."""
+    _refuse_unknown(given, (known or _KEYWORDS[kind]).__annotations__)
     _refuse_both(given, "before_step", "after_step")
     _refuse_both(given, "skip_if", "run_if")
     _refuse_both(given, "depends_on", "also_depends_on")

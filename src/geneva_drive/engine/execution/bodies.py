@@ -10,6 +10,7 @@ from geneva_drive.definition.dynamic.jobs import JobNode
 from geneva_drive.definition.nodes.approval import ApprovalStep
 from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
+from geneva_drive.definition.nodes.map import ChildMap
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.nodes.task import JobTask
@@ -39,6 +40,8 @@ def call(
             return job.call(args, instance, called, *arguments)
         case ChildStep(child=child):
             return _await_child(environment, execution, child, instance)
+        case ChildMap():
+            raise NotImplementedError("batches")
         case Junction() | RemovedStep():
             return None
         case _:
