@@ -116,14 +116,6 @@ class Interruption(StrEnum):
     SKIP_TO = "skip_to"
 
 
-class FailureStrategy(StrEnum):
-    """What a batch or map does once a worker has failed for good."""
-
-    FAIL_FAST = "fail_fast"  # start no further worker, and pause
-    CONTINUE_ON_FAILURE = "continue_on_failure"  # go on, and aggregate without it
-    ISOLATE = "isolate"  # finish the others, and pause before the aggregate
-
-
 class ExpansionKind(StrEnum):
     """What makes one node run as many executions."""
 

@@ -179,6 +179,11 @@ class Definition:
             for node in self.nodes
         )
 
+    @cached_property
+    def expands(self) -> bool:
+        """True if it has a batch or a map."""
+        return any(node.expands for node in self.nodes)
+
     def _edges(self, node: Node) -> str:
         # The order of a chain says its edges.
         return f":{','.join(sorted(node.depends_on))}" if self.is_graph else ""

@@ -13,7 +13,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options, jobs
 from geneva_drive.display import shown
-from geneva_drive.errors import InvalidInput, NodeNotFound
+from geneva_drive.errors import InvalidInput, NodeNotFound, StepNotDefined
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
@@ -43,8 +43,12 @@ def of_nodes(
 ) -> list[Any]:
     """Return the kept results of nodes, None for one that has not run.
 
-    Raises an error for an unknown node, and for one that keeps no result.
+    `wanted` may also be one map or batch worker: then its results are returned, in the order of the
+    items. Raises an error for an unknown node, and for one that keeps no result.
     """
+    expanded = _expanded(definition, wanted)
+    if expanded is not None:
+        return _of_expansion(open_store(), workflow.id, expanded)
     if isinstance(wanted, str) or not isinstance(wanted, Iterable):
         raise InvalidInput(
             f"results_of() takes a list of nodes, got {shown(wanted)}. result_of() reads one node."
@@ -56,10 +60,34 @@ def of_nodes(
         texts = store.read(lambda connection: _of_stored(connection, store, workflow.id, ids))
         return [typed_json.load(text) for text in texts]
     nodes = [_node(definition, reference) for reference in references]
+    for node in nodes:
+        if node is not None and (node.is_map or node.is_worker):
+            raise InvalidInput(
+                f"{node.kind.noun.capitalize()} {node.name!r} keeps a result per item: read them "
+                f"with results_of({node.name!r})."
+            )
     names = [_names(workflow, node, one) for node, one in zip(nodes, references, strict=True)]
     store = open_store()
     texts = store.read(lambda connection: _latest(connection, store, workflow.id, names))
     return [_value(node, text) for node, text in zip(nodes, texts, strict=True)]
+
+
+def _expanded(definition: Definition | None, wanted: object) -> Node | None:
+    """Return the map or the worker of a batch that is wanted; None for anything else."""
+    if definition is None or isinstance(wanted, list | tuple | set | dict):
+        return None
+    try:
+        node = definition.require(wanted)
+    except StepNotDefined:
+        return None
+    return definition.require_result(wanted) if node.is_map or node.is_worker else None
+
+
+def _of_expansion(store: Store, workflow_id: Key, node: Node) -> list[Any]:
+    rows = store.read(
+        lambda connection: store.expansions.results(connection, workflow_id, node.name)
+    )
+    return [typed_json.load(row.result) for row in rows]
 
 
 def _value(node: Node | None, text: str | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from typing import Any, assert_never
 
 from geneva_drive.definition.batches import MAX_BATCHES, Batches, CsvSource, RecordSource
@@ -45,9 +45,7 @@ def expand_batch(
 def expand_map(node: Node, items: object, largest: int) -> Expanded:
     """Return one worker per item of a map; `largest` is the greatest size of one."""
     if isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
-        raise InvalidInput(
-            f"Map {node.name!r} goes over a list, and its items are {shown(items)}."
-        )
+        raise InvalidInput(f"Map {node.name!r} goes over a list, and its items are {shown(items)}.")
     listed = list(items)
     if len(listed) > MAX_BATCHES:
         raise InvalidInput(
@@ -120,21 +118,21 @@ def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[Worker]:
     """Yield workers by row number; each also knows the place in the file where its rows begin."""
     cursors = (cursor for _, cursor in _rows(source))
     place: Any = None
-    start = number = 0
-    for first in cursors:
-        number += 1
-        last, count = first, 1
-        for last in islice(cursors, size - 1):
-            count += 1
+    start = 0
+    for number in count(1):
+        part = list(islice(cursors, size))
+        if not part:
+            return
         _refuse_too_many(range(number))
+        end = start + len(part)
         yield Worker(
             expansion=expansion,
             number=number,
             start=str(start),
-            end=str(start + count),
+            end=str(end),
             item=typed_json.dump(place),
         )
-        place, start = last, start + count
+        place, start = part[-1], end
 
 
 def _rows(source: CsvSource) -> Iterator[tuple[Any, Any]]:

@@ -51,9 +51,7 @@ def after_command(
     return _change(workflow, moves, following)
 
 
-def _change(
-    workflow: WorkflowRecord, moves: list[ExecutionMove], following: Successors
-) -> Change:
+def _change(workflow: WorkflowRecord, moves: list[ExecutionMove], following: Successors) -> Change:
     schedule = following.schedule
     if workflow.state is WorkflowState.PAUSED or workflow.requested is not None:
         schedule = hold_planned(schedule, workflow.requested or Request.PAUSE)

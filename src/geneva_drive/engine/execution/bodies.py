@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, assert_never
 
 from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.jobs import JobNode
 from geneva_drive.definition.nodes.approval import ApprovalStep
+from geneva_drive.definition.nodes.batch import AggregateStep
 from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
-from geneva_drive.definition.nodes.map import ChildMap
+from geneva_drive.definition.nodes.map import ChildMap, MapStep
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.engine.batches.results import results_for
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.engine.waits import child as children
 from geneva_drive.engine.waits.wait import WaitPlanned
+from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 
@@ -33,6 +38,12 @@ def call(
     match node.declared:
         case ApprovalStep(function=function):
             return function(instance, decision, *arguments)
+        case AggregateStep(function=function):
+            return function(instance, results_for(environment, execution, node), *arguments)
+        case MapStep() | ChildMap() if not execution.is_worker:
+            return _items(node, instance)
+        case MapStep(function=function):
+            return function(instance, _item(execution), *arguments)
         case Step(function=function):
             return function(instance, *arguments)
         case JobTask(job=job, args=args):
@@ -40,8 +51,8 @@ def call(
             return job.call(args, instance, called, *arguments)
         case ChildStep(child=child):
             return _await_child(environment, execution, child, instance)
-        case ChildMap():
-            raise NotImplementedError("batches")
+        case ChildMap(child=child):
+            return _await_child(environment, execution, _for_item(child, execution), instance)
         case Junction() | RemovedStep():
             return None
         case _:
@@ -55,3 +66,25 @@ def _await_child(
     if execution.child_id is None:
         raise WaitPlanned(children.plan(environment, execution, child, instance))
     return children.result_of(environment, execution.child_id)
+
+
+def _items(node: Node, instance: Workflow[Any, Any]) -> Any:
+    """Return what a map goes over: the kept result of a step, or what its callable returns."""
+    if node.items_from is not None:
+        return instance.result_of(node.items_from)
+    return node.items.call(instance)
+
+
+def _item(execution: ExecutionRecord) -> Any:
+    return typed_json.load(Worker.of(execution).item)
+
+
+def _for_item(child: Child, execution: ExecutionRecord) -> Child:
+    """Return the child of one item; its hero and context may be callables of the item."""
+    item = _item(execution)
+    hero, context = child.hero, child.context
+    return replace(
+        child,
+        hero=(lambda parent: hero(parent, item)) if callable(hero) else hero,
+        context=(lambda parent: context(parent, item)) if callable(context) else context,
+    )

@@ -17,6 +17,7 @@ from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import start_executing, stop_executing
 from geneva_drive.engine import crash_points, heroes
+from geneva_drive.engine.batches.ranges import expand_batch, expand_map
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
@@ -183,11 +184,7 @@ class Run:
                     result = self._call(node, arguments)
                 else:
                     result = self._call_and_flush(node, arguments, flush)
-            if self._is_late(node):
-                return self._timed_out(node)
-            if self._decision is not None:
-                return approvals.outcome_of(self._decision, self._definition, node)
-            return Returned(self._kept(node, result), self._chosen(node, result))
+            return self._timed_out(node) if self._is_late(node) else self._returned(node, result)
         except (crash_points.Crash, WaitPlanned, TroubleLasts):
             raise
         except (Interrupted, PartitionsFound) as leave:
@@ -200,6 +197,14 @@ class Run:
             return self._interrupted(interrupt)
         except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
             return Failed(error)
+
+    def _returned(self, node: Node, result: Any) -> StepOutcome:
+        """Return the outcome of a body that returned; raises if the result cannot be kept."""
+        if node.expands and not self._claimed.execution.is_worker:
+            return self._expanded(node, result)
+        if self._decision is not None:
+            return approvals.outcome_of(self._decision, self._definition, node)
+        return Returned(self._kept(node, result), self._chosen(node, result))
 
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
         """Turn a failure into an outcome by the policies, and call the after-hook."""
@@ -343,10 +348,18 @@ class Run:
             return None
         return chosen_branches(self._definition, node, result)
 
+    def _expanded(self, node: Node, returned: Any) -> StepOutcome:
+        """Return the outcome of a batch or map that found its workers; raises if it did not."""
+        if node.is_map:
+            return expand_map(node, returned, self._environment.settings.max_payload_size)
+        return expand_batch(self._environment, self._definition, node, returned)
+
     def _kept(self, node: Node, result: Any) -> str | None:
-        if node.kind is NodeKind.CHILD:
+        if not node.keeps_result:
+            return None
+        if node.child is not None:
             return result  # type: ignore[no-any-return]  # stored by the child as typed JSON
-        return self.context.dump_result(result) if node.options.keep_result else None
+        return self.context.dump_result(result)
 
     def _is_late(self, node: Node) -> bool:
         timeout = node.options.timeout

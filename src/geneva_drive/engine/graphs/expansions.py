@@ -127,11 +127,12 @@ def _record_of(
 
 def _counted(record: ExpansionRecord, ends: WorkerEnds) -> ExpansionRecord:
     moves = [*ends.done, *(move for move, _ in ends.failed)]
+    items = sum(_items_done(record.kind, one.record) for one in ends.done)
     return replace(
         record,
         done=record.done + len(ends.done),
         failed=record.failed + len(ends.failed),
-        items_done=record.items_done + sum(_items_done(record.kind, one.record) for one in ends.done),
+        items_done=record.items_done + items,
         item_errors=record.item_errors + sum(move.record.item_errors for move in moves),
     )
 
@@ -145,10 +146,8 @@ def _judge(
         found.done.append(_end_of(record, last.record))
     has_new = record.failed > before.failed or record.item_errors > before.item_errors
     is_too_much = record.exceeds_tolerance and (
-        record.strategy is FailureStrategy.FAIL_FAST
-        and has_new
-        or record.strategy is FailureStrategy.ISOLATE
-        and record.is_complete
+        (record.strategy is FailureStrategy.FAIL_FAST and has_new)
+        or (record.strategy is FailureStrategy.ISOLATE and record.is_complete)
     )
     if is_too_much or (record.is_complete and record.is_blocked):
         found.hold = found.hold or _hold_by(record, ends)

@@ -87,7 +87,8 @@ class GraphNodes:
         node = self._definition.require(name)
         if not (node.expands or node.is_worker):
             raise InvalidStateError(f"Step {name!r} is neither a batch nor a map.")
-        record = self._expansions.get(self._definition.worker_of(node.name).name)
+        batch = self._definition.batch_of(node.name)
+        record = self._expansions.get(self._definition.worker_of(batch.name).name)
         if record is None:
             raise InvalidStateError(f"{node.kind.noun.capitalize()} {name!r} has no workers yet.")
         return record

@@ -152,9 +152,7 @@ def _add(
             assert_never(other)
 
 
-def _add_failed_worker(
-    found: Summary, end: NodeEnd, move: ExecutionMove, change: Change
-) -> None:
+def _add_failed_worker(found: Summary, end: NodeEnd, move: ExecutionMove, change: Change) -> None:
     """Add a worker that failed for good; its batch or map says what follows."""
     if change.workflow.state is WorkflowState.CANCELED:
         found.closing = Closing(WorkflowState.CANCELED, move.outcome, end.execution.step_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import NamedTuple
 
@@ -26,6 +27,20 @@ class WorkerRow(NamedTuple):
     completed_iterations: int
     item_errors: int
     share: str
+
+
+class WorkerResult(NamedTuple):
+    """The latest attempt of a worker, with its result or error."""
+
+    node_id: str
+    state: StepState
+    outcome: Outcome | None
+    completed_iterations: int
+    item_errors: int
+    share: str
+    result: str | None
+    error_class: str | None
+    error_message: str | None
 
 
 class Expansions:
@@ -66,6 +81,26 @@ class Expansions:
             for row in connection.execute(query)
         ]
 
+    def results(self, connection: Connection, workflow_id: Key, node_id: str) -> list[WorkerResult]:
+        """Return the latest attempts of a batch's workers or a map's items, in their order."""
+        c = self._executions.c
+        names = ("node_id", "state", "outcome", "completed_iterations", "item_errors", "share")
+        columns = [c[name] for name in (*names, "result", "error_class", "error_message")]
+        query = select(*columns).where(
+            c.workflow_id == workflow_id,
+            is_worker_execution(self._tables),
+            self._is_last(),
+            c.node_id != f"{node_id}_000",
+        )
+        found = [
+            WorkerResult(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
+            for row in connection.execute(query)
+        ]
+        # Of other batches of the workflow there may be workers too.
+        numbers = {row.node_id: _number_in(row.share, node_id) for row in found}
+        own = [row for row in found if numbers[row.node_id] is not None]
+        return sorted(own, key=lambda row: numbers[row.node_id] or 0)
+
     def items_under_way(self, connection: Connection, workflow_id: Key) -> dict[str, int]:
         """Return how many items the active workers of each node have completed."""
         c = self._executions.c
@@ -87,3 +122,9 @@ class Expansions:
             later.c.node_id == c.node_id,
             later.c.attempt_number > c.attempt_number,
         )
+
+
+def _number_in(share: str, node_id: str) -> int | None:
+    """Return a worker's number; None if it belongs to another batch or map."""
+    stored = json.loads(share)
+    return int(stored["number"]) if stored["expansion"] == node_id else None
