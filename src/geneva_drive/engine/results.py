@@ -16,6 +16,7 @@ from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NodeNotFound, StepNotDefined
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.expansion_record import expansion_of
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
@@ -27,12 +28,19 @@ def of_workflow(connection: Connection, store: Store, workflow: WorkflowRecord) 
     """Return a workflow's result as typed JSON: that of the step which was done last.
 
     `self.finish(result=...)` stores its result with its step, which is the last one done. So no
-    completion has to write to a column of the workflow.
+    completion has to write to a column of the workflow. That of a map is the list of its results.
     """
     last = workflow.previous_step_name
     if workflow.state is not WorkflowState.FINISHED or last is None:
         return None
-    return store.results.of_done_step(connection, workflow.id, last)
+    result, share = store.results.of_done_step(connection, workflow.id, last)
+    node_id = expansion_of(share)
+    if node_id is None:
+        return result
+    if not store.expansions.of(connection, workflow.id)[node_id].is_over:
+        return result  # it was this worker that finished the workflow
+    rows = store.expansions.results(connection, workflow.id, node_id)
+    return f"[{','.join(row.result or 'null' for row in rows)}]"
 
 
 def of_nodes(

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import RowMapping
 
 from geneva_drive.states import ExpansionKind, FailureStrategy
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.records import WORKER_SHARE, Key
+
+
+def expansion_of(share: str | None) -> str | None:
+    """Return the node that a worker belongs to; None for a partition or a whole step."""
+    if share is None or not share.startswith(WORKER_SHARE):
+        return None
+    node_id: str = json.loads(share)["expansion"]
+    return node_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

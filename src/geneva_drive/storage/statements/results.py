@@ -35,11 +35,13 @@ class Results:
             found += [(row[0], row[1]) for row in connection.execute(query)]
         return found
 
-    def of_done_step(self, connection: Connection, workflow_id: Key, step_name: str) -> str | None:
-        """Return the result of the latest done attempt at a step; None if it kept none."""
+    def of_done_step(
+        self, connection: Connection, workflow_id: Key, step_name: str
+    ) -> tuple[str | None, str | None]:
+        """Return the result of the latest done attempt at a step, and the share of that attempt."""
         c = self._table.c
         query = (
-            select(c.result)
+            select(c.result, c.share)
             .where(
                 c.workflow_id == workflow_id,
                 c.step_name == step_name,
@@ -50,5 +52,5 @@ class Results:
             .order_by(*(column.desc() for column in insertion_order(self._tables)))
             .limit(1)
         )
-        result: str | None = connection.scalar(query)
-        return result
+        row = connection.execute(query).first()
+        return (None, None) if row is None else (row[0], row[1])
