@@ -256,7 +256,7 @@ def _is_live(value: object) -> bool:
 def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
     if isinstance(value, Decorator):
         maker = value.kind.maker
-        other = "workflow=" if value.kind is NodeKind.MAP else f"one: {maker}(method, ...)"
+        other = "workflow=..." if value.kind is NodeKind.MAP else f"one: {maker}(method, ...)"
         raise StepConfigurationError(
             f"{owner}.{attribute} is not {value.kind.a_noun}: {maker}(...) got no method. "
             f"Decorate a method with it, or pass {other}.",
