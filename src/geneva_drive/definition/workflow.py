@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.context_type import GivenContext
     from geneva_drive.definition.nodes.approval import ApprovalMethod, ApprovalStep
     from geneva_drive.definition.nodes.child import ChildStep
+    from geneva_drive.definition.nodes.map import ChildMap
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.drive.class_workflows import ClassWorkflows
     from geneva_drive.drive.create_options import CreateOptions
@@ -155,8 +156,14 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         """
         return _running(self).result_of(step)
 
-    def results_of(self, steps: Iterable[object] | None = None) -> list[Any]:
-        """Return the kept results of several steps, in their order.
+    @overload
+    def results_of(self, steps: Iterable[object] | ChildMap | None = None) -> list[Any]: ...
+    @overload
+    def results_of(self, steps: Callable[..., Coroutine[Any, Any, R]]) -> list[R | None]: ...
+    @overload
+    def results_of(self, steps: Callable[..., R]) -> list[R | None]: ...
+    def results_of(self, steps: Any = None) -> list[Any]:
+        """Return the kept results of several steps, in their order, or those of a map.
 
         Without `steps`, of the steps that the running one depends on: a job after a `fan_out` reads
         the results of all its nodes with `workflow.results_of()`.

@@ -41,14 +41,16 @@ def check(function: Callable[..., object], *arguments: str, way_out: str = "") -
         ) from None
 
 
-def check_plain(option: str, function: Callable[..., object], *arguments: str) -> None:
+def check_plain(
+    option: str, function: Callable[..., object], *arguments: str, way_out: str = ""
+) -> None:
     """Raise an error if the function is async or does not take these arguments."""
     if inspect.iscoroutinefunction(function):
         raise code_location.fault(
             f"{option} takes a plain function, and {code_location.name_of(function)!r} is async."
         )
     with code_location.naming(option, code_location.of_caller()):
-        check(function, *arguments)
+        check(function, *arguments, way_out=way_out)
 
 
 def check_body(function: Callable[..., object], kind: NodeKind, *, transaction: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from geneva_drive.definition.compiler import code_location, dependencies, names, overrides
 from geneva_drive.definition.definition import Node
+from geneva_drive.definition.nodes.batch import AggregateStep, WorkerStep
 from geneva_drive.definition.nodes.declaration import Declared, NodeKind
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Decorator
@@ -72,10 +73,12 @@ class Chain:
         known = {entry.node.name for entry in self._entries}
         found: dict[str, str] = {}
         for node in (entry.node for entry in self._entries if entry.node.is_map):
-            source = node.items.source
-            name = source if isinstance(source, str) else self._names.get(source)
-            if name is not None and name in known:
-                found[node.name] = name
+            source: object = node.items.source
+            # Only these are nodes; a callable of another type may have no hash.
+            if isinstance(source, Declared | FunctionType):
+                source = self._names.get(source)
+            if isinstance(source, str) and source in known:
+                found[node.name] = source
         return found
 
     def _put_all(self, attribute: str, nodes: list[Node]) -> None:
@@ -126,7 +129,8 @@ class Chain:
             ]
 
     def _batch_of(self, node: Node) -> str:
-        batch = node.declared.batch  # type: ignore[union-attr]  # of a worker or an aggregate
+        assert isinstance(node.declared, WorkerStep | AggregateStep)
+        batch = node.declared.batch
         name = self._names.get(batch)
         if name is None or self._index(name) is None:
             raise StepConfigurationError(
@@ -256,7 +260,7 @@ def _is_live(value: object) -> bool:
 def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
     if isinstance(value, Decorator):
         maker = value.kind.maker
-        other = "workflow=" if value.kind is NodeKind.MAP else f"one: {maker}(method, ...)"
+        other = "workflow=..." if value.kind is NodeKind.MAP else f"one: {maker}(method, ...)"
         raise StepConfigurationError(
             f"{owner}.{attribute} is not {value.kind.a_noun}: {maker}(...) got no method. "
             f"Decorate a method with it, or pass {other}.",

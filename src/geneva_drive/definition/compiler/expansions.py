@@ -149,7 +149,8 @@ def _check_method(
         raise StepConfigurationError(f"items is {source!r}, which is no step of {owner}.")
     method = inspect.getattr_static(workflow_class, source, None)
     if not callable(getattr(workflow_class, source, None)):
-        close = get_close_matches(source, [*names, *vars(workflow_class)], 1)
+        methods = [name for name, value in vars(workflow_class).items() if callable(value)]
+        close = get_close_matches(source, [*names, *methods], 1)
         meant = f" Did you mean {close[0]!r}?" if close else ""
         raise StepConfigurationError(
             f"items={shown(source)} names no step and no method of {owner}.{meant}"

@@ -107,9 +107,14 @@ def map(
     with code_location.ending_at_caller:
         if workflow is None:
             _refuse_terms_of_a_child(hero, context)
-            return decorate(NodeKind.MAP, None, given, partial(_build, items))
+            return decorate(NodeKind.MAP, None, given, partial(_build, _parse(items)))
         declared = Child(workflow_class=workflow, hero=hero, context=context)
         return _make(items, declared, given)
+
+
+def _parse(items: object) -> MapItems:
+    with code_location.naming("gd.map", code_location.of_caller()):
+        return map_items.parse(items)
 
 
 def _refuse_terms_of_a_child(hero: object, context: object) -> None:
@@ -121,17 +126,16 @@ def _refuse_terms_of_a_child(hero: object, context: object) -> None:
 
 
 def _build(
-    items: object,
+    items: MapItems,
     kind: NodeKind,
     function: Callable[..., Any],
     given: Mapping[str, Any],
     where: str,
 ) -> MapStep[Any, Any]:
-    source = map_items.parse(items)
     opts = options.parse({"keep_result": True, **given}, kind)
     terms = expansion.parse(given)
     call_signatures.check_body(function, kind, transaction=opts.transaction)
-    return MapStep(function, opts, source, terms, where)
+    return MapStep(function, opts, items, terms, where)
 
 
 def _make(items: object, declared: Child, given: Mapping[str, Any]) -> ChildMap:

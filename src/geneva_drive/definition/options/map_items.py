@@ -43,6 +43,9 @@ class MapItems:
         return answer
 
 
+_WAY_OUT = " Write @gd.map(items) above the method that is called with each item."
+
+
 def parse(source: object) -> MapItems:
     if isinstance(source, str) and source:
         return MapItems(source)
@@ -53,5 +56,5 @@ def parse(source: object) -> MapItems:
             f"items takes a step that keeps its result, a method's name or a callable of self, "
             f"not {shown(source)}."
         )
-    call_signatures.check_plain("items", source, "self")
+    call_signatures.check_plain("items", source, "self", way_out=_WAY_OUT)
     return MapItems(source)
