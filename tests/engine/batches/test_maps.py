@@ -41,7 +41,7 @@ class Plan(gd.Workflow):
         return _square(item)
 
     @gd.step(keep_result=True)
-    def total(self) -> list[int]:
+    def total(self) -> list[int | None]:
         return self.results_of(self.call_tool)
 
 
