@@ -8,14 +8,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from geneva_drive.definition.approval_decision import ApprovalDecision
+from geneva_drive.definition.batches import Batches
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import start_executing, stop_executing
+from geneva_drive.display import shown
 from geneva_drive.engine import crash_points, heroes
 from geneva_drive.engine.batches.ranges import expand_batch, expand_map
 from geneva_drive.engine.claimed import Claimed
@@ -27,6 +30,7 @@ from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.step_loop import StepLoop
+from geneva_drive.engine.loops.worker_loop import WorkerLoop
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
@@ -104,11 +108,29 @@ class Run:
         return self._node
 
     def _make_loop(self, node: Node) -> StepLoop | None:
-        """Return the loop of a resumable step; raises if its cursor cannot be read."""
-        if not node.is_resumable:
-            return None
+        """Return the loop of a resumable step or a batch worker; raises if its cursor cannot be read."""
         workflow, execution = self._claimed.workflow, self._claimed.execution
-        return StepLoop(self._environment, workflow, execution, node, self._breaks)
+        environment, breaks = self._environment, self._breaks
+        if node.is_worker:
+            batch = self._definition.batch_of(node.name)
+            interval = batch.expansion.checkpoint_interval
+            source = partial(self._call_batch, batch)
+            return WorkerLoop(
+                environment, workflow, execution, node, breaks, interval=interval, source=source
+            )
+        if node.options.iteration is None:
+            return None
+        return StepLoop(environment, workflow, execution, node, node.options.iteration, breaks)
+
+    def _call_batch(self, batch: Node) -> Batches:
+        """Call the body of a worker's batch again, for the query or the file that it divides."""
+        batches = self._call_once(batch, ())
+        if not isinstance(batches, Batches):
+            raise InvalidInput(
+                f"Batch {batch.name!r} returned {shown(batches)}. Return gd.Batches.over(...), "
+                f"gd.Batches.csv(...), or another gd.Batches."
+            )
+        return batches
 
     @property
     def position(self) -> LoopPosition | None:
@@ -311,11 +333,14 @@ class Run:
         with open_writes.watching():
             while True:
                 try:
-                    return self._call_once(node, (self.loop.make_it(node), *arguments))
+                    returned = self._call_once(node, (self.loop.make_it(node), *arguments))
                 except Exception as error:
                     # Call the body again only if the step skips the item that raised.
                     if not self.loop.skips(error):
                         raise
+                else:
+                    if not self.loop.goes_on_after(returned):
+                        return returned
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         execution = self._claimed.execution

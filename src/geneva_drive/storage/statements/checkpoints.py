@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from geneva_drive.storage.schema.records import CheckpointRecord, Key
 from geneva_drive.storage.schema.tables import Tables
+
+
+class HistoryEntry(NamedTuple):
+    """A row of `checkpoints` to add with a checkpoint, beside the values of the checkpoint."""
+
+    workflow_id: Key
+    reason: str
+    at: datetime
 
 
 class CheckpointUpdate(NamedTuple):
@@ -24,6 +33,23 @@ class CheckpointUpdate(NamedTuple):
     claim_token: str
     item_errors: int
     progress: str | None  # None leaves what was written last
+    entry: HistoryEntry | None = None  # of a batch worker: each of its checkpoints is on record
+
+    @property
+    def workflow_id(self) -> Key:
+        assert self.entry is not None, "only a checkpoint with a history entry knows its workflow"
+        return self.entry.workflow_id
+
+
+def history_row(update: CheckpointUpdate) -> dict[str, Any]:
+    """Return the row of `checkpoints` for a checkpoint with a history entry."""
+    assert update.entry is not None, "a checkpoint without an entry has no row"
+    return {
+        **update.entry._asdict(),
+        "execution_id": update.execution_id,
+        "cursor": update.cursor,
+        "completed_iterations": update.completed_iterations,
+    }
 
 
 class Checkpoints:
@@ -89,3 +115,21 @@ class Checkpoints:
             .order_by(c.id)
         )
         return [CheckpointRecord(**row) for row in connection.execute(query).mappings()]
+
+    def of_steps(
+        self, connection: Connection, workflow_id: Key, step_names: Collection[str], reason: str
+    ) -> list[tuple[str, CheckpointRecord]]:
+        """Return the rows with this reason, each with its node id, in the order of their ids."""
+        c, executions = self._table.c, self._executions.c
+        query = (
+            select(executions.node_id, *(c[name] for name in CheckpointRecord.__dataclass_fields__))
+            .join(self._executions, executions.id == c.execution_id)
+            .where(
+                c.workflow_id == workflow_id,
+                c.reason == reason,
+                executions.step_name.in_(step_names),
+            )
+            .order_by(c.id)
+        )
+        rows = connection.execute(query).mappings()
+        return [(row.pop("node_id"), CheckpointRecord(**row)) for row in map(dict, rows)]
