@@ -108,7 +108,10 @@ class Run:
         return self._node
 
     def _make_loop(self, node: Node) -> StepLoop | None:
-        """Return the loop of a resumable step or a batch worker; raises if its cursor cannot be read."""
+        """Return the loop of a resumable step or a batch worker.
+
+        Raises if its cursor cannot be read.
+        """
         workflow, execution = self._claimed.workflow, self._claimed.execution
         environment, breaks = self._environment, self._breaks
         if node.is_worker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit.rows import skipped_values
@@ -82,7 +83,7 @@ class CursorSaver:
 
     def _try_to_save(self, update: CheckpointUpdate) -> Interruption | None:
         while True:
-            # With a history entry, the fast path was tried before: it may have saved and not said so.
+            # With a history entry, the fast path was tried before, and may have saved.
             is_plain = self.is_plain and update.entry is None
             save = self._checkpointer.save if is_plain else self._save_with_rows
             if save(update):

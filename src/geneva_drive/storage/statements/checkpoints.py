@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from geneva_drive.storage.schema.records import CheckpointRecord, Key
 from geneva_drive.storage.schema.tables import Tables
@@ -64,6 +64,9 @@ class Checkpoints:
         self._tables = tables
         self._table = tables.checkpoints
         self._executions = tables.step_executions
+        self._rows = select(
+            *(self._table.c[name] for name in CheckpointRecord.__dataclass_fields__)
+        )
         c = self._executions.c
         self._save = (
             update(self._executions)
@@ -109,12 +112,20 @@ class Checkpoints:
 
     def of_execution(self, connection: Connection, execution_id: Key) -> list[CheckpointRecord]:
         c = self._table.c
+        query = self._rows.where(c.execution_id == execution_id).order_by(c.id)
+        return _records(connection, query)
+
+    def latest(
+        self, connection: Connection, execution_id: Key, count: int, *, besides: str
+    ) -> list[CheckpointRecord]:
+        """Return the latest rows with another reason than `besides`, oldest first."""
+        c = self._table.c
         query = (
-            select(*(c[name] for name in CheckpointRecord.__dataclass_fields__))
-            .where(c.execution_id == execution_id)
-            .order_by(c.id)
+            self._rows.where(c.execution_id == execution_id, c.reason != besides)
+            .order_by(c.id.desc())
+            .limit(count)
         )
-        return [CheckpointRecord(**row) for row in connection.execute(query).mappings()]
+        return _records(connection, query)[::-1]
 
     def of_steps(
         self, connection: Connection, workflow_id: Key, step_names: Collection[str], reason: str
@@ -122,7 +133,7 @@ class Checkpoints:
         """Return the rows with this reason, each with its node id, in the order of their ids."""
         c, executions = self._table.c, self._executions.c
         query = (
-            select(executions.node_id, *(c[name] for name in CheckpointRecord.__dataclass_fields__))
+            self._rows.add_columns(executions.node_id)
             .join(self._executions, executions.id == c.execution_id)
             .where(
                 c.workflow_id == workflow_id,
@@ -133,3 +144,7 @@ class Checkpoints:
         )
         rows = connection.execute(query).mappings()
         return [(row.pop("node_id"), CheckpointRecord(**row)) for row in map(dict, rows)]
+
+
+def _records(connection: Connection, query: Select[Any]) -> list[CheckpointRecord]:
+    return [CheckpointRecord(**row) for row in connection.execute(query).mappings()]
