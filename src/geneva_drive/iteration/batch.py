@@ -34,17 +34,9 @@ class BatchPart:
     start: Any
     end: Any
     metadata: Any
+    size: int | None  # of an integer range
     checkpoint_interval: int
     own_items: OpenItems  # from a position on, each with its cursor
-
-    @property
-    def is_numeric(self) -> bool:
-        """True if both bounds are whole numbers."""
-        return type(self.start) is int and type(self.end) is int
-
-    def integers(self, position: int) -> Iterator[tuple[int, int]]:
-        """Yield the numbers of an integer range, each with the next one."""
-        return ((number, number + 1) for number in range(position, self.end))
 
 
 class BatchFields:
@@ -155,7 +147,7 @@ class BatchFields:
     @property
     def _indexes(self) -> tuple[int, int | None]:
         """The index at which to continue in an iterable, and the one at which to end."""
-        if not self._part.is_numeric:
+        if self._part.size is None:
             return sequences.index_of(self._run.state.cursor), None
         if self.start < 0:
             raise InvalidInput(

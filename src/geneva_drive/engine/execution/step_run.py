@@ -12,25 +12,23 @@ from functools import partial
 from typing import Any
 
 from geneva_drive.definition.approval_decision import ApprovalDecision
-from geneva_drive.definition.batches import Batches
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import start_executing, stop_executing
-from geneva_drive.display import shown
 from geneva_drive.engine import crash_points, heroes
 from geneva_drive.engine.batches.ranges import expand_batch, expand_map
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import bodies, detached_hero, unknown_step
+from geneva_drive.engine.execution.node_loop import loop_of
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.step_loop import StepLoop
-from geneva_drive.engine.loops.worker_loop import WorkerLoop
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
@@ -107,34 +105,6 @@ class Run:
     def node(self) -> Node | None:
         return self._node
 
-    def _make_loop(self, node: Node) -> StepLoop | None:
-        """Return the loop of a resumable step or a batch worker.
-
-        Raises if its cursor cannot be read.
-        """
-        workflow, execution = self._claimed.workflow, self._claimed.execution
-        environment, breaks = self._environment, self._breaks
-        if node.is_worker:
-            batch = self._definition.batch_of(node.name)
-            interval = batch.expansion.checkpoint_interval
-            source = partial(self._call_batch, batch)
-            return WorkerLoop(
-                environment, workflow, execution, node, breaks, interval=interval, source=source
-            )
-        if node.options.iteration is None:
-            return None
-        return StepLoop(environment, workflow, execution, node, node.options.iteration, breaks)
-
-    def _call_batch(self, batch: Node) -> Batches:
-        """Call the body of a worker's batch again, for the query or the file that it divides."""
-        batches = self._call_once(batch, ())
-        if not isinstance(batches, Batches):
-            raise InvalidInput(
-                f"Batch {batch.name!r} returned {shown(batches)}. Return gd.Batches.over(...), "
-                f"gd.Batches.csv(...), or another gd.Batches."
-            )
-        return batches
-
     @property
     def position(self) -> LoopPosition | None:
         """The position of a resumable step's loop, after its body."""
@@ -157,7 +127,7 @@ class Run:
             ended = self._check_conditions(self._node)
             if ended is None:
                 self._decision = self._find_decision(self._node)
-                self.loop = self._make_loop(self._node)
+                self.loop = self._find_loop(self._node)
                 self.wanted = self._want_slots(self._node)
             return ended  # noqa: TRY300 - user code above may raise
         except (TroubleLasts, WaitPlanned):
@@ -168,6 +138,11 @@ class Run:
             return self._interrupted(interrupt)
         except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
             return self._react(Failed(error))
+
+    def _find_loop(self, node: Node) -> StepLoop | None:
+        environment, claimed, definition = self._environment, self._claimed, self._definition
+        call = partial(self._call_once, arguments=())
+        return loop_of(environment, claimed, definition, node, self._breaks, call)
 
     def _find_decision(self, node: Node) -> ApprovalDecision[Any] | None:
         """Return the decision of an approval; raise `WaitPlanned` if a person is to be asked."""

@@ -15,7 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.loop_start import read_cursor
 from geneva_drive.engine.loops.step_loop import StepLoop
-from geneva_drive.engine.loops.worker_items import WorkerItems
+from geneva_drive.engine.loops.worker_items import own_items
 from geneva_drive.engine.transitions.loop_position import results_text
 from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.iteration.batch import AsyncBatch, Batch, BatchPart, CheckpointYield
@@ -51,11 +51,11 @@ class WorkerLoop(StepLoop):
             start=read_cursor(execution, worker.start),
             end=read_cursor(execution, worker.end),
             metadata=read_cursor(execution, worker.metadata),
+            size=worker.size,
             checkpoint_interval=interval,
-            own_items=lambda position: WorkerItems(self.run, self._part, source()).after(position),
+            own_items=lambda position: own_items(source(), self.run, self._part, worker, position),
         )
-        if self._part.is_numeric:
-            self.run.stopwatch.total = self._part.end - self._part.start
+        self.run.stopwatch.total = worker.size
         # As typed JSON: what the body was given, and what the last checkpoint has saved.
         self._results = self._saved_results = results_text(execution)
         self._yielding = False

@@ -13,7 +13,6 @@ import codecs
 import csv
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -38,17 +37,6 @@ def pairs(
         )
     saved = None if cursor is None else _saved(cursor)
     return _rows(path, saved, _byte_encoding(encoding), csv_options)
-
-
-def numbered(
-    path: Path, first: int, end: int, *, encoding: str = "utf-8", **csv_options: Any
-) -> Iterator[tuple[CsvRow, int]]:
-    """Yield the rows from the number `first` up to `end`, each with the number of the next.
-
-    The first row has the number 0.
-    """
-    rows = islice(pairs(path, None, encoding=encoding, **csv_options), first, end)
-    return ((row, number) for number, (row, _) in enumerate(rows, first + 1))
 
 
 def _rows(
