@@ -46,6 +46,7 @@ from geneva_drive.telemetry import (
     ApprovalChanged,
     StepChanged,
     StepProgressed,
+    StepYielded,
     TelemetryEvent,
     WorkflowChanged,
 )
@@ -55,8 +56,9 @@ if typing.TYPE_CHECKING:
     from geneva_drive.drive.default_drive import configure, current_drive
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
-    from geneva_drive.drive.step_execution import Checkpoint, StepExecution
+    from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
+    from geneva_drive.iteration.batch import AsyncBatch, Batch, CheckpointYield
     from geneva_drive.iteration.iterable_step import IterableStep
     from geneva_drive.iteration.progress import IterationProgress
     from geneva_drive.iteration.sources.records import RecordBatch
@@ -70,13 +72,17 @@ __all__ = [
     "ApprovalChanged",
     "ApprovalDecision",
     "ApprovalState",
+    "AsyncBatch",
     "AsyncIterableStep",
+    "Batch",
     "BatchRange",
     "Batches",
     "Checkpoint",
+    "CheckpointYield",
     "Drive",
     "DynamicWorkflow",
     "ExceptionPolicy",
+    "FailedItem",
     "FailureStrategy",
     "HeroRef",
     "IterableStep",
@@ -92,6 +98,7 @@ __all__ = [
     "StepExecution",
     "StepProgressed",
     "StepState",
+    "StepYielded",
     "TelemetryEvent",
     "Tolerate",
     "Workflow",
@@ -123,9 +130,13 @@ __all__ = [
 # that a module with workflow classes is imported quickly.
 _ON_DEMAND = {
     "Approval": "geneva_drive.drive.approvals.approval",
+    "AsyncBatch": "geneva_drive.iteration.batch",
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
+    "Batch": "geneva_drive.iteration.batch",
     "Checkpoint": "geneva_drive.drive.step_execution",
+    "CheckpointYield": "geneva_drive.iteration.batch",
     "Drive": "geneva_drive.drive.drive",
+    "FailedItem": "geneva_drive.drive.step_execution",
     "IterableStep": "geneva_drive.iteration.iterable_step",
     "IterationProgress": "geneva_drive.iteration.progress",
     "RecordBatch": "geneva_drive.iteration.sources.records",

@@ -102,9 +102,26 @@ class StepProgressed:
     unit: str = "items"  # of `done`, `total` and `rate`; "bytes" for a CSV file without a total
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepYielded:
+    """A batch worker yielded; its checkpoint is saved, and its body is called again."""
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    execution_id: Any
+    step_name: str
+    node_id: str
+    cursor: Any
+    items_processed: int
+    at: datetime
+
+
 TelemetryEvent = WorkflowChanged | StepChanged | ApprovalChanged
 Subscriber = Callable[[TelemetryEvent], object]
-ProgressSubscriber = Callable[[TelemetryEvent | StepProgressed], object]
+ProgressEvent = StepProgressed | StepYielded
+ProgressSubscriber = Callable[[TelemetryEvent | ProgressEvent], object]
 
 
 class Events:
@@ -126,8 +143,8 @@ class Events:
     def subscribe(self, subscriber: Any, *, progress: bool = False) -> Callable[[], None]:
         """Call `subscriber` with every event from now on. Returns a function that ends this.
 
-        With `progress`, it also gets a `StepProgressed` each second for every running resumable
-        step.
+        With `progress`, it also gets a `StepProgressed` each second for every running loop, and a
+        `StepYielded` for each yield of a batch worker.
 
         >>> import geneva_drive as gd
         >>> drive = gd.Drive("sqlite:///doctest.db")
@@ -162,7 +179,7 @@ class Events:
             for subscriber in self._subscribers:
                 _tell(subscriber, event)
 
-    def emit_progress(self, make: Callable[[], StepProgressed]) -> None:
+    def emit_progress(self, make: Callable[[], ProgressEvent]) -> None:
         """Call the subscribers of progress with the event; without any, it is not made."""
         if self._of_progress:
             event = make()
@@ -170,7 +187,7 @@ class Events:
                 _tell(subscriber, event)
 
 
-def _tell(subscriber: Callable[[Any], object], event: TelemetryEvent | StepProgressed) -> None:
+def _tell(subscriber: Callable[[Any], object], event: TelemetryEvent | ProgressEvent) -> None:
     try:
         subscriber(event)
     except (Exception, SystemExit):

@@ -103,6 +103,7 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
         "storage/dialects/sqlite/insert.py",
         # A loop's position, which is no state: saved after each of millions of items.
         "storage/statements/checkpoint_writer.py",
+        "storage/statements/history_writer.py",
     ]
 
 

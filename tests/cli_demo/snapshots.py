@@ -36,7 +36,7 @@ def execution(step_name: str, state: str = "completed", **given: Any) -> gd.Step
         "worker_id": "worker-1",
         "completed_iterations": 0,
     }
-    return gd.StepExecution(ExecutionRecord(**{**values, **given}), lambda _: [])
+    return gd.StepExecution(ExecutionRecord(**{**values, **given}), lambda *_: [])
 
 
 def workflow(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:

@@ -26,6 +26,7 @@ from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import Duration
+from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.errors import InvalidInput
@@ -230,7 +231,14 @@ class Drive:
     def open_execution(self, record: ExecutionRecord) -> StepExecution:
         store = self.store
         return StepExecution(
-            record, lambda key: store.read(lambda c: store.checkpoints.of_execution(c, key))
+            record,
+            lambda key, last: store.read(
+                lambda c: (
+                    store.checkpoints.of_execution(c, key)
+                    if last is None
+                    else store.checkpoints.latest(c, key, last, besides=SKIPPED_ITEM)
+                )
+            ),
         )
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:

@@ -14,7 +14,10 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
 
-ReadCheckpoints = Callable[[Key], list[CheckpointRecord]]
+# Called with the id of an execution and, if only its latest rows are wanted, their number.
+ReadCheckpoints = Callable[[Key, int | None], list[CheckpointRecord]]
+
+_MOST_IN_HISTORY = 100
 
 
 class Checkpoint:
@@ -36,7 +39,7 @@ class Checkpoint:
 
     @property
     def reason(self) -> str:
-        """An interruption, an outcome, or "item_error"."""
+        """An interruption, an outcome, "item_error", "yield", or a loop's "checkpoint"."""
         return self._record.reason
 
     @property
@@ -50,6 +53,22 @@ class Checkpoint:
 
     def __repr__(self) -> str:
         return f"<Checkpoint at cursor {self._record.cursor}: {self.reason}>"
+
+
+class FailedItem(Checkpoint):
+    """An item that raised and was skipped, and the worker that it belongs to."""
+
+    def __init__(self, worker: str, record: CheckpointRecord) -> None:
+        super().__init__(record)
+        self._worker = worker
+
+    @property
+    def worker(self) -> str:
+        """The node id, such as "process_004"; of a resumable step its name."""
+        return self._worker
+
+    def __repr__(self) -> str:
+        return f"<FailedItem of {self.worker} at cursor {self.stored_cursor}: {self.error_class}>"
 
 
 class StepExecution:
@@ -104,7 +123,10 @@ class StepExecution:
 
     @property
     def cursor(self) -> Any:
-        """The cursor of a resumable step; None without one, and after completion."""
+        """The cursor of a resumable step or a batch worker; None without one.
+
+        A resumable step has none after completion.
+        """
         return typed_json.load(self.stored_cursor)
 
     @property
@@ -141,13 +163,44 @@ class StepExecution:
         return IterationProgress.read(record.completed_iterations, stored, is_over=is_over)
 
     @property
+    def checkpoint(self) -> dict[str, Any] | None:
+        """Where the step continues: `cursor`, `items_processed`, `timestamp` and more.
+
+        `accumulated_results` are those of a batch worker's last yield; `history` has the cursor and
+        timestamp of its last 100 checkpoints. None without a cursor.
+        """
+        record = self._record
+        if self.stored_cursor is None:
+            return None
+        # The end of a run adds a row where its last checkpoint stands: only the first one counts.
+        saved: dict[tuple[str | None, int], datetime] = {}
+        for row in self._read_checkpoints(record.id, _MOST_IN_HISTORY):
+            saved.setdefault((row.cursor, row.completed_iterations), row.at)
+        written = typed_json.load(record.progress) or {}
+        moment = saved.get((record.cursor, record.completed_iterations))
+        return {
+            "cursor": self.cursor,
+            "items_processed": record.completed_iterations,
+            "timestamp": moment or datetime.fromisoformat(written["at"]),
+            "accumulated_results": typed_json.load(written.get("results")),
+            "history": [
+                {"cursor": typed_json.load(cursor), "timestamp": at}
+                for (cursor, _), at in saved.items()
+                if cursor is not None
+            ],
+        }
+
+    @property
     def checkpoint_history(self) -> list[Checkpoint]:
-        """Where a resumable step was interrupted, skipped an item or ended, oldest first."""
-        return [Checkpoint(record) for record in self._read_checkpoints(self._record.id)]
+        """Where a step was interrupted, skipped an item or ended, oldest first.
+
+        A batch worker adds each yield and each checkpoint.
+        """
+        return [Checkpoint(record) for record in self._read_checkpoints(self._record.id, None)]
 
     @property
     def skipped_items(self) -> list[Checkpoint]:
-        """The items that `on_item_error="skip"` skipped."""
+        """The items that raised and were skipped."""
         return [one for one in self.checkpoint_history if one.reason == SKIPPED_ITEM]
 
     @property

@@ -63,6 +63,7 @@ class LoopRun:
         self._iteration_limit = iteration_limit
         self._partition = partition
         self.throttles = Throttles()
+        self.skips_errors = False  # an item that raises is skipped
         self.has_begun = False  # the body has got an item since it was called
         self._is_looping = False
         self._item: tuple[Any, Any] | None = None  # the item at hand, and the cursor behind it
@@ -180,6 +181,18 @@ class LoopRun:
         self.advanced = True
         self.pace.moved_without_item()
         self._save_or_stop()
+
+    def yield_at(self, cursor: Any, completed: int) -> None:
+        """Move to the cursor that a body yielded and save it; raises if the run ends there."""
+        self.state.cursor = cursor
+        self.state.has_cursor = True
+        self.state.completed = completed
+        self._item = None
+        self.advanced = True
+        self.is_between_items = True
+        self.pace.item_done()
+        self.checkpoint()
+        self.is_between_items = False
 
     def skip_item(self) -> None:
         """Move the cursor behind the item that raised; raises if the run ends there."""

@@ -23,7 +23,9 @@ def crash_after(
 ) -> Iterator[None]:
     """Crash the worker right after `point`: "claim", "body", "commit" or "checkpoint".
 
-    `crash_after(items=3)` crashes after the third item of a resumable step, before its checkpoint.
+    `crash_after(items=3)` crashes after the third item of a loop, before its checkpoint, and
+    `crash_after("redispatch")` after a yield is saved, before the body of a batch worker is called
+    again.
     The body of a node that starts a child ends when the child is created; the child commits with
     its step, and is lost with it.
 

@@ -86,6 +86,6 @@ def looking(handle: gd.WorkflowHandle[Import]) -> None:
 
 
 def listening(drive: gd.Drive) -> None:
-    def hear(event: gd.TelemetryEvent | gd.StepProgressed) -> None: ...
+    def hear(event: gd.TelemetryEvent | gd.StepProgressed | gd.StepYielded) -> None: ...
 
     drive.events.subscribe(hear, progress=True)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from geneva_drive.drive.handle.end import HandleEnd
 from geneva_drive.drive.handle.fields import W
+from geneva_drive.drive.step_execution import FailedItem
 
 
 class HandleAsyncForms(HandleEnd[W]):
@@ -39,6 +40,10 @@ class HandleAsyncForms(HandleEnd[W]):
     ) -> Self:
         """End the workflow, like `cancel`."""
         return await self._on_a_thread(lambda: self.cancel(force, reason, actor))
+
+    async def afailed_items(self, step: object) -> list[FailedItem]:
+        """Return the items that a step skipped, like `failed_items`."""
+        return await asyncio.to_thread(self.failed_items, step)
 
     async def _on_a_thread(self, call: Callable[[], object]) -> Self:
         def call_and_read() -> None:

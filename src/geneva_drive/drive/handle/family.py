@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.nodes.child import ChildStep
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.handle.graph import HandleGraph
+from geneva_drive.drive.step_execution import FailedItem
 from geneva_drive.engine import results
+from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.errors import InvalidInput
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
@@ -25,7 +28,29 @@ F = TypeVar("F")
 
 
 class HandleFamily(HandleGraph[W]):
-    """What the workflow and its steps returned, and the workflows beside it."""
+    """What the workflow and its steps returned or skipped, and the workflows beside it."""
+
+    def failed_items(self, step: object) -> list[FailedItem]:
+        """Return the items that a batch or a resumable step skipped, in the order of its workers.
+
+        They were skipped by `batch.items(on_error="skip")` or by `on_item_error="skip"`.
+        """
+        store, key, names = self._drive.store, self._record.id, self._names_of_loop(step)
+        found = store.read(lambda c: store.checkpoints.of_steps(c, key, names, SKIPPED_ITEM))
+        # Numbers have at least three digits, so a longer id has a greater number.
+        found.sort(key=lambda row: (len(row[0]), row[0]))
+        return [FailedItem(worker, record) for worker, record in found]
+
+    def _names_of_loop(self, step: object) -> list[str]:
+        """Return the names under which executions of a loop may be stored."""
+        definition = self._definition
+        if definition is None or self._record.type == DYNAMIC_TYPE:
+            return [self.dag["nodes"][self._node_id(step)]["name"]]
+        node = definition.require(step)
+        if node.is_batch:
+            node = definition.worker_of(node.name)
+        former = node.options.renamed_from
+        return [node.name] if former is None else [node.name, former]
 
     @property
     def result(self) -> Any:

@@ -12,7 +12,7 @@ from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
 from geneva_drive.engine.transitions.outcome import Expanded
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.workers import RECORDS, Worker
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources import csv_files
 from geneva_drive.serialization import typed_json
@@ -23,14 +23,10 @@ def expand_batch(
     environment: Environment, definition: Definition, node: Node, returned: object
 ) -> Expanded:
     """Return the workers of a batch, from what its body returned."""
-    if not isinstance(returned, Batches):
-        raise InvalidInput(
-            f"Batch {node.name!r} returned {shown(returned)}. Return a gd.Batches, such as "
-            f"gd.Batches.split(total=1_000, batch_size=100)."
-        )
+    batches = require_batches(node, returned)
     worker = definition.worker_of(node.name)
-    workers = tuple(_workers(environment, worker.name, returned))
-    reason = returned.reason
+    workers = tuple(_workers(environment, worker.name, batches))
+    reason = batches.reason
     if not workers and reason is None:
         reason = "There is nothing to do."
     return Expanded(
@@ -39,6 +35,15 @@ def expand_batch(
         workers=workers,
         terms=node.expansion,
         reason=reason,
+    )
+
+
+def require_batches(node: Node, returned: object) -> Batches:
+    if isinstance(returned, Batches):
+        return returned
+    raise InvalidInput(
+        f"Batch {node.name!r} returned {shown(returned)}. Return a gd.Batches, such as "
+        f"gd.Batches.split(total=1_000, batch_size=100)."
     )
 
 
@@ -111,6 +116,7 @@ def _of_records(
             number=number,
             start=typed_json.dump(bounds[number - 1]),
             end=typed_json.dump(bounds[number]),
+            item=RECORDS,
         )
 
 

@@ -39,9 +39,11 @@ class Ending:
     @property
     def may_loop(self) -> bool:
         """True if a loop's checkpoints may have written the row since its claim."""
+        execution = self.seen[1] if self.seen else None
+        if execution is not None and execution.is_worker:
+            return True
         if self.stored is not None and self.stored.job is not None:
             return False
-        execution = self.seen[1] if self.seen else None
         node = self.definition.get(execution.step_name) if self.definition and execution else None
         is_plain = self.stored is not None or (node is not None and not node.is_resumable)
         return self.position is not None or not is_plain

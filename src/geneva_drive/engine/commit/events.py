@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
+from geneva_drive.clock import Clock
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.transitions.change import ExecutionMove
+from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState, StepState, WorkflowState, is_done
@@ -18,6 +20,7 @@ from geneva_drive.telemetry import (
     ApprovalChanged,
     StepChanged,
     StepProgressed,
+    StepYielded,
     TelemetryEvent,
     WorkflowChanged,
 )
@@ -88,6 +91,19 @@ def progressed(
         unit=progress.unit,
         rate=progress.rate,
         remaining=progress.remaining,
+    )
+
+
+def yielded(
+    workflow: WorkflowRecord, execution: ExecutionRecord, state: LoopState, clock: Clock
+) -> StepYielded:
+    return StepYielded(
+        **_about(workflow, clock.now()),
+        execution_id=execution.id,
+        step_name=execution.step_name,
+        node_id=execution.node_id,
+        cursor=state.cursor,
+        items_processed=state.completed,
     )
 
 

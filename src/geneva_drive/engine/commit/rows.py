@@ -20,7 +20,10 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
+# Reasons of rows of `checkpoints`, beside interruptions and outcomes.
 SKIPPED_ITEM = "item_error"
+YIELD = "yield"  # of a batch worker
+CHECKPOINT = "checkpoint"  # of a batch worker's loop
 _AT: dict[str, Any] = {"item": None}
 
 _ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED}
@@ -79,7 +82,7 @@ def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
         values["metadata"] = _interrupted(move.record, move.interrupted_by)
     if move.position is not None:
         values |= position_values(move.position)
-        if move.outcome is Outcome.SUCCESS:
+        if move.outcome is Outcome.SUCCESS and not move.record.is_worker:
             values["cursor"] = None
     return values
 

@@ -65,7 +65,7 @@ class RunContext:
     @property
     def is_resumable(self) -> bool:
         node = self._definition.get(self._execution.step_name) if self._execution else None
-        return node is not None and node.is_resumable
+        return node is not None and (node.is_resumable or node.is_worker)
 
     @cached_property
     def logger(self) -> StepLogger:

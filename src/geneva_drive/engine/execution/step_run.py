@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from geneva_drive.definition.approval_decision import ApprovalDecision
@@ -22,6 +23,7 @@ from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import bodies, detached_hero, unknown_step
+from geneva_drive.engine.execution.node_loop import loop_of
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
@@ -103,13 +105,6 @@ class Run:
     def node(self) -> Node | None:
         return self._node
 
-    def _make_loop(self, node: Node) -> StepLoop | None:
-        """Return the loop of a resumable step; raises if its cursor cannot be read."""
-        if not node.is_resumable:
-            return None
-        workflow, execution = self._claimed.workflow, self._claimed.execution
-        return StepLoop(self._environment, workflow, execution, node, self._breaks)
-
     @property
     def position(self) -> LoopPosition | None:
         """The position of a resumable step's loop, after its body."""
@@ -132,7 +127,7 @@ class Run:
             ended = self._check_conditions(self._node)
             if ended is None:
                 self._decision = self._find_decision(self._node)
-                self.loop = self._make_loop(self._node)
+                self.loop = self._find_loop(self._node)
                 self.wanted = self._want_slots(self._node)
             return ended  # noqa: TRY300 - user code above may raise
         except (TroubleLasts, WaitPlanned):
@@ -143,6 +138,11 @@ class Run:
             return self._interrupted(interrupt)
         except BaseException as error:  # noqa: BLE001 - user code may raise anything; it is recorded
             return self._react(Failed(error))
+
+    def _find_loop(self, node: Node) -> StepLoop | None:
+        environment, claimed, definition = self._environment, self._claimed, self._definition
+        call = partial(self._call_once, arguments=())
+        return loop_of(environment, claimed, definition, node, self._breaks, call)
 
     def _find_decision(self, node: Node) -> ApprovalDecision[Any] | None:
         """Return the decision of an approval; raise `WaitPlanned` if a person is to be asked."""
@@ -311,11 +311,14 @@ class Run:
         with open_writes.watching():
             while True:
                 try:
-                    return self._call_once(node, (self.loop.make_it(node), *arguments))
+                    returned = self._call_once(node, (self.loop.make_it(node), *arguments))
                 except Exception as error:
                     # Call the body again only if the step skips the item that raised.
                     if not self.loop.skips(error):
                         raise
+                else:
+                    if not self.loop.goes_on_after(returned):
+                        return returned
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         execution = self._claimed.execution

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -15,7 +14,7 @@ from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.schema.records import ExecutionRecord
-from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
+from geneva_drive.storage.statements.checkpoints import CheckpointUpdate, history_row
 
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 
@@ -84,7 +83,9 @@ class CursorSaver:
 
     def _try_to_save(self, update: CheckpointUpdate) -> Interruption | None:
         while True:
-            save = self._checkpointer.save if self.is_plain else self._save_with_skipped
+            # With a history entry, the fast path was tried before, and may have saved.
+            is_plain = self.is_plain and update.entry is None
+            save = self._checkpointer.save if is_plain else self._save_with_rows
             if save(update):
                 return None
             with self._store.reading() as connection:
@@ -93,36 +94,38 @@ class CursorSaver:
                 return stop
             # The request to stop was withdrawn meanwhile.
 
-    def _save_with_skipped(self, update: CheckpointUpdate) -> bool:
+    def _save_with_rows(self, update: CheckpointUpdate) -> bool:
         def save(connection: Connection) -> bool:
-            self.lock_for_skipped(connection)
+            self.lock_for_rows(connection, update)
             if self._is_saved(connection, update):
                 return True
             if not self._store.checkpoints.save(connection, update):
                 return False
-            self.append_skipped(connection)
+            self.append_rows(connection, update)
             return True
 
         return self._store.write(save, waits=False)
 
     def _is_saved(self, connection: Connection, update: CheckpointUpdate) -> bool:
-        """True if an earlier try has saved it, whose answer was lost: its items are on record."""
+        """True if an earlier try has saved it, whose answer was lost: its rows are there."""
         execution = self._store.executions.get(connection, update.execution_id)
-        return (
-            execution is not None
-            and execution.claim_token == update.claim_token
-            and execution.completed_iterations == update.completed_iterations
-            and update.completed_iterations > self.saved_iterations
-        )
+        if execution is None or execution.claim_token != update.claim_token:
+            return False
+        known = self._execution if self.saved is None else self.saved
+        place = (update.completed_iterations, update.cursor)
+        return place == _place(execution) != _place(known)
 
-    def lock_for_skipped(self, connection: Connection) -> None:
-        """Lock the workflow, which the rows of skipped items refer to, before its execution."""
-        if self.skipped:
+    def lock_for_rows(self, connection: Connection, update: CheckpointUpdate) -> None:
+        """Lock the workflow, which the rows of `checkpoints` refer to, before its execution."""
+        if self.skipped or update.entry is not None:
             self._store.workflows.lock(connection, [self._execution.workflow_id])
 
-    def append_skipped(self, connection: Connection) -> None:
-        rows: list[dict[str, Any]] = list(skipped_values(self._execution, self.skipped))
-        self._store.checkpoints.append(connection, rows)
+    def append_rows(self, connection: Connection, update: CheckpointUpdate) -> None:
+        """Insert the rows of the skipped items, and of the checkpoint if it has an entry."""
+        checkpoints = self._store.checkpoints
+        checkpoints.append(connection, list(skipped_values(self._execution, self.skipped)))
+        if update.entry is not None:
+            checkpoints.append(connection, [history_row(update)])
 
     def why_not_saved(
         self, connection: Connection, update: CheckpointUpdate
@@ -138,3 +141,7 @@ class CursorSaver:
         execution = self._store.executions.get(connection, self._execution.id)
         if execution is None or execution.completed_iterations != self.saved_iterations:
             raise LoopMoved
+
+
+def _place(at: ExecutionRecord | CheckpointUpdate) -> tuple[int, str | None]:
+    return at.completed_iterations, at.cursor

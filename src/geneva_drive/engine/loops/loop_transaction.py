@@ -88,7 +88,7 @@ class LoopTransaction:
         saver = self._loop.saver
         update = self._loop.update_for(state)
         connection = self.connection
-        saver.lock_for_skipped(connection)
+        saver.lock_for_rows(connection, update)
         after = saver.saved_iterations
         while not self._store.checkpoints.save(connection, update, after=after):
             stop = saver.why_not_saved(connection, update)
@@ -96,7 +96,7 @@ class LoopTransaction:
                 transaction_mark.leave(connection)  # the items done so far commit with the outcome
                 return stop
             saver.require_unmoved(connection)
-        saver.append_skipped(connection)
+        saver.append_rows(connection, update)
         self.commit()
         self._loop.note_saved(update, state)
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, cast
 
 from geneva_drive.definition.definition import Node
+from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.display import shown
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.commit.events import progressed
@@ -17,6 +18,7 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedI
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.errors import DatabaseBusy, InvalidInput, StorageError, UncommittedWork
 from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
+from geneva_drive.iteration.batch import AsyncBatch, Batch
 from geneva_drive.iteration.iterable_step import IterableStep
 from geneva_drive.iteration.loop_backend import EndedBackend, Query
 from geneva_drive.iteration.loop_run import LoopRun
@@ -28,6 +30,8 @@ from geneva_drive.storage.connections import open_writes
 from geneva_drive.storage.connections.patience import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
+
+LoopArgument = IterableStep | AsyncIterableStep | Batch | AsyncBatch
 
 _MAX_ITEM = 1000  # characters of a skipped item's repr
 _NOT_SKIPPED = (
@@ -47,13 +51,13 @@ class StepLoop:
         workflow: WorkflowRecord,
         execution: ExecutionRecord,
         node: Node,
+        iteration: Iteration,
         breaks: Breaks,
     ) -> None:
-        assert node.options.iteration is not None, "only a resumable step has a loop"
         self._environment = environment
         self._workflow = workflow
         self._execution = execution
-        self._iteration = node.options.iteration
+        self._iteration = iteration
         self._checkpointer = environment.checkpointer
         self._max_cursor_size = environment.settings.max_cursor_size
         self._claim_token = execution.claim_token or ""
@@ -69,10 +73,11 @@ class StepLoop:
             partitioning_of(execution, self._iteration),
         )
         self.run.resumed = execution.cursor is not None
+        self.run.skips_errors = iteration.skips_item_errors
 
     @property
     def skips_item_errors(self) -> bool:
-        return self._iteration.skips_item_errors
+        return self.run.skips_errors
 
     @property
     def has_moved(self) -> bool:
@@ -85,10 +90,14 @@ class StepLoop:
             return self._execution
         return self._execution._replace(failures=None, recoveries=0)
 
-    def make_it(self, node: Node) -> IterableStep | AsyncIterableStep:
+    def make_it(self, node: Node) -> LoopArgument:
         """Return a new `it`, for the first call of the body or the one after a skipped item."""
         self.run.begin_body()
         return AsyncIterableStep(self.run) if node.is_async else IterableStep(self.run)
+
+    def goes_on_after(self, returned: object) -> bool:  # noqa: ARG002 - batch workers look at it
+        """True if the body is to be called again, as a batch worker is after a yield."""
+        return False
 
     def close(self) -> None:
         """Make every further use of `it` raise: a thread of the body may have kept it."""
@@ -168,7 +177,7 @@ class StepLoop:
         saver.saved = update
         if not saver.is_plain:
             saver.forget_skipped()
-        if update.progress is not None:
+        if update.progress is not None and self.run.stopwatch.is_due():
             self._report_progress(state)
         crash_points.reached("checkpoint")
 
@@ -200,7 +209,7 @@ class StepLoop:
 
     def skips(self, error: Exception) -> bool:
         """Skip the item that raised `error`, and return True, if that is the step's policy."""
-        if not self._iteration.skips_item_errors or self._is_no_fault_of_item(error):
+        if not self.run.skips_errors or self._is_no_fault_of_item(error):
             return False
         item = self.run.item_of(error)
         if item is None:
@@ -254,9 +263,12 @@ class StepLoop:
         self.run.state = state
 
     def _progress_text(self) -> str:
+        return typed_json.dump(self._progress_values())
+
+    def _progress_values(self) -> dict[str, Any]:
         # The time tells whether the loop advances: checkpoints write no time of their own.
         at = self._environment.clock.now().isoformat()
-        return typed_json.dump({**self.run.stored_progress(), "at": at})
+        return {**self.run.stored_progress(), "at": at}
 
     def _cursor_text(self, state: LoopState) -> str | None:
         if not state.has_cursor:

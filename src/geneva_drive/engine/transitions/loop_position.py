@@ -81,6 +81,12 @@ def before_partitions(divided: ExecutionRecord) -> LoopPosition:
     return LoopPosition(progress=_REWOUND) if is_rewound else AT_THE_START
 
 
+def results_text(execution: ExecutionRecord) -> str | None:
+    """Return what the last yield of a batch worker accumulated, as typed JSON."""
+    text: str | None = (typed_json.load(execution.progress) or {}).get("results")
+    return text
+
+
 def carried_over(latest: ExecutionRecord | None) -> LoopPosition | None:
     """Return where a new attempt at a node continues; None, from the start, after a done one."""
     if latest is None or is_done(latest.state, latest.outcome):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 _NULL = "null"
+RECORDS = '"records"'  # in place of an item, if the bounds are cursors of records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Worker:
     start: str = _NULL
     end: str = _NULL
     metadata: str = _NULL
-    item: str = _NULL  # of a map
+    item: str = _NULL  # of a map; of a CSV file, the place at which the rows begin
 
     @property
     def label(self) -> str:
@@ -36,6 +37,8 @@ class Worker:
     @property
     def size(self) -> int | None:
         """The number of items of an integer range; None for other ranges."""
+        if self.item == RECORDS:
+            return None
         start, end = json.loads(self.start), json.loads(self.end)
         if type(start) is int and type(end) is int:
             return end - start

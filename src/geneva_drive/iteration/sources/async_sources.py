@@ -23,12 +23,16 @@ T = TypeVar("T")
 _END: Any = object()
 
 
-async def pairs(iterable: AsyncIterable[T], cursor: Any) -> AsyncIterator[tuple[T, int]]:
-    """Yield each item with the index of the next, starting at the cursor."""
+async def pairs(
+    iterable: AsyncIterable[T], cursor: Any, until: int | None = None
+) -> AsyncIterator[tuple[T, int]]:
+    """Yield each item with the index of the next, from the index `cursor` up to `until`."""
     sequences.refuse_queries(iterable)
     start = sequences.index_of(cursor)
     index = 0
     async for item in iterable:
+        if index == until:
+            return
         index += 1
         if index > start:
             yield item, index

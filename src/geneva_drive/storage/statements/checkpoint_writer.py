@@ -18,6 +18,7 @@ from geneva_drive.storage.dialects.sqlite.values import plain
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.checkpoints import Checkpoints, CheckpointUpdate
+from geneva_drive.storage.statements.history_writer import HistoryWriter
 
 _SAVE = (
     "UPDATE {executions} SET {cursor} = {p}, completed_iterations = {p}{progress} "
@@ -36,6 +37,7 @@ class CheckpointWriter:
     def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
         self._database = database
         self._checkpoints = checkpoints
+        self._history = HistoryWriter(database, tables, checkpoints)
         self._alone, self._driver = database.dialect.writing_alone, database.driver
         dialect, engine_dialect = database.dialect, database.engine.dialect
         # On a user's own engine with another driver, SQLAlchemy executes the statement.
@@ -62,6 +64,15 @@ class CheckpointWriter:
         Only for loops that saved before: the failure counts that a first checkpoint resets are
         left alone here.
         """
+        recorded = [one for one in positions if one.entry is not None]
+        if recorded:
+            others = [one for one in positions if one.entry is None]
+            are_recorded = self._history.save(recorded)
+            saved = iter(self._save(others) if others else ())
+            return [are_recorded if one.entry is not None else next(saved) for one in positions]
+        return self._save(positions)
+
+    def _save(self, positions: Sequence[CheckpointUpdate]) -> list[bool]:
         if self._execute_many is not None and not self._database.is_joined:
             try:
                 if self._save_past_sqlalchemy(self._execute_many, positions):
@@ -74,7 +85,12 @@ class CheckpointWriter:
 
     def save_one(self, position: CheckpointUpdate) -> bool:
         """Save one checkpoint; nearly all are saved by this method."""
-        if self._execute_many is None or position.progress is not None or self._database.is_joined:
+        if (
+            self._execute_many is None
+            or position.progress is not None
+            or position.entry is not None
+            or self._database.is_joined
+        ):
             return self.save([position])[0]
         try:
             with self._alone, self._driver as cursor:

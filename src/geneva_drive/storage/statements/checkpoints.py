@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from geneva_drive.storage.schema.records import CheckpointRecord, Key
 from geneva_drive.storage.schema.tables import Tables
+
+
+class HistoryEntry(NamedTuple):
+    """A row of `checkpoints` to add with a checkpoint, beside the values of the checkpoint."""
+
+    workflow_id: Key
+    reason: str
+    at: datetime
 
 
 class CheckpointUpdate(NamedTuple):
@@ -24,6 +33,23 @@ class CheckpointUpdate(NamedTuple):
     claim_token: str
     item_errors: int
     progress: str | None  # None leaves what was written last
+    entry: HistoryEntry | None = None  # of a batch worker: each of its checkpoints is on record
+
+    @property
+    def workflow_id(self) -> Key:
+        assert self.entry is not None, "only a checkpoint with a history entry knows its workflow"
+        return self.entry.workflow_id
+
+
+def history_row(update: CheckpointUpdate) -> dict[str, Any]:
+    """Return the row of `checkpoints` for a checkpoint with a history entry."""
+    assert update.entry is not None, "a checkpoint without an entry has no row"
+    return {
+        **update.entry._asdict(),
+        "execution_id": update.execution_id,
+        "cursor": update.cursor,
+        "completed_iterations": update.completed_iterations,
+    }
 
 
 class Checkpoints:
@@ -38,6 +64,9 @@ class Checkpoints:
         self._tables = tables
         self._table = tables.checkpoints
         self._executions = tables.step_executions
+        self._rows = select(
+            *(self._table.c[name] for name in CheckpointRecord.__dataclass_fields__)
+        )
         c = self._executions.c
         self._save = (
             update(self._executions)
@@ -83,9 +112,39 @@ class Checkpoints:
 
     def of_execution(self, connection: Connection, execution_id: Key) -> list[CheckpointRecord]:
         c = self._table.c
+        query = self._rows.where(c.execution_id == execution_id).order_by(c.id)
+        return _records(connection, query)
+
+    def latest(
+        self, connection: Connection, execution_id: Key, count: int, *, besides: str
+    ) -> list[CheckpointRecord]:
+        """Return the latest rows with another reason than `besides`, oldest first."""
+        c = self._table.c
         query = (
-            select(*(c[name] for name in CheckpointRecord.__dataclass_fields__))
-            .where(c.execution_id == execution_id)
+            self._rows.where(c.execution_id == execution_id, c.reason != besides)
+            .order_by(c.id.desc())
+            .limit(count)
+        )
+        return _records(connection, query)[::-1]
+
+    def of_steps(
+        self, connection: Connection, workflow_id: Key, step_names: Collection[str], reason: str
+    ) -> list[tuple[str, CheckpointRecord]]:
+        """Return the rows with this reason, each with its node id, in the order of their ids."""
+        c, executions = self._table.c, self._executions.c
+        query = (
+            self._rows.add_columns(executions.node_id)
+            .join(self._executions, executions.id == c.execution_id)
+            .where(
+                c.workflow_id == workflow_id,
+                c.reason == reason,
+                executions.step_name.in_(step_names),
+            )
             .order_by(c.id)
         )
-        return [CheckpointRecord(**row) for row in connection.execute(query).mappings()]
+        rows = connection.execute(query).mappings()
+        return [(row.pop("node_id"), CheckpointRecord(**row)) for row in map(dict, rows)]
+
+
+def _records(connection: Connection, query: Select[Any]) -> list[CheckpointRecord]:
+    return [CheckpointRecord(**row) for row in connection.execute(query).mappings()]

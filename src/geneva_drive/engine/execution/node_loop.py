@@ -1,0 +1,43 @@
+"""The loop that a node's body runs in: of a resumable step, or of a batch worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.engine.batches.ranges import require_batches
+from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.step_loop import StepLoop
+from geneva_drive.engine.loops.worker_loop import WorkerLoop
+
+
+def loop_of(
+    environment: Environment,
+    claimed: Claimed,
+    definition: Definition,
+    node: Node,
+    breaks: Breaks,
+    call: Callable[[Node], Any],
+) -> StepLoop | None:
+    """Return the loop of a node, if it has one; raises if its cursor cannot be read.
+
+    `call` runs a body: that of a batch tells its workers which query or file it divides.
+    """
+    workflow, execution, iteration = claimed.workflow, claimed.execution, node.options.iteration
+    if iteration is not None:
+        return StepLoop(environment, workflow, execution, node, iteration, breaks)
+    if not node.is_worker:
+        return None
+    batch = definition.batch_of(node.name)
+    return WorkerLoop(
+        environment,
+        workflow,
+        execution,
+        node,
+        breaks,
+        interval=batch.expansion.checkpoint_interval,
+        source=lambda: require_batches(batch, call(batch)),
+    )
