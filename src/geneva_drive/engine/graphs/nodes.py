@@ -67,6 +67,8 @@ class GraphNodes:
 
     @cached_property
     def _expansions(self) -> dict[str, ExpansionRecord]:
+        if not self._definition.expands:
+            return {}
         return self._store.expansions.of(self._connection, self._workflow.id)
 
     def find(self, reference: object) -> str:
