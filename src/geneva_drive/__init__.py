@@ -57,6 +57,7 @@ if typing.TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
+    from geneva_drive.engine.batches.results import BatchError, BatchResults
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
     from geneva_drive.iteration.batch import AsyncBatch, Batch, CheckpointYield
     from geneva_drive.iteration.iterable_step import IterableStep
@@ -75,7 +76,9 @@ __all__ = [
     "AsyncBatch",
     "AsyncIterableStep",
     "Batch",
+    "BatchError",
     "BatchRange",
+    "BatchResults",
     "Batches",
     "Checkpoint",
     "CheckpointYield",
@@ -133,6 +136,8 @@ _ON_DEMAND = {
     "AsyncBatch": "geneva_drive.iteration.batch",
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
     "Batch": "geneva_drive.iteration.batch",
+    "BatchError": "geneva_drive.engine.batches.results",
+    "BatchResults": "geneva_drive.engine.batches.results",
     "Checkpoint": "geneva_drive.drive.step_execution",
     "CheckpointYield": "geneva_drive.iteration.batch",
     "Drive": "geneva_drive.drive.drive",

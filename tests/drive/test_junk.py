@@ -23,6 +23,7 @@ from geneva_drive import testing
 from geneva_drive.definition import registry
 from geneva_drive.definition.dynamic import jobs, templates
 from geneva_drive.definition.dynamic.templates import Template
+from geneva_drive.definition.nodes.batch import BatchStep
 from geneva_drive.definition.options import keywords
 from geneva_drive.display import shown
 from geneva_drive.drive.approvals.approvals import Approvals
@@ -42,8 +43,15 @@ NOT_CALLED = {
     "ApprovalChanged",
     "ApprovalDecision",
     "ApprovalState",
+    "AsyncBatch",
     "AsyncIterableStep",
+    "Batch",
+    "BatchError",
+    "BatchResults",
     "Checkpoint",
+    "CheckpointYield",
+    "FailedItem",
+    "FailureStrategy",
     "IterableStep",
     "IterationProgress",
     "JobNode",
@@ -55,6 +63,7 @@ NOT_CALLED = {
     "StepExecution",
     "StepProgressed",
     "StepState",
+    "StepYielded",
     "TelemetryEvent",
     "Workflow",
     "WorkflowChanged",
@@ -105,6 +114,19 @@ def decorated(made: Any) -> None:
 
 def decorated_approval(made: Any) -> None:
     made_class(sign=made(lambda self, decision: None) if callable(made) else made)
+
+
+def decorated_batch(made: Any) -> None:
+    rows = made if isinstance(made, BatchStep) else made(lambda self: gd.Batches.none())
+    made_class(
+        rows=rows,
+        process=rows.worker(lambda self, batch: None),
+        summarize=rows.aggregate(lambda self, results: None),
+    )
+
+
+def decorated_map(made: Any) -> None:
+    made_class(look=made(lambda self, item: None) if callable(made) else made)
 
 
 def decorated_job(made: Any) -> None:
@@ -265,6 +287,14 @@ FUNCTIONS = [
         [*options_of(keywords.ApprovalOptions), "form"],
         decorated_approval,
     ),
+    Call("batch", lambda: gd.batch, options_of(keywords.BatchOptions), decorated_batch),
+    Call("map", lambda: gd.map, options_of(keywords.MapOptions), decorated_map),
+    Call("BatchRange", lambda: gd.BatchRange),
+    *(
+        Call("Batches", functools.partial(getattr, gd.Batches, name))
+        for name in ("split", "workers", "ranges", "none", "over", "csv")
+    ),
+    Call("Tolerate", lambda: gd.Tolerate),
     Call("Actor", lambda: gd.Actor, then=lambda actor: an_approval().approve(actor)),
     Call("child", lambda: gd.child, options_of(keywords.ChildOptions), decorated),
     Call("removed_step", lambda: gd.removed_step, then=decorated),

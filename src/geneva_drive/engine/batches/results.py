@@ -9,11 +9,12 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
+from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import is_done
-from geneva_drive.storage.schema.records import ExecutionRecord, Key
+from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
 from geneva_drive.storage.statements.expansions import WorkerResult
 from geneva_drive.storage.store import Store
 
@@ -86,18 +87,33 @@ def _results(
     rows = store.expansions.results(connection, workflow_id, expansion)
     done = [row for row in rows if is_done(row.state, row.outcome)]
     failed = [row for row in rows if not is_done(row.state, row.outcome)]
+    error_count = len(failed) + sum(row.item_errors for row in rows)
+    errors = [_of_worker(row) for row in failed[:_MAX_ERRORS]]
+    if len(errors) < min(error_count, _MAX_ERRORS):
+        found = store.checkpoints.of_steps(connection, workflow_id, [expansion], SKIPPED_ITEM)
+        errors += [_of_item(worker, item) for worker, item in found[: _MAX_ERRORS - len(errors)]]
     return BatchResults(
         by_worker={row.node_id: typed_json.load(row.result) for row in done},
         failed={row.node_id: f"{row.error_class}: {row.error_message}" for row in failed},
         total_processed=sum(_processed(row) for row in done),
         worker_count=record.total,
-        errors=[
-            BatchError(
-                worker=row.node_id, error_class=row.error_class, error_message=row.error_message
-            )
-            for row in failed[:_MAX_ERRORS]
-        ],
-        error_count=len(failed) + sum(row.item_errors for row in rows),
+        errors=errors,
+        error_count=error_count,
+    )
+
+
+def _of_worker(row: WorkerResult) -> BatchError:
+    return BatchError(
+        worker=row.node_id, error_class=row.error_class, error_message=row.error_message
+    )
+
+
+def _of_item(worker: str, item: CheckpointRecord) -> BatchError:
+    return BatchError(
+        worker=worker,
+        error_class=item.error_class,
+        error_message=item.error_message,
+        cursor=typed_json.load(item.cursor),
     )
 
 
