@@ -9,7 +9,9 @@ from sqlalchemy import event
 
 import geneva_drive as gd
 from geneva_drive.testing import speedrun
+from tests.batching import dividing, one_range, workers
 from tests.engines import OWN_DIALECTS
+from tests.looping import reasons
 
 
 @pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
@@ -27,6 +29,23 @@ def test_a_loop_waits_for_a_database_that_is_away(geneva: gd.Drive) -> None:
 
     [execution] = workflow.step_executions
     assert (execution.state, execution.completed_iterations) == ("completed", 5)
+    assert len(refused) >= 3
+
+
+@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+def test_a_yield_waits_for_a_database_that_is_away(geneva: gd.Drive) -> None:
+    refused: list[int] = []
+
+    def body(self: Any, batch: gd.Batch) -> Any:
+        if batch.position == 2:
+            _go_away(geneva, refused)
+        end = batch.position + 1
+        return end if end == batch.end else batch.checkpoint_yield(end, end)
+
+    workflow = speedrun(dividing(one_range(4), body))
+
+    assert workflow.result == {"process_001": 4}
+    assert reasons(workers(workflow)[0])[:-1] == [("yield", n, n) for n in (1, 2, 3)]
     assert len(refused) >= 3
 
 

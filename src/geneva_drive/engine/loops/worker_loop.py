@@ -79,6 +79,9 @@ class WorkerLoop(StepLoop):
         self._yielding = True
         try:
             self.run.yield_at(returned.cursor, returned.items_processed)
+        except Exception:
+            self._return_to_saved()  # the database refuses the checkpoint: the old one stays
+            raise
         finally:
             self._yielding = False
         crash_points.reached("redispatch")
