@@ -13,7 +13,7 @@ from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import is_done
+from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
 from geneva_drive.storage.statements.expansions import WorkerResult
 from geneva_drive.storage.store import Store
@@ -93,9 +93,10 @@ def _results(
         found = store.checkpoints.of_steps(connection, workflow_id, [expansion], SKIPPED_ITEM)
         errors += [_of_item(worker, item) for worker, item in found[: _MAX_ERRORS - len(errors)]]
     return BatchResults(
-        by_worker={row.node_id: typed_json.load(row.result) for row in done},
+        # One that was passed over by an operator has none.
+        by_worker={row.node_id: typed_json.load(row.result) for row in done if row.result},
         failed={row.node_id: f"{row.error_class}: {row.error_message}" for row in failed},
-        total_processed=sum(_processed(row) for row in done),
+        total_processed=sum(_processed(row) for row in done if row.state is StepState.COMPLETED),
         worker_count=record.total,
         errors=errors,
         error_count=error_count,

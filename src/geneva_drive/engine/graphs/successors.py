@@ -155,9 +155,12 @@ def _idle_workers(
         if batch is None or not batch.is_done or batch.outcome is Outcome.SKIPPED_BY_BRANCH:
             continue
         worker = plan_graph_node(definition, workflow, node.name, now, [batch.ancestry_hash])
-        planned.append(plan_idle_worker(replace(worker, scheduled_for=now), node.name))
+        idle = plan_idle_worker(replace(worker, scheduled_for=now), node.name)
+        # Without an expansion that counts workers, it stands for the whole node.
+        known = ancestry_hash(idle.node, [batch.ancestry_hash])
+        planned.append(replace(idle, share=None, ancestry_hash=known))
         statuses[node.name] = NodeStatus(
-            state=StepState.COMPLETED, outcome=Outcome.SUCCESS, ancestry_hash=worker.ancestry_hash
+            state=StepState.COMPLETED, outcome=Outcome.SUCCESS, ancestry_hash=known
         )
     return planned
 
