@@ -28,7 +28,7 @@ quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in two mi
 
 soak: .venv/.dev  ## Kill, race, suspend and command workers for an hour, then break their databases; SOAK_MINUTES=1 for a minute per part
 	@$(BIN)/python -m tests.soak $(SOAK)
-	@GENEVA_SOAK=1 $(PYTEST) $(FEW) tests/scenarios/trouble tests/scenarios/test_killing_loops.py
+	@GENEVA_SOAK=1 $(PYTEST) $(FEW) tests/scenarios/trouble tests/scenarios/test_killing_loops.py tests/scenarios/test_killing_batches.py
 
 check: .venv/.dev  ## Check format, lint, types and the order of the rooms
 	@$(BIN)/ruff format --check

@@ -7,5 +7,6 @@ import os
 IS_SOAK = os.environ.get("GENEVA_SOAK") == "1"
 
 KILLS_IN_LOOPS = 50 if IS_SOAK else 12
+KILLS_IN_BATCHES = 20 if IS_SOAK else 4
 RESTARTS = 20 if IS_SOAK else 3
 TROUBLE_SECONDS = 10.0 if IS_SOAK else 2.5

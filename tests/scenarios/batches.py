@@ -1,0 +1,55 @@
+"""A batch that adds up numbers, and the processes that the scenarios kill in its workers.
+
+`python -m tests.scenarios.batches` works until SIGTERM.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from types import FrameType
+
+import geneva_drive as gd
+
+WORKERS = 20
+PARALLELISM = 6
+INTERVAL = 25
+ITEMS = 500  # of each worker
+CALL_SECONDS = 0.004  # lets the batch last for as many kills as are wanted
+
+# A worker that logs each step is several times slower.
+logging.basicConfig(level=logging.WARNING)
+
+
+class AddUp(gd.Workflow):
+    @gd.batch(checkpoint_interval=INTERVAL, parallelism=PARALLELISM)
+    def numbers(self) -> gd.Batches:
+        return gd.Batches.workers(total=WORKERS * ITEMS, n=WORKERS)
+
+    @numbers.worker
+    def add(self, batch: gd.Batch) -> int | gd.CheckpointYield:
+        time.sleep(CALL_SECONDS)
+        end = min(batch.position + batch.checkpoint_interval, batch.end)
+        total = int(batch.accumulated_results or 0) + sum(range(batch.position, end))
+        if end < batch.end:
+            return batch.checkpoint_yield(end, end - batch.start, total)
+        return total
+
+    @numbers.aggregate
+    def total(self, results: gd.BatchResults) -> int:
+        return sum(results.by_worker.values())
+
+
+def work() -> None:
+    worker = gd.configure().worker(concurrency=4)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        worker.request_stop()
+
+    signal.signal(signal.SIGTERM, stop)
+    worker.run()
+
+
+if __name__ == "__main__":
+    work()

@@ -1,0 +1,107 @@
+"""Workers die in the middle of a batch."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from types import ModuleType
+
+import pytest
+from sqlalchemy import update
+
+import geneva_drive as gd
+from tests.scenarios.conftest import StartProcess, wait_until_finished
+from tests.scenarios.processes import Process, wait_until
+from tests.scenarios.soak import KILLS_IN_BATCHES as KILLS
+
+pytestmark = pytest.mark.scenario
+
+# The lease of a killed worker is ended by the test.
+QUICK = {"lease": "5s", "heartbeat_interval": "0.05s", "poll_interval": "0.05s"}
+
+
+@pytest.fixture
+def batches(geneva: gd.Drive) -> Iterator[ModuleType]:
+    """The batch's class, which other tests of this process must not know."""
+    name = "tests.scenarios.batches"
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.mark.timeout(600)
+def test_workers_are_killed_in_a_batch_and_its_sum_is_exact(
+    geneva: gd.Drive, batches: ModuleType, start: StartProcess, chance: random.Random
+) -> None:
+    workflow = batches.AddUp.create()
+    start_worker = partial(start, program="tests.scenarios.batches", **QUICK)
+    crew = [start_worker(), start_worker()]
+    lost: Counter[str] = Counter()
+    for number in range(KILLS):
+        _wait_for_progress(geneva, number, batches)
+        victim = crew.pop(chance.randrange(len(crew)))
+        lost.update(_kill(geneva, victim))
+        crew.append(start_worker())
+    wait_until_finished(geneva, 1)
+
+    numbers = batches.WORKERS * batches.ITEMS
+    assert workflow.reload().result == sum(range(numbers))
+    ended = [one for one in workflow.step_executions if one.step_name == "add"]
+    assert Counter(one.outcome for one in ended) == Counter(
+        success=batches.WORKERS, recovered=sum(lost.values())
+    )
+    assert sum(lost.values()) >= KILLS, "nothing was running when the workers were killed"
+    _assert_history_is_whole(ended, batches)
+    assert [process.terminate() for process in crew] == [0, 0]
+
+
+def _wait_for_progress(drive: gd.Drive, number: int, batches: ModuleType) -> None:
+    """Wait until the batch has come so far that all kills fall into it."""
+    aim = (number + 1) * batches.WORKERS // (KILLS + 2)
+
+    def has_come() -> bool:
+        done = drive.executions(state="completed").count() - 1  # the batch itself
+        return done >= aim and bool(_running(drive))
+
+    wait_until(has_come, f"{aim} workers of the batch are done")
+
+
+def _running(drive: gd.Drive) -> list[gd.StepExecution]:
+    return [one for one in drive.executions(state="in_progress") if one.step_name == "add"]
+
+
+def _kill(drive: gd.Drive, victim: Process) -> list[str]:
+    """Kill a process, and return the workers of the batch that it leaves unfinished."""
+    names, pid = {one.id: one.name for one in drive.workers}, str(victim.pid)
+    assert victim.kill() == -signal.SIGKILL
+    own = [key for key, name in names.items() if pid in name]
+    left = [one.node_id for one in _running(drive) if one.worker_id in own]
+    table = drive.store.tables.workers
+    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
+    with drive.store.transaction() as connection:
+        connection.execute(update(table).where(table.c.id.in_(own)).values(heartbeat_at=long_ago))
+    return left
+
+
+def _assert_history_is_whole(ended: list[gd.StepExecution], batches: ModuleType) -> None:
+    """Every worker saved each of its checkpoints once, however many attempts it took."""
+    by_worker: dict[str, list[gd.StepExecution]] = {}
+    for one in ended:
+        by_worker.setdefault(one.node_id, []).append(one)
+    assert len(by_worker) == batches.WORKERS
+    for number, attempts in enumerate(by_worker[name] for name in sorted(by_worker)):
+        saved = [
+            row.cursor
+            for one in attempts
+            for row in one.checkpoint_history
+            if row.reason == "yield"
+        ]
+        first = number * batches.ITEMS
+        last = first + batches.ITEMS
+        assert saved == list(range(first + batches.INTERVAL, last, batches.INTERVAL))
+        assert [one.attempt_number for one in attempts] == list(range(1, len(attempts) + 1))
