@@ -247,3 +247,25 @@ def test_an_error_ends_a_loop_that_does_not_skip(geneva: gd.Drive) -> None:
     [worker] = workers(workflow)
     assert (worker.state, worker.cursor, worker.error_message) == ("failed", 5, "no 5")
     assert workflow.failed_items("rows") == []
+
+
+def test_a_batch_with_a_transaction_is_not_asked_again(geneva: gd.Drive) -> None:
+    class Guarded(gd.Workflow):
+        @gd.batch(transaction=True)
+        def rows(self, session: Any) -> gd.Batches:
+            return TWO_OF_TEN
+
+        @rows.worker
+        def process(self, batch: gd.Batch) -> list[Any]:
+            return list(batch.items())
+
+        @rows.aggregate
+        def summarize(self, results: Any) -> None: ...
+
+    workflow = Guarded.create()
+    drain(geneva)
+
+    assert workers(workflow)[0].error_message == (
+        "Batch 'rows' has transaction=True, so its workers cannot ask it for their items. Remove "
+        "transaction=True, or pass the items: batch.items(...)."
+    )

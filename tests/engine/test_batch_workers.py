@@ -193,6 +193,23 @@ def test_a_pause_is_seen_at_a_yield(geneva: gd.Drive) -> None:
     assert [one["cursor"] for one in worker.checkpoint["history"]] == [200, 400, 600, 800]
 
 
+def test_a_worker_can_suspend_itself(geneva: gd.Drive) -> None:
+    seen: list[Any] = []
+    add_up = adding_up(seen)
+
+    def body(self: Any, batch: gd.Batch) -> Any:
+        yielded = add_up(self, batch)
+        if len(seen) == 3:
+            self.suspend()
+        return yielded
+
+    workflow = dividing(THOUSAND, body)
+    drain(geneva)
+
+    assert [position for position, _ in seen] == [0, 200, 400, 400, 600, 800]
+    assert workflow.reload().result == {"process_001": SUM}
+
+
 def test_a_worker_whose_claim_is_lost_saves_nothing(geneva: gd.Drive) -> None:
     add_up = adding_up([])
 

@@ -528,3 +528,25 @@ def test_a_stopwatch_is_written_with_the_first_checkpoint_and_then_once_a_second
     assert not watch.is_due()
     seconds.passed = 1.0
     assert watch.is_due()
+
+
+def test_a_yield_is_saved_before_the_run_ends_there(make: MakeRun, pages: Pages) -> None:
+    run = make(should_stop=lambda: True)
+
+    with pytest.raises(Interrupted) as interrupted:
+        run.yield_at("c", 200)
+
+    assert interrupted.value.by is Interruption.SHUTDOWN
+    assert (pages.saved, run.is_between_items) == ([("c", 200)], True)
+
+
+def test_a_yield_past_the_timeout_is_saved_too(
+    make: MakeRun, pages: Pages, seconds: Seconds
+) -> None:
+    run = make(timeout=SECOND)
+    seconds.passed = 2
+
+    with pytest.raises(RanTooLong):
+        run.yield_at("c", 200)
+
+    assert pages.saved == [("c", 200)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from geneva_drive.definition.batches import Batches
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.batches.ranges import require_batches
 from geneva_drive.engine.claimed import Claimed
@@ -12,6 +13,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.loops.worker_loop import WorkerLoop
+from geneva_drive.errors import InvalidInput
 
 
 def loop_of(
@@ -39,5 +41,15 @@ def loop_of(
         node,
         breaks,
         interval=batch.expansion.checkpoint_interval,
-        source=lambda: require_batches(batch, call(batch)),
+        source=lambda: _divided_by(batch, call),
     )
+
+
+def _divided_by(batch: Node, call: Callable[[Node], Any]) -> Batches:
+    """Call the body of a batch again, for the query or file whose items a worker asks for."""
+    if batch.options.transaction:
+        raise InvalidInput(
+            f"Batch {batch.name!r} has transaction=True, so its workers cannot ask it for their "
+            f"items. Remove transaction=True, or pass the items: batch.items(...)."
+        )
+    return require_batches(batch, call(batch))

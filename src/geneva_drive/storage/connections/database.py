@@ -180,11 +180,11 @@ class Database:
         at_once = self.dialect.is_at_once
         return self._write_own(work, self._short_transaction, at_once=at_once, waits=waits)
 
-    def write_group(self, work: Callable[[Connection], T]) -> T:
+    def write_group(self, work: Callable[[Connection], T], *, waits: bool = True) -> T:
         """Do hot work of several statements in one transaction, on a kept connection."""
         if self._joined.get() is not None:
             return self.write(work)
-        return self._write_own(work, self._kept_transaction)
+        return self._write_own(work, self._kept_transaction, waits=waits)
 
     def being_patient(self, patience: Patience) -> AbstractContextManager[None]:
         """Make the calls of this thread wait for a database in trouble: a step runs."""

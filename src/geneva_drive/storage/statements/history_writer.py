@@ -61,7 +61,7 @@ class HistoryWriter:
         try:
             if self._statement is not None and not self._database.is_joined:
                 return self._save_past_sqlalchemy(self._statement, ordered)
-            self._database.write(lambda connection: self._save(connection, ordered), waits=False)
+            self._database.write_group(lambda c: self._save(c, ordered), waits=False)
         except (*self._refusals, StorageError, _NotSaved):
             return False
         return True
