@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
+import threading
 import time
 from types import FrameType
 
@@ -39,6 +41,34 @@ class AddUp(gd.Workflow):
     @numbers.aggregate
     def total(self, results: gd.BatchResults) -> int:
         return sum(results.by_worker.values())
+
+
+class StopsAt600(gd.Workflow):
+    """Says where each call of its worker begins; the first attempt never comes further than 600."""
+
+    @gd.batch(checkpoint_interval=200)
+    def numbers(self) -> gd.Batches:
+        return gd.Batches.workers(total=1000, n=1)
+
+    @numbers.worker
+    def add(self, batch: gd.Batch) -> int | gd.CheckpointYield:
+        say(f"{batch.position} {batch.accumulated_results}")
+        if batch.position == 600 and self.attempt == 1:
+            threading.Event().wait()
+        end = batch.position + batch.checkpoint_interval
+        count = int(batch.accumulated_results or 0) + batch.checkpoint_interval
+        if end < batch.end:
+            return batch.checkpoint_yield(end, end - batch.start, count)
+        return count
+
+    @numbers.aggregate
+    def total(self, results: gd.BatchResults) -> int:
+        return sum(results.by_worker.values())
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def work() -> None:

@@ -60,13 +60,36 @@ def test_workers_are_killed_in_a_batch_and_its_sum_is_exact(
     assert [process.terminate() for process in crew] == [0, 0]
 
 
+def test_a_worker_that_is_killed_at_600_goes_on_at_600(
+    geneva: gd.Drive, batches: ModuleType, start: StartProcess
+) -> None:
+    workflow = batches.StopsAt600.create()
+    first = start(program="tests.scenarios.batches", **QUICK)
+    for line in ("0 None", "200 200", "400 400", "600 600"):
+        first.expect(line)
+    assert _kill(geneva, first) == ["add_001"]
+
+    second = start(program="tests.scenarios.batches", **QUICK)
+    second.expect("600 600")
+    second.expect("800 800")
+    wait_until_finished(geneva, 1)
+
+    assert workflow.reload().result == 1000
+    killed, ended = (one for one in workflow.step_executions if one.step_name == "add")
+    assert (killed.outcome, ended.outcome) == ("recovered", "success")
+    assert [row.cursor for row in killed.checkpoint_history][:3] == [200, 400, 600]
+    assert second.terminate() == 0
+
+
 def _wait_for_progress(drive: gd.Drive, number: int, batches: ModuleType) -> None:
     """Wait until the batch has come so far that all kills fall into it."""
     aim = (number + 1) * batches.WORKERS // (KILLS + 2)
 
     def has_come() -> bool:
         done = drive.executions(state="completed").count() - 1  # the batch itself
-        return done >= aim and bool(_running(drive))
+        running = _running(drive)
+        assert len(running) <= batches.PARALLELISM
+        return done >= aim and bool(running)
 
     wait_until(has_come, f"{aim} workers of the batch are done")
 

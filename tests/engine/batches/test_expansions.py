@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step
-from tests.heroes import User
 from tests.looking import error_of, pending_dead_letters
 
 pytestmark = pytest.mark.usefixtures("geneva")
@@ -285,64 +281,6 @@ def test_batches_of_a_graph_run_beside_each_other_and_below_a_decision() -> None
     assert workflow.verify_ancestry() == []
 
 
-def test_a_batch_over_records_gives_every_record_to_one_worker(
-    users: None, geneva: gd.Drive
-) -> None:
-    with Session(geneva.engine) as session, session.begin():
-        session.add_all([User(name=f"user {n}") for n in range(25)])
-
-    class Mails(gd.Workflow):
-        type_name = "test_expansions.Mails"
-
-        @gd.batch(checkpoint_interval=3)
-        def rows(self) -> gd.Batches:
-            return gd.Batches.over(select(User), batch_size=10)
-
-        @rows.worker
-        def process(self, batch: gd.Batch) -> list[str]:
-            return [user.name for user in batch.items()]
-
-        @rows.aggregate
-        def summarize(self, results: gd.BatchResults) -> list[list[str]]:
-            return list(results.by_worker.values())
-
-    workflow = Mails.create()
-    drain()
-    names = [f"user {n}" for n in range(25)]
-    assert workflow.reload().result == [names[:10], names[10:20], names[20:]]
-
-
-def test_a_batch_over_a_csv_file_reads_each_row_once(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([["n"], *([n] for n in range(25))])
-
-    class Rows(gd.Workflow):
-        type_name = "test_expansions.Rows"
-
-        @gd.batch(checkpoint_interval=4)
-        def rows(self) -> gd.Batches:
-            return gd.Batches.csv(path, batch_size=10)
-
-        @rows.worker
-        def process(self, batch: gd.Batch) -> list[int]:
-            ran.append(f"{batch.start}-{batch.end}")
-            return [int(row["n"]) for row in batch.items()]
-
-        @rows.aggregate
-        def summarize(self, results: gd.BatchResults) -> list[list[int]]:
-            return list(results.by_worker.values())
-
-    workflow = Rows.create()
-    drain()
-    assert workflow.reload().result == [
-        list(range(10)),
-        list(range(10, 20)),
-        list(range(20, 25)),
-    ]
-    assert ran == ["0-10", "10-20", "20-25"]
-
-
 def test_a_batch_over_nothing_has_nothing_to_do(tmp_path: Path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text("n\n")
@@ -397,3 +335,47 @@ def test_one_worker_can_be_reset_resolved_completed_or_skipped() -> None:
     # Those that were passed over have no result.
     assert seen[0].by_worker == {"process_003": 7, "process_004": 10, "process_005": 10}
     assert (seen[0].failed, seen[0].total_processed) == ({}, 40)
+
+
+@pytest.mark.parametrize(("reset_checkpoint", "begins"), [(False, 7000), (True, 6000)])
+def test_a_reset_goes_on_at_the_checkpoint_or_starts_over(
+    reset_checkpoint: bool, begins: int
+) -> None:
+    called: list[int] = []
+
+    class Import(gd.Workflow):
+        type_name = "test_expansions.Reset"
+
+        @gd.batch(checkpoint_interval=200)
+        def rows(self) -> gd.Batches:
+            return gd.Batches.split(total=10_000, batch_size=2_000)
+
+        @rows.worker
+        def process(self, batch: gd.Batch) -> int | gd.CheckpointYield:
+            if batch.id == "004":
+                called.append(batch.position)
+            if batch.position == 7000 and batch.id in failing:
+                raise ValueError("broken")
+            end = batch.position + batch.checkpoint_interval
+            total = int(batch.accumulated_results or 0) + batch.checkpoint_interval
+            if end < batch.end:
+                return batch.checkpoint_yield(end, end - batch.start, total)
+            return total
+
+        @rows.aggregate
+        def summarize(self, results: gd.BatchResults) -> int:
+            return _sum(results)
+
+    failing.add("004")
+    workflow = Import.create()
+    drain()
+    [failed] = [e for e in workflow.step_executions if e.state == "failed"]
+    saved = failed.checkpoint or {}
+    assert (failed.node_id, saved["cursor"]) == ("process_004", 7000)
+    assert saved["accumulated_results"] == 1000
+    failing.clear()
+    called.clear()
+    workflow.reset_for_retry("process_004", reset_checkpoint=reset_checkpoint, actor="ann")
+    drain()
+    assert called == list(range(begins, 8000, 200))
+    assert workflow.reload().result == 10_000
