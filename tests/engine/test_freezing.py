@@ -272,3 +272,25 @@ def test_what_an_import_lets_run_keeps_the_queue_and_priority_of_its_class(
     perform_step_inline(workflow, "second")
     perform_step_inline(workflow, "first")
     assert workflow.reload().state == "finished"
+
+
+def test_a_chain_that_has_gone_back_cannot_be_frozen(geneva: gd.Drive) -> None:
+    class Order(gd.Workflow):
+        type_name = "FrozenChain"
+
+        @gd.step
+        def pack(self) -> None: ...
+
+        @gd.step
+        def send(self) -> None: ...
+
+        @gd.step(wait=100)
+        def ask(self) -> None: ...
+
+    workflow = Order.create()
+    drain()
+    workflow.resume_at("pack")
+    with pytest.raises(gd.errors.InvalidStateError, match="gone back to 'pack', and 'send'"):
+        workflow.freeze_dag()
+    drain()
+    assert workflow.freeze_dag().pause().resume().state == "ready"

@@ -36,6 +36,7 @@ def freeze(
     change = Change(record=workflow, workflow=unchanged(workflow), freezes_graph=True)
     if workflow.has_graph:
         return change
+    _refuse_gone_back(subject, definition)
     graph = graph_rows.of_class(definition, subject.now)
     done = {one.node_id for one in subject.attempts if is_done(one.state, one.outcome)}
     store.graphs.insert(
@@ -45,6 +46,23 @@ def freeze(
         graph_rows.join_rows(workflow.id, graph, done),
     )
     return change
+
+
+def _refuse_gone_back(subject: Subject, definition: Definition) -> None:
+    """Raise an error if a chain stands before steps that have run: in a graph they would be done."""
+    present = subject.workflow.next_step_name
+    if definition.is_graph or present is None:
+        return
+    tried = {one.step_name for one in subject.attempts}
+    following = definition.after(present)
+    while following is not None:
+        if following.name in tried:
+            raise InvalidStateError(
+                f"Cannot freeze the graph of this workflow: it has gone back to {present!r}, and "
+                f"{following.name!r} behind it has run already. Freeze it once it is past that "
+                f"step, or start another workflow."
+            )
+        following = definition.after(following.name)
 
 
 def replace_graph(
