@@ -49,7 +49,7 @@ def freeze(
 
 
 def _refuse_gone_back(subject: Subject, definition: Definition) -> None:
-    """Raise an error if a chain stands before steps that have run: in a graph they would be done."""
+    """Raise an error if a chain stands before steps that have run: a graph counts them as done."""
     present = subject.workflow.next_step_name
     if definition.is_graph or present is None:
         return
