@@ -58,6 +58,14 @@ ALL = (
     Measure("W7.hundred_thousand", "1 -> 100,000 -> 1 nodes", "s"),
     Measure("W7.create", "Building and starting the workflow of 100,000 nodes", "s"),
     Measure("W7.memory", "Peak of the worker's resident memory, 100,000 nodes", "MiB"),
+    Measure("W8.batch", "1,000,000 numbers added up by 100 workers, and joined", "s"),
+    Measure("W8.bare", "... in a bare loop, in turn with these", "s"),
+    Measure("W8.item", "What a batch adds to an item, by batch.items()", "µs"),
+    Measure("W8.yielded_item", "... by batch.checkpoint_yield()", "µs"),
+    Measure("W8.first_yields", "A yield among the first 1,000 of 10,000, median", "ms"),
+    Measure("W8.last_yields", "... among the last 1,000, median", "ms"),
+    Measure("W8.hundred_workers", "A worker of a batch of 100", "ms"),
+    Measure("W8.ten_thousand_workers", "... of a batch of 10,000", "ms"),
     Measure("W9a.p50", "Decision to next step, idle worker, median", "ms"),
     Measure("W9a.p99", "Decision to next step, idle worker, 99th percentile", "ms"),
     Measure("W9a.start_p50", "... start to first step, in turn with these, median", "ms"),
@@ -74,4 +82,4 @@ ALL = (
 )
 
 BY_ID = {measure.id: measure for measure in ALL}
-WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "W9a", "F")
+WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9a", "F")

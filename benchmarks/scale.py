@@ -33,6 +33,14 @@ class Scale:
     fans: tuple[int, ...]
     peer_fans: tuple[int, ...]
     small_fans: int  # how often the smallest fan is run
+    batch_items: int
+    batch_workers: int
+    batch_turns: int  # of each form, with the bare loop
+    yields: int
+    counted_yields: int  # the first and the last of them
+    small_batch: int  # workers
+    small_batches: int  # how often, before the large one and after it
+    large_batch: int
     decisions: int
     waiting: int  # of which some are decided at once
     decided_at_once: int
@@ -73,6 +81,14 @@ FULL = Scale(
     fans=(1_000, 10_000, 100_000),
     peer_fans=(1_000,),
     small_fans=3,
+    batch_items=1_000_000,
+    batch_workers=100,
+    batch_turns=5,
+    yields=10_000,
+    counted_yields=1_000,
+    small_batch=100,
+    small_batches=5,
+    large_batch=10_000,
     decisions=400,
     waiting=1_000,
     decided_at_once=100,
@@ -109,6 +125,14 @@ QUICK = Scale(
     fans=(1_000,),
     peer_fans=(),  # some need as long for it as for all the rest
     small_fans=1,
+    batch_items=100_000,
+    batch_workers=10,
+    batch_turns=1,
+    yields=500,
+    counted_yields=100,
+    small_batch=100,
+    small_batches=1,
+    large_batch=1_000,
     decisions=20,
     waiting=100,
     decided_at_once=20,

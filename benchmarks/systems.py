@@ -53,9 +53,11 @@ ALL = (
     _ours("mariadb"),
     _ours("sqlite"),
 )
-# Another way to fan out, which differs in nothing else.
+# Another way to divide work, which differs in nothing else.
 DBOS_STEPS = System(name="dbos-steps", driver="dbos_steps", service="postgresql")
 FANNING = (*ALL, DBOS_STEPS)
+# Those that give the results of the parts to a last one.
+BATCHING = tuple(system for system in FANNING if system.name not in ("absurd", "procrastinate"))
 FLOORS = ("floor-postgresql", "floor-mariadb", "floor-sqlite")
 NOT_DURABLE = ("celery-redis", "celery-rabbitmq")
 

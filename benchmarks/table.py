@@ -70,7 +70,7 @@ def _remark(measure: Measure, system: str, value: float, ours: float | None, is_
     remarks = []
     if is_peer and ours is not None and measure.is_better(value, ours):
         remarks.append(PEER_IS_BETTER)
-    if system in NOT_DURABLE and measure.workload in ("W1", "W2", "W3", "W7"):
+    if system in NOT_DURABLE and measure.workload in ("W1", "W2", "W3", "W7", "W8"):
         remarks.append("no step recorded in a database")
     if system == "procrastinate" and measure.workload in ("W1", "W2"):
         remarks.append("a job per step")

@@ -122,6 +122,26 @@ def _loops(database: str) -> list[Target]:
     ]
 
 
+def _batches(database: str) -> list[Target]:
+    system = f"geneva-{database}"
+    return [
+        _at_most("W8", f"{database}, an item of items(), µs", 2, _figure("W8.item", system)),
+        _at_most("W8", f"{database}, an item of yields, µs", 2, _figure("W8.yielded_item", system)),
+        _at_most(
+            "W8",
+            f"{database}, last yields / first yields",
+            1.1,  # it does not grow; two medians differ by as much
+            _ratio(("W8.last_yields", system), ("W8.first_yields", system)),
+        ),
+        _at_most(
+            "W8",
+            f"{database}, per worker, 10,000 / 100 workers",
+            1.3,
+            _ratio(("W8.ten_thousand_workers", system), ("W8.hundred_workers", system)),
+        ),
+    ]
+
+
 def _decisions(database: str) -> list[Target]:
     system = f"geneva-{database}"
     return [
@@ -188,5 +208,6 @@ ALL = (
     _at_most("W7", "10,000 nodes, s", 4, _figure("W7.ten_thousand")),
     _at_most("W7", "per node, 100,000 / 1,000 nodes", 1.3, _growth_per_node),
     _at_most("W7", "creating 100,000 nodes, s", 10, _figure("W7.create")),
+    *(target for database in DATABASES for target in _batches(database)),
     *(target for database in DATABASES for target in _decisions(database)),
 )

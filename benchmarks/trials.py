@@ -13,6 +13,7 @@ from benchmarks.session import Session, at_work
 from benchmarks.systems import System
 from benchmarks.workloads import (
     backlog,
+    batch,
     chain,
     decision,
     decision_floor,
@@ -73,6 +74,7 @@ def plan(wish: Wish) -> list[Turns]:
         *_one_by_one(_backlogs(wish)),
         *_one_by_one(_waiting(wish)),
         *_one_by_one(_fans(wish)),
+        *_one_by_one(_batches(wish)),
         *_one_by_one(_imports(wish)),
     ]
     wanted = [tuple(trial for trial in turns if _is_wanted(trial, wish)) for turns in trials]
@@ -220,7 +222,7 @@ def _run_backlogs(system: System, scale: Scale) -> Figures:
 
 
 def _decisions(wish: Wish) -> list[Trial]:
-    bare = partial(decision_floor.measure, wish.scale.decisions)
+    bare = partial(decision_floor.measure, wish.scale)
     floor = Trial("floor-postgresql", "postgresql", "decisions", ("W9a",), bare)
     return [floor] + [
         Trial(
@@ -267,6 +269,19 @@ def _run_fans(system: System, scale: Scale) -> Figures:
     sizes = scale.fans if system.is_ours else scale.peer_fans
     with at_work(system) as session:
         yield from fan.measure(session, sizes, scale.small_fans)
+
+
+def _batches(wish: Wish) -> list[Trial]:
+    return [
+        Trial(
+            system.name,
+            system.service,
+            "batches",
+            ("W8",),
+            partial(batch.measure, system, wish.scale),
+        )
+        for system in systems.BATCHING
+    ]
 
 
 def _floors(wish: Wish) -> list[Trial]:

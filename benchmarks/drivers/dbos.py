@@ -17,6 +17,7 @@ QUEUE = "bench"
 VERSION = "bench"
 WORKER_CONCURRENCY = 16
 POLLING_INTERVAL = 0.01
+CHECKPOINT_INTERVAL = 1_000
 
 
 @DBOS.step()
@@ -49,10 +50,45 @@ def run_fan(nodes: int) -> None:
     next_step()
 
 
+@DBOS.step()
+def add(start: int, end: int) -> int:
+    total = 0
+    for number in range(start, end):
+        total += number
+    return total
+
+
+@DBOS.step()
+def finish(sums: list[int], items: int) -> None:
+    if sum(sums) != items * (items - 1) // 2:
+        raise ValueError(f"The numbers below {items} do not add up to {sum(sums)}.")
+
+
+@DBOS.workflow()
+def run_part(start: int, end: int) -> int:
+    """A step is what DBOS resumes after, so each checkpoint is one."""
+    return sum(
+        add(first, min(first + CHECKPOINT_INTERVAL, end))
+        for first in range(start, end, CHECKPOINT_INTERVAL)
+    )
+
+
+@DBOS.workflow()
+def run_batch(workers: int, items: int) -> None:
+    size = items // workers
+    handles = [
+        DBOS.enqueue_workflow(QUEUE, run_part, start, start + size)
+        for start in range(0, items, size)
+    ]
+    sums = [handle.get_result(polling_interval_sec=POLLING_INTERVAL) for handle in handles]
+    finish(sums, items)
+
+
 class DBOSDriver:
     """Starts workflows through the client of another process than the worker's."""
 
     fan: Callable[[int], object] = staticmethod(run_fan)
+    batch: Callable[[int, int], object] = staticmethod(run_batch)
 
     def __init__(self, _: Marks) -> None:
         self._client = DBOSClient(system_database_url=os.environ[URL_VARIABLE])
@@ -67,6 +103,9 @@ class DBOSDriver:
 
     def build_fan(self, nodes: int) -> Callable[[], object]:
         return lambda: self._enqueue(self.fan, nodes)
+
+    def start_batch(self, workers: int, items: int, form: str) -> None:  # noqa: ARG002 - it has one
+        self._enqueue(self.batch, workers, items)
 
     def _enqueue(self, workflow: Callable[..., object], *arguments: object) -> None:
         self._client.enqueue(

@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from benchmarks.drivers.batches import Batches
 from benchmarks.drivers.decisions import DecidingDriver, Decisions
 from benchmarks.drivers.marks import Marks
 
 POLL_INTERVAL = 0.02
 TIME_LIMIT = 600.0
 _DECIDING = ("decisions", "decided_at_once", "hold", "first_pages")
+_BATCHING = ("batch", "yields")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,15 @@ class Client:
     def fan(self, nodes: int) -> dict[str, float]:
         """Run one workflow that fans out and in, and give when it was built, started and done."""
         began_at = time.time()
-        start = self._driver.build_fan(nodes)
+        return {"began_at": began_at, **self.run(self._driver.build_fan(nodes))}
+
+    def run(self, start: Callable[[], object]) -> dict[str, float]:
+        """Start one workflow by a call, and give when it was called, started and done."""
         called_at = time.time()
         start()
         started_at = time.time()
         self._started_count += 1
         return {
-            "began_at": began_at,
             "called_at": called_at,
             "started_at": started_at,
             "finished_at": self._wait_until_idle(),
@@ -127,6 +131,9 @@ def obey(open_driver: Callable[[Marks], Driver]) -> None:
             name = command.pop("do")
             if name in _DECIDING:
                 say(_decide(cast("Any", driver), client, marks, name, command))
+            elif name in _BATCHING:
+                batches = Batches(cast("Any", driver), client.run)
+                say(batches.batch(**command) if name == "batch" else batches.yields(**command))
             else:
                 say(_answer(client, name, command))
 

@@ -18,12 +18,16 @@ from benchmarks.drivers.geneva_app import (
     HundredSteps,
     OneStep,
     Sleeping,
+    Summed,
+    SummedByYields,
     TenSteps,
+    Yielding,
     run_node,
 )
 from benchmarks.drivers.marks import Marks
 
 CLASSES: dict[int, type[gd.Workflow]] = {1: OneStep, 10: TenSteps, 100: HundredSteps}
+BATCHES: dict[str, type[gd.Workflow]] = {"items": Summed, "yields": SummedByYields}
 DYNAMIC = ""  # the type of a workflow that has no class
 CONTEXT_VARIABLE = "GENEVA_BENCH_CONTEXT"  # bytes of context that each workflow carries
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "sqlite": "sqlite"}
@@ -56,7 +60,8 @@ class GenevaDriver:
         self._context = {"payload": "x" * size} if size else None
         engine = create_engine(with_driver(url))
         self._connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        ours = workflows.c.type.in_([*(each.__name__ for each in CLASSES.values()), DYNAMIC])
+        classes: list[type[gd.Workflow]] = [*CLASSES.values(), *BATCHES.values(), Yielding]
+        ours = workflows.c.type.in_([*(each.__name__ for each in classes), DYNAMIC])
         self._unfinished = select(
             select(1).select_from(workflows).where(workflows.c.state == "ready", ours).exists()
         )
@@ -76,6 +81,17 @@ class GenevaDriver:
         built.fan_out(range(nodes), name="node_{}", job=run_node)
         built.node("join", job=run_node)
         return built.start
+
+    def start_batch(self, workers: int, items: int, form: str) -> None:
+        BATCHES[form].using(self._drive).create(context={"workers": workers, "items": items})
+
+    def start_yields(self, count: int) -> gd.WorkflowHandle[Yielding]:
+        return Yielding.using(self._drive).create(context={"yields": count})
+
+    def yielded_at(self, handle: gd.WorkflowHandle[Yielding]) -> list[float]:
+        worker = next(one for one in handle.step_executions if one.node_id == "go_on_001")
+        history = worker.checkpoint_history
+        return [entry.at.timestamp() for entry in history if entry.reason == "yield"]
 
     def start_waiting(self, count: int) -> Sequence[gd.Approval]:
         known = set(self._drive.approvals.pending(role=ROLE).ids())

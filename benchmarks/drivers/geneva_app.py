@@ -12,6 +12,7 @@ from benchmarks.drivers.marks import mark_begun
 logging.basicConfig(level=logging.WARNING)
 
 ROLE = "manager"
+CHECKPOINT_INTERVAL = 1_000  # of the batches
 
 
 def do_nothing(workflow: gd.Workflow) -> None: ...
@@ -62,3 +63,67 @@ class Approved(gd.Workflow):
     @gd.step
     def begin(self) -> None:
         mark_begun()
+
+
+def add_up(workflow: gd.Workflow, results: gd.BatchResults) -> int:
+    """Return the sum of all numbers of a batch, if it is the right one."""
+    items: int = workflow.context["items"]
+    total: int = sum(results.by_worker.values())
+    if total != items * (items - 1) // 2:
+        raise ValueError(f"The numbers below {items} do not add up to {total}.")
+    return total
+
+
+class Summed(gd.Workflow):
+    """Adds up numbers with a loop that saves checkpoints."""
+
+    @gd.batch(checkpoint_interval=CHECKPOINT_INTERVAL)
+    def numbers(self) -> gd.Batches:
+        return gd.Batches.workers(total=self.context["items"], n=self.context["workers"])
+
+    @numbers.worker
+    def add(self, batch: gd.Batch) -> int:
+        total = 0
+        for number in batch.items():
+            total += number
+        return total
+
+    @numbers.aggregate
+    def summarize(self, results: gd.BatchResults) -> int:
+        return add_up(self, results)
+
+
+class SummedByYields(gd.Workflow):
+    """Adds up numbers with a body that returns at each checkpoint."""
+
+    @gd.batch(checkpoint_interval=CHECKPOINT_INTERVAL)
+    def numbers(self) -> gd.Batches:
+        return gd.Batches.workers(total=self.context["items"], n=self.context["workers"])
+
+    @numbers.worker
+    def add(self, batch: gd.Batch) -> int | gd.CheckpointYield:
+        total = batch.accumulated_results or 0
+        end = min(batch.position + batch.checkpoint_interval, batch.end)
+        for number in range(batch.position, end):
+            total += number
+        return total if end == batch.end else batch.checkpoint_yield(end, end - batch.start, total)
+
+    @numbers.aggregate
+    def summarize(self, results: gd.BatchResults) -> int:
+        return add_up(self, results)
+
+
+class Yielding(gd.Workflow):
+    """One worker that yields after each number."""
+
+    @gd.batch(checkpoint_interval=1)
+    def numbers(self) -> gd.Batches:
+        return gd.Batches.workers(total=self.context["yields"] + 1, n=1)
+
+    @numbers.worker
+    def go_on(self, batch: gd.Batch) -> gd.CheckpointYield | None:
+        following = batch.position + 1
+        return None if following == batch.end else batch.checkpoint_yield(following, following)
+
+    @numbers.aggregate
+    def summarize(self, results: gd.BatchResults) -> None: ...

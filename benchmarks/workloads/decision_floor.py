@@ -1,19 +1,26 @@
-"""W9a, the floor: the same rows written by bare psycopg, until the next step is claimed."""
+"""W9a, the floors: the same rows written by bare psycopg, until the next step is claimed."""
 
 from __future__ import annotations
 
+import multiprocessing
+import queue
 import random
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
 
 import psycopg
 
 import geneva_drive as gd
 from benchmarks import places
+from benchmarks.drivers.decisions import REST
 from benchmarks.measures import Figures
 from benchmarks.percentiles import percentile
+from benchmarks.scale import Scale
+from benchmarks.workloads.decision import CALLERS
 from benchmarks.workloads.floors import FUSED
 
 _WARM_UP = 10
@@ -68,9 +75,21 @@ UPDATE geneva_drive_step_executions SET state = 'in_progress', claimable = false
 WHERE id = %s AND claimable
 """
 _READ = "SELECT * FROM geneva_drive_approvals WHERE id = %s"
+# The same for a group: what a worker claims, reads and completes in one statement each.
+_CLAIM_MANY = _CLAIM.replace("id = %s", "id = ANY(%s)")
+_READ_MANY = "SELECT * FROM geneva_drive_approvals WHERE execution_id = ANY(%s)"
+_FUSED_MANY = FUSED.replace("e.id = %(id)s", "e.id = ANY(%(ids)s)")
+
+Request = dict[str, int]  # the ids of a request, its workflow and its execution
 
 
-def measure(samples: int) -> Figures:
+def measure(scale: Scale) -> Figures:
+    """Give the milliseconds of single decisions, and of some that are made at once."""
+    yield from _latencies(scale.decisions)
+    yield from _bursts(scale)
+
+
+def _latencies(samples: int) -> Figures:
     """Give the milliseconds from a decision until the next step is inserted and claimed."""
     with (
         _tables() as url,
@@ -90,17 +109,23 @@ def _tables() -> Iterator[str]:
         yield url
 
 
+def _stand(client: psycopg.Connection, count: int) -> list[Request]:
+    """Insert as many workflows that wait for a decision."""
+    rows = [client.execute(_WAITING).fetchone() for _ in range(count)]
+    return [
+        dict(zip(("request", "workflow", "execution"), row, strict=True))
+        for row in rows
+        if row is not None
+    ]
+
+
 def _decisions(
     client: psycopg.Connection,
     listener: psycopg.Connection,
     worker: psycopg.Connection,
     samples: int,
 ) -> list[float]:
-    waiting: dict[int, dict[str, int]] = {}  # by execution
-    for _ in range(samples):
-        row = client.execute(_WAITING).fetchone()
-        assert row is not None
-        waiting[row[2]] = {"request": row[0], "workflow": row[1], "execution": row[2]}
+    waiting = {request["execution"]: request for request in _stand(client, samples)}
     listener.execute("LISTEN floor")
     continued = threading.Semaphore(0)
     continued_at: list[float] = []
@@ -125,3 +150,82 @@ def _decisions(
             raise TimeoutError(f"A decision had no effect within {_TIME_LIMIT:.0f} s.")
     thread.join(_TIME_LIMIT)
     return [(at - call) * 1_000 for call, at in zip(called_at, continued_at, strict=True)]
+
+
+def _bursts(scale: Scale) -> Figures:
+    """Give the milliseconds from the first of some decisions at once to the last next step.
+
+    As many callers decide as in ours, each in its own transaction; another process claims and
+    completes what it hears of, in groups.
+    """
+    with _tables() as url, ExitStack() as stack:
+        callers: queue.SimpleQueue[psycopg.Connection] = queue.SimpleQueue()
+        for _ in range(CALLERS):
+            callers.put(stack.enter_context(psycopg.connect(url, autocommit=True)))
+        client = stack.enter_context(psycopg.connect(url, autocommit=True))
+        bursts = scale.bursts + 1  # the first is a warm-up
+        worker = stack.enter_context(_at_work(url, scale.decided_at_once, bursts))
+        waiting = _stand(client, scale.waiting - scale.decided_at_once)
+        for number in range(bursts):
+            waiting += _stand(client, scale.decided_at_once)
+            decided, waiting = waiting[: scale.decided_at_once], waiting[scale.decided_at_once :]
+            seconds = _burst(callers, decided, worker)
+            if number:
+                yield "W9a.many", seconds * 1_000
+
+
+def _burst(
+    callers: queue.SimpleQueue[psycopg.Connection], decided: Sequence[Request], worker: Connection
+) -> float:
+    def decide(request: Request) -> None:
+        connection = callers.get()
+        connection.execute(_DECIDE, request, prepare=True)
+        callers.put(connection)
+
+    time.sleep(REST)
+    with ThreadPoolExecutor(CALLERS) as pool:
+        called_at = time.time()
+        list(pool.map(decide, decided))
+        return _received(worker) - called_at
+
+
+@contextmanager
+def _at_work(url: str, decided: int, bursts: int) -> Iterator[Connection]:
+    """Run the worker as a process of its own; what it sends are the ends of bursts."""
+    fresh = multiprocessing.get_context("spawn")  # a fork would share the open connections
+    ours, its = fresh.Pipe()
+    process = fresh.Process(target=_work, args=(url, decided, bursts, its), daemon=True)
+    process.start()
+    try:
+        _received(ours)
+        yield ours
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _work(url: str, decided: int, bursts: int, client: Connection) -> None:
+    with (
+        psycopg.connect(url, autocommit=True) as listener,
+        psycopg.connect(url, autocommit=True) as worker,
+    ):
+        listener.execute("LISTEN floor")
+        client.send(time.time())
+        for _ in range(bursts):
+            heard = 0
+            while heard < decided:
+                # All that has arrived, and at least one: these are a group.
+                group = [int(notice.payload) for notice in listener.notifies(stop_after=1)]
+                heard += len(group)
+                worker.execute(_CLAIM_MANY, [group], prepare=True)
+                worker.execute(_READ_MANY, [group], prepare=True).fetchall()
+                values = {"ids": group, "name": "second"}
+                worker.execute(_FUSED_MANY, values, prepare=True).fetchall()
+            client.send(time.time())
+
+
+def _received(worker: Connection) -> float:
+    if not worker.poll(_TIME_LIMIT):
+        raise TimeoutError(f"The worker was silent for {_TIME_LIMIT:.0f} s.")
+    moment: float = worker.recv()
+    return moment

@@ -96,6 +96,38 @@ def test_fans_are_held_against_bounds(text: str, needed: str) -> None:
     assert target(text).needed == needed
 
 
+def test_a_worker_of_a_large_batch_is_held_against_one_of_a_small_batch() -> None:
+    medians = {
+        ("W8.hundred_workers", "geneva-sqlite"): 2.0,
+        ("W8.ten_thousand_workers", "geneva-sqlite"): 2.5,
+    }
+
+    assert target("sqlite, per worker, 10,000 / 100 workers").value(medians) == 1.25
+
+
+def test_the_last_yields_are_held_against_the_first() -> None:
+    medians = {
+        ("W8.first_yields", "geneva-mariadb"): 2.0,
+        ("W8.last_yields", "geneva-mariadb"): 1.0,
+    }
+
+    assert target("mariadb, last yields / first yields").value(medians) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("postgresql, an item of items(), µs", "≤ 2"),
+        ("postgresql, an item of yields, µs", "≤ 2"),
+        ("mariadb, last yields / first yields", "≤ 1.1"),
+        ("sqlite, per worker, 10,000 / 100 workers", "≤ 1.3"),
+    ],
+    ids=["items", "yields", "growth of yields", "growth of workers"],
+)
+def test_batches_are_held_against_bounds(text: str, needed: str) -> None:
+    assert target(text).needed == needed
+
+
 def test_decisions_are_held_against_the_starts_that_took_turns_with_them() -> None:
     medians = {
         ("W9a.p50", "geneva-mariadb"): 3.0,

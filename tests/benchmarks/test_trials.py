@@ -100,3 +100,15 @@ def test_decisions_have_a_floor_and_are_measured_before_many_that_wait() -> None
         ("geneva-mariadb", "waiting workflows"),
         ("geneva-sqlite", "waiting workflows"),
     ]
+
+
+def test_batches_are_compared_with_the_systems_that_join_results() -> None:
+    assert [system for system, _ in planned(workload="W8")] == [
+        "geneva-postgresql",
+        "dbos",
+        "celery-redis",
+        "celery-rabbitmq",
+        "geneva-mariadb",
+        "geneva-sqlite",
+        "dbos-steps",
+    ]

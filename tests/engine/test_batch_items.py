@@ -249,11 +249,28 @@ def test_an_error_ends_a_loop_that_does_not_skip(geneva: gd.Drive) -> None:
     assert workflow.failed_items("rows") == []
 
 
-def test_a_batch_with_a_transaction_is_not_asked_again(geneva: gd.Drive) -> None:
+def test_workers_of_numbers_do_not_ask_their_batch_again(geneva: gd.Drive) -> None:
+    asked: list[gd.Batches] = []
+
+    def batches() -> gd.Batches:
+        asked.append(TWO_OF_TEN)
+        return TWO_OF_TEN
+
+    workflow = dividing(batches, noting([]))
+    drain(geneva)
+
+    assert workflow.reload().result == {"process_001": 10, "process_002": 10}
+    assert asked == [TWO_OF_TEN]
+
+
+def test_a_batch_with_a_transaction_is_not_asked_again(geneva: gd.Drive, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("n\n1\n2\n")
+
     class Guarded(gd.Workflow):
         @gd.batch(transaction=True)
         def rows(self, session: Any) -> gd.Batches:
-            return TWO_OF_TEN
+            return gd.Batches.csv(path, batch_size=1)
 
         @rows.worker
         def process(self, batch: gd.Batch) -> list[Any]:

@@ -12,7 +12,7 @@ from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
 from geneva_drive.engine.transitions.outcome import Expanded
-from geneva_drive.engine.transitions.workers import RECORDS, Worker
+from geneva_drive.engine.transitions.workers import FIRST_ROWS, RECORDS, Worker
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources import csv_files
 from geneva_drive.serialization import typed_json
@@ -136,7 +136,7 @@ def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[Worker]:
             number=number,
             start=str(start),
             end=str(end),
-            item=typed_json.dump(place),
+            item=FIRST_ROWS if place is None else typed_json.dump(place),
         )
         place, start = part[-1], end
 

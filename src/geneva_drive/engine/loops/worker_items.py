@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, assert_never
 
 from geneva_drive.definition.batches import Batches, CsvSource, RecordSource
 from geneva_drive.display import shown
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.workers import FIRST_ROWS, Worker
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.batch import BatchPart
 from geneva_drive.iteration.loop_run import LoopRun
@@ -21,10 +21,15 @@ _CHUNK = 1000
 
 
 def own_items(
-    batches: Batches, run: LoopRun, part: BatchPart, worker: Worker, position: Any
+    batches: Callable[[], Batches], run: LoopRun, part: BatchPart, worker: Worker, position: Any
 ) -> Pairs:
-    """Return what `batch.items()` loops over: each item from a position on, with its cursor."""
-    source = batches.source
+    """Return what `batch.items()` loops over: each item from a position on, with its cursor.
+
+    `batches` runs the body of the batch, which only records and rows need: it tells their source.
+    """
+    if worker.has_numbers:
+        return ((number, number + 1) for number in range(position, part.end))
+    source = batches().source
     match source:
         case RecordSource():
             # The bounds are cursors, and None is an open end.
@@ -32,9 +37,8 @@ def own_items(
             bounded = query if part.end is None else query.up_to(part.end)
             return records.pairs(bounded, position, _CHUNK)
         case CsvSource():
-            return _rows(source, part, typed_json.load(worker.item), sequences.index_of(position))
-        case None if part.size is not None:
-            return ((number, number + 1) for number in range(position, part.end))
+            place = None if worker.item == FIRST_ROWS else typed_json.load(worker.item)
+            return _rows(source, part, place, sequences.index_of(position))
         case None:
             raise InvalidInput(
                 f"Batch {part.id} covers {shown(part.start)} to {shown(part.end)}, and only your "

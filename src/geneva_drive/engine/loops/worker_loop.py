@@ -53,7 +53,7 @@ class WorkerLoop(StepLoop):
             metadata=read_cursor(execution, worker.metadata),
             size=worker.size,
             checkpoint_interval=interval,
-            own_items=lambda position: own_items(source(), self.run, self._part, worker, position),
+            own_items=lambda position: own_items(source, self.run, self._part, worker, position),
         )
         self.run.stopwatch.total = worker.size
         # As typed JSON: what the body was given, and what the last checkpoint has saved.

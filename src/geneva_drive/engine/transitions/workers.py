@@ -9,6 +9,7 @@ from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 _NULL = "null"
 RECORDS = '"records"'  # in place of an item, if the bounds are cursors of records
+FIRST_ROWS = '"rows"'  # in place of a place in a CSV file, if the rows begin with the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,11 @@ class Worker:
         if type(start) is int and type(end) is int:
             return end - start
         return None
+
+    @property
+    def has_numbers(self) -> bool:
+        """True if its items are the numbers of its range, whatever its batch would say now."""
+        return self.item == _NULL and self.size is not None
 
     def dump(self) -> str:
         # The expansion comes first: `WORKER_SHARE` tells workers from partitions.
