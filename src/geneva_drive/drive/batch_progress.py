@@ -94,7 +94,7 @@ def _rate(items_done: int, elapsed: timedelta) -> float | None:
 
 
 def _remaining(record: ExpansionRecord, items_done: int, rate: float | None) -> timedelta | None:
-    if record.is_complete:
+    if record.is_over:
         return timedelta(0)
     if record.items is None or rate is None:
         return None
