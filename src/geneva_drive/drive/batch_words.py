@@ -56,15 +56,16 @@ def failures(batch: BatchProgress, failed: Sequence[ExecutionRecord], reason: st
     """Return a sentence about the workers that failed; an error in `reason` is not repeated."""
     if not failed:
         return ""
+    nouns = noun_of(batch).capitalize()
     errors = [(repr(one.node_id), _error_of(one, reason)) for one in failed[:MOST_FAILED]]
     more = batch.failed - len(errors)
     if len(errors) == 1 and more <= 0:
         [(name, error)] = errors
-        return f" Worker {name} failed{f': {error}' if error else ''}."
+        return f" {nouns[:-1]} {name} failed{f': {error}' if error else ''}."
     named = [f"{name} ({error})" if error else name for name, error in errors]
     if more > 0:
         named.append(f"{more:,} more")
-    return f" Workers {', '.join(named[:-1])} and {named[-1]} failed."
+    return f" {nouns} {', '.join(named[:-1])} and {named[-1]} failed."
 
 
 def _error_of(worker: ExecutionRecord, reason: str) -> str:

@@ -99,8 +99,11 @@ def view_of_class(workflow_class: type[Workflow[Any, Any]]) -> GraphView:
     )
 
 
-def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
-    """Read a workflow's graph, with only those columns of each node that are shown."""
+def view_of_workflow(drive: Drive, workflow_id: Key, *, workers: bool = True) -> GraphView:
+    """Read a workflow's graph, with only those columns of each node that are shown.
+
+    The workers of its batches and maps may be left out; the expansions know what matters most.
+    """
     store = drive.store
     with _without_garbage_collection(), store.reading() as connection:
         record = store.workflows.get(connection, workflow_id)
@@ -112,7 +115,8 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
         shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
         executions = store.attempts.latest_of(connection, record.id)
         expansions = store.expansions.of(connection, record.id)
-        tried = store.overviews.latest_attempts(connection, record.id) if expansions else {}
+        is_more = workers and bool(expansions)
+        tried = store.overviews.latest_attempts(connection, record.id) if is_more else {}
     if shapes:
         view = _of_stored(shapes, definition)
     else:
@@ -139,8 +143,12 @@ def _with_expansions(
         key = id_in_graph(definition, view.graph, name)
         numbers = range(1, expansion.total + 1) if expansion.total else (0,)
         ids = [each for number in numbers if (each := worker_id(name, number)) in tried]
-        if key in nodes and ids:  # a map without items has no worker
-            node = nodes[key]
+        node = nodes.get(key)
+        if node is not None and expansion.is_over:
+            nodes[key] = node._replace(state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
+        elif node is not None:
+            nodes[key] = node._replace(state=StepState.IN_PROGRESS, outcome=None)
+        if node is not None and ids:  # a map without items has no worker
             found = [NodeView(each, each, node.kind, node.job, 1, *tried[each]) for each in ids]
             nodes[key], workers[key] = _as_a_whole(node, expansion, found), found
     return GraphView(nodes, view.graph, workers)

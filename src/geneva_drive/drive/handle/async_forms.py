@@ -41,7 +41,7 @@ class HandleAsyncForms(HandleEnd[W]):
         """End the workflow, like `cancel`."""
         return await self._on_a_thread(lambda: self.cancel(force, reason, actor))
 
-    async def afailed_items(self, step: object) -> list[FailedItem]:
+    async def afailed_items(self, step: object | None = None) -> list[FailedItem]:
         """Return the items that a step skipped, like `failed_items`."""
         return await asyncio.to_thread(self.failed_items, step)
 
