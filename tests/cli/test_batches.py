@@ -296,7 +296,7 @@ def test_the_workers_of_a_batch_are_drawn_as_one_node(prices: Handle, run: Run) 
 def test_all_nodes_of_a_graph_include_the_workers(prices: Handle, run: Run) -> None:
     drain()
     drawing = run("graph", str(prices.id), "--all").stdout
-    assert '["process_002<br/>batch workers, 0 ms"]:::failed' in drawing
+    assert '["process_002<br/>0 ms"]:::failed' in drawing
     assert drawing.count("-->") == 6
 
 

@@ -126,6 +126,11 @@ def test_a_batch_is_counted_from_its_expansion_on(geneva: gd.Drive) -> None:
     assert workflow.result == 1_000
 
 
+def test_no_worker_of_a_canceled_batch_is_pending(geneva: gd.Drive) -> None:
+    workflow = _performed(Import.create(), 2).cancel()
+    assert _counts(workflow) == (5, 1, 0, 0, 0)
+
+
 def test_what_a_running_worker_has_yielded_counts(geneva: gd.Drive) -> None:
     found: list[gd.BatchProgress] = []
 

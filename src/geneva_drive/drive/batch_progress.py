@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.states import ExpansionKind, WorkflowState
+from geneva_drive.states import ENDED_WORKFLOW_STATES, ExpansionKind, WorkflowState
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.statements.expansions import WorkersUnderWay
@@ -68,6 +68,9 @@ def progress_of(
 ) -> BatchProgress:
     items_done = record.items_done + active.items
     is_moving = workflow.state is WorkflowState.READY and not record.is_complete
+    waiting = record.total - record.done - record.failed - active.running
+    # The workers of a canceled workflow were canceled with it.
+    pending = 0 if workflow.state in ENDED_WORKFLOW_STATES else max(0, waiting)
     rate = _rate(items_done, now - record.created_at) if is_moving else None
     return BatchProgress(
         name=_name_of(workflow, record.node_id),
@@ -76,7 +79,7 @@ def progress_of(
         total=record.total,
         done=record.done,
         running=active.running,
-        pending=max(0, record.total - record.done - record.failed - active.running),
+        pending=pending,
         failed=record.failed,
         items_done=items_done,
         items_total=record.items,

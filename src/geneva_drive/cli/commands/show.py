@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -35,6 +35,7 @@ from geneva_drive.cli.output.worker_tables import (
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
+from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -73,17 +74,17 @@ def _body(drive: Drive, workflow: WorkflowHandle[Any]) -> dict[str, Any]:
     view = view_of_workflow(drive, workflow.id)
     body["nodes"] = [node_body(node) for node in view.every_node()]
     if view.workers:
-        body["batches"] = [batch_body(batch) for batch in workflow.progress().batches]
+        body["batches"] = [batch_body(batch) for batch in _batches(drive, workflow)]
     return body
 
 
 def _show(drive: Drive, workflow: WorkflowHandle[Any]) -> None:
     console, now = make_console(), drive.clock.now()
-    batches = workflow.progress().batches if workflow.workflow_class is not None else ()
+    batches = _batches(drive, workflow)
     console.print(headline(workflow))
     console.print(plain(workflow.why()))
     console.print()
-    console.print(_facts(drive, workflow))
+    console.print(_facts(drive, workflow, batches))
     if workflow.is_graph:
         console.print()
         console.print(nodes_by_level(view_of_workflow(drive, workflow.id), now))
@@ -113,13 +114,21 @@ def _show_failed_items(workflow: WorkflowHandle[Any], *, as_csv: bool, as_json: 
         console.print(failed_items_table(items))
 
 
-def _facts(drive: Drive, workflow: WorkflowHandle[Any]) -> Table:
+def _batches(drive: Drive, workflow: WorkflowHandle[Any]) -> tuple[BatchProgress, ...]:
+    """Read the batches and maps, which need no class to be shown."""
+    store, now = drive.store, drive.clock.now()
+    with store.reading() as connection:
+        record = store.workflows.get(connection, workflow.id)
+        return () if record is None else read_batches(connection, store, record, now)
+
+
+def _facts(drive: Drive, workflow: WorkflowHandle[Any], batches: Sequence[BatchProgress]) -> Table:
     grid = Table.grid(padding=(0, 3))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     views = views_of(drive, drive.approvals.of_workflow(workflow.id).all())
     approvals = approval_rows(views, drive.clock.now())
-    for name, value in (*_what(drive, workflow), *approvals, *_when(workflow)):
+    for name, value in (*_what(drive, workflow, batches), *approvals, *_when(workflow)):
         if value:
             grid.add_row(name, plain(value))
     if workflow.stored_context != "{}":
@@ -129,7 +138,9 @@ def _facts(drive: Drive, workflow: WorkflowHandle[Any]) -> Table:
     return grid
 
 
-def _what(drive: Drive, workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, str | None]]:
+def _what(
+    drive: Drive, workflow: WorkflowHandle[Any], batches: Sequence[BatchProgress]
+) -> Iterator[tuple[str, str | None]]:
     yield "Template", workflow.template
     yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
     yield "Started by", workflow.started_by
@@ -144,8 +155,8 @@ def _what(drive: Drive, workflow: WorkflowHandle[Any]) -> Iterator[tuple[str, st
         progress = workflow.progress()
         noun = "nodes" if workflow.is_graph else "steps"
         yield "Progress", f"{progress.done:,} of {progress.total:,} {noun}"
-        for batch in progress.batches:
-            yield batch.name, words(batch)
+    for batch in batches:
+        yield batch.name, words(batch)
     if workflow.type is not None:
         yield from _loops(drive, workflow)
     if workflow.workflow_class is not None:

@@ -100,7 +100,8 @@ def _folded(key: str, name: str, nodes: Sequence[NodeView]) -> Box:
 
 
 def _notes(node: NodeView, now: datetime) -> list[str]:
-    notes = [_KINDS[node.kind]] if node.kind in _KINDS else []
+    is_worker = node.kind is NodeKind.WORKER and node.attempt_number > 0  # a single one
+    notes = [_KINDS[node.kind]] if node.kind in _KINDS and not is_worker else []
     if node.kind is NodeKind.RESUMABLE:
         notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
     if node.kind is NodeKind.APPROVAL and node.outcome is not None:
