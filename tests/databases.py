@@ -18,7 +18,8 @@ def wanted() -> tuple[str, ...]:
 
 
 _AND_POSTGRESQL = """
-    cli/test_apps.py cli/test_bench.py cli/test_commanding.py cli/test_listing.py
+    cli/test_apps.py cli/test_batches.py cli/test_bench.py cli/test_commanding.py
+    cli/test_listing.py
     drive/approvals/test_events.py drive/approvals/test_holding_decisions.py
     drive/approvals/test_late_decisions.py drive/approvals/test_votes.py
     drive/approvals/test_waiting_states.py

@@ -44,6 +44,7 @@ from geneva_drive.serialization.serializers import register_serializer
 from geneva_drive.states import ApprovalState, FailureStrategy, Outcome, StepState, WorkflowState
 from geneva_drive.telemetry import (
     ApprovalChanged,
+    BatchChanged,
     StepChanged,
     StepProgressed,
     StepYielded,
@@ -53,6 +54,7 @@ from geneva_drive.telemetry import (
 
 if typing.TYPE_CHECKING:
     from geneva_drive.drive.approvals.approval import Approval
+    from geneva_drive.drive.batch_progress import BatchProgress
     from geneva_drive.drive.default_drive import configure, current_drive
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -76,7 +78,9 @@ __all__ = [
     "AsyncBatch",
     "AsyncIterableStep",
     "Batch",
+    "BatchChanged",
     "BatchError",
+    "BatchProgress",
     "BatchRange",
     "BatchResults",
     "Batches",
@@ -138,6 +142,7 @@ _ON_DEMAND = {
     "Batch": "geneva_drive.iteration.batch",
     "BatchError": "geneva_drive.engine.batches.results",
     "BatchResults": "geneva_drive.engine.batches.results",
+    "BatchProgress": "geneva_drive.drive.batch_progress",
     "Checkpoint": "geneva_drive.drive.step_execution",
     "CheckpointYield": "geneva_drive.iteration.batch",
     "Drive": "geneva_drive.drive.drive",

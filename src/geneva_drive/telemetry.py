@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Literal, assert_never, overload
 
 from geneva_drive.serialization.typed_json import words_of
-from geneva_drive.states import ApprovalState, Outcome, StepState, WorkflowState
+from geneva_drive.states import ApprovalState, ExpansionKind, Outcome, StepState, WorkflowState
 
 logger = logging.getLogger("geneva_drive")
 
@@ -84,6 +84,30 @@ class ApprovalChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchChanged:
+    """A batch or map was expanded into workers (`from_state` is None), or it is over.
+
+    `step_name` is the step that its workers belong to. It is over when what depends on it may run;
+    workers that failed are then tolerated, and counted in `failed`.
+    """
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    execution_id: Any  # that expanded or ended it; None for a command
+    step_name: str
+    kind: ExpansionKind
+    from_state: StepState | None
+    to_state: StepState
+    total: int
+    done: int
+    failed: int
+    at: datetime
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepProgressed:
     """A resumable step made progress; emitted at most once a second, after a checkpoint."""
 
@@ -118,7 +142,7 @@ class StepYielded:
     at: datetime
 
 
-TelemetryEvent = WorkflowChanged | StepChanged | ApprovalChanged
+TelemetryEvent = WorkflowChanged | StepChanged | ApprovalChanged | BatchChanged
 Subscriber = Callable[[TelemetryEvent], object]
 ProgressEvent = StepProgressed | StepYielded
 ProgressSubscriber = Callable[[TelemetryEvent | ProgressEvent], object]
@@ -229,6 +253,9 @@ def _words_of(event: TelemetryEvent) -> tuple[str, str]:
         case ApprovalChanged(action=action, by=by, to=to, approval_id=approval_id):
             by_whom, to_whom = (f" by {by}" if by else ""), (f" to {to}" if to else "")
             return f"approval {approval_id}", f" ({action}{by_whom}{to_whom})"
+        case BatchChanged(kind=kind, total=total, done=done, failed=failed):
+            lost = f", {failed} failed" if failed else ""
+            return kind, f" ({done} of {total} workers done{lost})"
         case StepChanged(outcome=outcome):
             return "step", f" ({outcome})" if outcome else ""
         case WorkflowChanged(outcome=outcome):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,13 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.drive.batch_progress import BatchProgress, read_batches
+from geneva_drive.drive.batch_words import MOST_FAILED
+from geneva_drive.drive.many_executions import may_expand
 from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
 from geneva_drive.settings import Settings
-from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState, WorkflowState
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import (
     ActiveCount,
@@ -43,6 +46,8 @@ class Circumstances:
     handed_over: str | None = None  # a due node whose job a worker did not have
     counts: tuple[ActiveCount, ...] | None = None  # set when `active` holds only the oldest
     is_step_gone: bool = False  # this process has the class, but not the step
+    batches: tuple[BatchProgress, ...] = ()  # and maps, that are not over
+    failed_workers: Mapping[str, Sequence[ExecutionRecord]] = field(default_factory=dict)  # a few
 
 
 def read_circumstances(
@@ -62,6 +67,12 @@ def read_circumstances(
         handed_over = _handed_over(connection, store, record, active, now)
         is_canceled = record.state is WorkflowState.CANCELED
         canceled_by = _canceled_by(connection, store, record) if is_canceled else None
+        batches = open_batches(connection, store, record, now)
+        failed = {
+            one.node: failed_workers(connection, store, record, one)
+            for one in batches
+            if one.failed
+        }
     return Circumstances(
         workers=workers,
         now=now,
@@ -74,7 +85,27 @@ def read_circumstances(
         handed_over=handed_over,
         counts=None if counts is None else tuple(counts),
         is_step_gone=_is_step_gone(record, active),
+        batches=batches,
+        failed_workers=failed,
     )
+
+
+def open_batches(
+    connection: Connection, store: Store, record: WorkflowRecord, now: datetime
+) -> tuple[BatchProgress, ...]:
+    """Return the batches and maps that are not over."""
+    if record.state in ENDED_WORKFLOW_STATES or not may_expand(record):
+        return ()
+    found = read_batches(connection, store, record, now)
+    return tuple(one for one in found if not one.is_over)
+
+
+def failed_workers(
+    connection: Connection, store: Store, record: WorkflowRecord, batch: BatchProgress
+) -> list[ExecutionRecord]:
+    """Return the first few workers that have failed."""
+    first = store.expansions.foremost(connection, record.id, batch.node, MOST_FAILED)
+    return [one for one in first if one.state in (StepState.FAILED, StepState.CANCELED)]
 
 
 def _approval(

@@ -11,7 +11,18 @@ from enum import StrEnum
 from typing import assert_never
 
 from geneva_drive.display import moment_words, short_name
+from geneva_drive.drive.batch_explanation import batch_under_way, held_batch
+from geneva_drive.drive.batch_words import is_held_at
 from geneva_drive.drive.circumstances import Circumstances
+from geneva_drive.drive.execution_words import (
+    first_line,
+    is_served,
+    limited,
+    trouble_of_workers,
+    unserved,
+    what_then,
+    which_attempt,
+)
 from geneva_drive.drive.wait_words import asked_people, awaited, explain_wait
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition
@@ -19,11 +30,10 @@ from geneva_drive.engine.transitions.wait_kinds import wait_of
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
-from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import (
     AuditRecord,
     ExecutionRecord,
-    LimitUse,
     WorkerRecord,
     WorkflowRecord,
 )
@@ -74,7 +84,7 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
         case AuditRecord(actor=actor, reason=reason):
             return f"{f' by {actor}' if actor else ''}{_in_brackets(reason)}"
         case ExecutionRecord(step_name=step, error_class=str(kind), error_message=message):
-            error = ": ".join(filter(None, (kind.rpartition(".")[2], _first_line(message))))
+            error = ": ".join(filter(None, (kind.rpartition(".")[2], first_line(message))))
             return f" by step {step!r} ({error})"
         case ExecutionRecord(step_name=step, outcome=Outcome.CANCELED_BY_CONDITION):
             return f" by cancel_if, when step {step!r} was due"
@@ -93,9 +103,12 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
 def _paused(
     workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
 ) -> str:
-    reason = _in_brackets(short_name(workflow.paused_reason or ""))
+    reason = _in_brackets(short_name(workflow.paused_reason or "").removesuffix("."))
     since = f"It has been paused since {moment_words(workflow.paused_at)}{reason}"
     step, failed = workflow.next_step_name, workflow.paused_step_name
+    for batch in known.batches:
+        if is_held_at(batch, failed):
+            return f"{since}: {held_batch(workflow, batch, known, reason)}"
     if "StepVanished" in reason or (step is None and failed is None):
         return f"{since}."
     if step is None and failed not in {one.step_name for one in active}:
@@ -116,6 +129,18 @@ def _paused(
 def _ongoing(
     workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
 ) -> str:
+    workers = [one for one in active if one.is_worker]
+    if not workers or known.is_step_gone or not known.batches:
+        return _ongoing_nodes(workflow, active, known)
+    told = [batch_under_way(workflow, batch, workers, known) for batch in known.batches]
+    nodes = tuple(one for one in active if not one.is_worker)
+    beside = [_ongoing_nodes(workflow, nodes, known)] if nodes else []
+    return " ".join([*told, *beside])
+
+
+def _ongoing_nodes(
+    workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
+) -> str:
     if not active:
         # A graph has no `resume_at`: several nodes may be next.
         choice = ", and `resume_at` chooses the step" if workflow.next_step_name else ""
@@ -127,7 +152,7 @@ def _ongoing(
         return f"{_several(workflow, active, known)}{_handed_over(known)}"
     execution = active[0]
     if known.limit_use is not None:
-        return _limited(execution, known.limit_use)
+        return limited(execution, known.limit_use)
     if execution.state is StepState.IN_PROGRESS:
         return _running(workflow, execution, known)
     if execution.state is StepState.WAITING:
@@ -146,7 +171,7 @@ def _handed_over(known: Circumstances) -> str:
 
 
 def _running(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circumstances) -> str:
-    step, then = execution.step_name, _then(workflow)
+    step, then = execution.step_name, what_then(workflow)
     worker = next((one for one in known.workers if one.id == execution.worker_id), None)
     if worker is not None and not worker.heard_within_lease:
         return (
@@ -169,21 +194,9 @@ def _late_heartbeat(worker: WorkerRecord | None, settings: Settings) -> str:
     )
 
 
-def _then(workflow: WorkflowRecord) -> str:
-    match workflow.requested:
-        case None:
-            return ""
-        case Request.PAUSE:
-            return "; afterwards the workflow pauses"
-        case Request.CANCEL:
-            return "; afterwards the workflow is canceled"
-        case _:
-            assert_never(workflow.requested)
-
-
 def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circumstances) -> str:
     step, items = execution.step_name, _items_done(execution)
-    attempt = _attempt(execution, known.attempt_before)
+    attempt = which_attempt(execution, known.attempt_before)
     if known.is_step_gone:
         return (
             f"Step {step!r} is not in this process's code of {workflow.type}. It is left to "
@@ -197,45 +210,11 @@ def _scheduled(workflow: WorkflowRecord, execution: ExecutionRecord, known: Circ
             return f"Step {step!r} {verb} again at {moment}, in {span}{items}: {attempt}."
         return f"Step {step!r} {verb} at {moment}, in {span}{items}."
     this_is = f" This is {attempt}." if attempt else ""
-    if not _is_served(execution, known.workers):
-        return f"Step {step!r} is due, but {_unserved(execution, known.workers)}.{this_is}"
+    if not is_served(execution, known.workers):
+        return f"Step {step!r} is due, but {unserved(execution, known.workers)}.{this_is}"
     return (
         f"Step {step!r} is due and waits for a free worker on queue {execution.queue!r}{items}."
-        f"{this_is}{_trouble_of_workers(execution, known.workers)}"
-    )
-
-
-def _attempt(execution: ExecutionRecord, before: ExecutionRecord | None) -> str:
-    """Return which attempt is next and what the one before ended with; empty for a first one."""
-    if before is None:
-        return ""
-    number = f"attempt {execution.attempt_number}"
-    message = _first_line(before.error_message).removesuffix(".")
-    if before.outcome is Outcome.RECOVERED:
-        return f"{number} ({message})"
-    if before.error_class is not None:
-        error = ": ".join(filter(None, (short_name(before.error_class), message)))
-        return f"{number}, after {error}"
-    return number if before.outcome is Outcome.REATTEMPTED else ""
-
-
-def _trouble_of_workers(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:
-    """Return the trouble of the workers that serve an execution, if all of them have one."""
-    serving = [one for one in workers if one.serves(execution.type, execution.queue)]
-    troubled = [one for one in serving if one.trouble]
-    if not troubled or len(troubled) < len(serving):
-        return ""
-    return f" Worker {troubled[0].name} waits: {troubled[0].trouble}"
-
-
-def _limited(execution: ExecutionRecord, use: LimitUse) -> str:
-    limit, window = use.limit, use.limit.window
-    counts = [f"{use.running} running"] if limit.concurrency is not None else []
-    if window is not None:
-        counts.append(f"{use.started} started within {describe(window.period)}")
-    return (
-        f"Step {execution.step_name!r} is due and waits for the limit {limit.key!r} "
-        f"({limit.words}): {', '.join(counts)}, {use.waiting} waiting."
+        f"{this_is}{trouble_of_workers(execution, known.workers)}"
     )
 
 
@@ -272,9 +251,9 @@ def _several(
             noun = "" if parts else "node " if count == 1 else "nodes "
             parts.append(_part(activity, count, noun, groups.get(activity, []), known))
     due = groups.get(_Activity.DUE, [])
-    if due and set(counts) == {_Activity.DUE} and not _is_served(due[0], known.workers):
-        return f"{parts[0]}, but {_unserved(due[0], known.workers)}."
-    return f"{', '.join(parts)}{_then(workflow) if counts[_Activity.RUNNING] else ''}."
+    if due and set(counts) == {_Activity.DUE} and not is_served(due[0], known.workers):
+        return f"{parts[0]}, but {unserved(due[0], known.workers)}."
+    return f"{', '.join(parts)}{what_then(workflow) if counts[_Activity.RUNNING] else ''}."
 
 
 def _count_nodes(groups: Mapping[_Activity, Sequence[ExecutionRecord]]) -> Counter[_Activity]:
@@ -328,23 +307,5 @@ def _part(
             assert_never(activity)
 
 
-def _is_served(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> bool:
-    return any(worker.serves(execution.type, execution.queue) for worker in workers)
-
-
-def _unserved(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:
-    what = execution.type or "dynamic workflows"
-    if any(worker.knows(execution.type) for worker in workers):
-        way_out = f"start one that serves this queue, with --queues {execution.queue}"
-    else:
-        imported = "class" if execution.type else "jobs"
-        way_out = f"start `geneva worker` with an app that imports the {imported}"
-    return f"no running worker serves {what} on queue {execution.queue!r}: {way_out}"
-
-
 def _in_brackets(reason: str | None) -> str:
-    return f" ({_first_line(reason)})" if reason else ""
-
-
-def _first_line(text: str | None) -> str:
-    return text.splitlines()[0] if text else ""
+    return f" ({first_line(reason)})" if reason else ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,15 +20,28 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.partitions import latest_attempts
+from geneva_drive.engine.transitions.workers import worker_id
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
-from geneva_drive.storage.statements.overviews import NodeShape
+from geneva_drive.storage.statements.overviews import NodeAttempt, NodeShape
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
     from geneva_drive.storage.store import Store
+
+
+_FURTHEST_FROM_DONE = (
+    StepState.IN_PROGRESS,
+    StepState.FAILED,
+    StepState.CANCELED,
+    StepState.SUSPENDED,
+    StepState.WAITING,
+    StepState.SCHEDULED,
+    StepState.PENDING,
+)
 
 
 class NodeView(NamedTuple):  # a tuple, because a large graph has 100,000 of them
@@ -49,10 +62,33 @@ class NodeView(NamedTuple):  # a tuple, because a large graph has 100,000 of the
 
 @dataclass(frozen=True, slots=True)
 class GraphView:
-    """The nodes by id, in order of declaration, and their edges."""
+    """The nodes by id, in order of declaration, and their edges.
+
+    A batch or map that has been expanded is one node, whose workers are listed beside.
+    """
 
     nodes: Mapping[str, NodeView]
     graph: Graph
+    workers: Mapping[str, Sequence[NodeView]] = field(default_factory=dict)  # by their node
+
+    def every_node(self) -> Iterator[NodeView]:
+        """Yield the nodes, with workers in the place of the node that they belong to."""
+        for key, node in self.nodes.items():
+            yield from self.workers.get(key, (node,))
+
+    def with_workers(self) -> GraphView:
+        """Return the graph with each worker as a node of its own."""
+        if not self.workers:
+            return self
+        ids = {key: [one.id for one in found] for key, found in self.workers.items()}
+        edges = {
+            node.id: [
+                each for parent in self.graph.parents[key] for each in ids.get(parent, [parent])
+            ]
+            for key, shown in self.nodes.items()
+            for node in self.workers.get(key, (shown,))
+        }
+        return GraphView({node.id: node for node in self.every_node()}, Graph.of(edges))
 
 
 def view_of_class(workflow_class: type[Workflow[Any, Any]]) -> GraphView:
@@ -63,8 +99,11 @@ def view_of_class(workflow_class: type[Workflow[Any, Any]]) -> GraphView:
     )
 
 
-def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
-    """Read a workflow's graph, with only those columns of each node that are shown."""
+def view_of_workflow(drive: Drive, workflow_id: Key, *, workers: bool = True) -> GraphView:
+    """Read a workflow's graph, with only those columns of each node that are shown.
+
+    The workers of its batches and maps may be left out; the expansions know what matters most.
+    """
     store = drive.store
     with _without_garbage_collection(), store.reading() as connection:
         record = store.workflows.get(connection, workflow_id)
@@ -74,7 +113,10 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
             return _of_dynamic(connection, store, record)
         definition = registry.definition_for(record.type)
         shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
-        executions = store.executions.of_workflow(connection, record.id)
+        executions = store.attempts.latest_of(connection, record.id)
+        expansions = store.expansions.of(connection, record.id)
+        is_more = workers and bool(expansions)
+        tried = store.overviews.latest_attempts(connection, record.id) if is_more else {}
     if shapes:
         view = _of_stored(shapes, definition)
     else:
@@ -83,10 +125,52 @@ def view_of_workflow(drive: Drive, workflow_id: Key) -> GraphView:
     for one in executions:
         by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)
     if record.state is WorkflowState.FINISHED and not record.has_graph:
-        view = _only_reached(view, by_node)
-    return GraphView(
-        {key: _with_state(node, by_node.get(key, [])) for key, node in view.nodes.items()},
-        view.graph,
+        expanded = {id_in_graph(definition, view.graph, key) for key in expansions}
+        view = _only_reached(view, {*by_node, *expanded})
+    nodes = {key: _with_state(node, by_node.get(key, [])) for key, node in view.nodes.items()}
+    return _with_expansions(definition, GraphView(nodes, view.graph), expansions, tried)
+
+
+def _with_expansions(
+    definition: Definition | None,
+    view: GraphView,
+    expansions: Mapping[str, ExpansionRecord],
+    tried: Mapping[str, NodeAttempt],
+) -> GraphView:
+    """Return a view with the workers of batches and maps, and with the states of these."""
+    nodes, workers = dict(view.nodes), {}
+    for name, expansion in expansions.items():
+        key = id_in_graph(definition, view.graph, name)
+        numbers = range(1, expansion.total + 1) if expansion.total else (0,)
+        ids = [each for number in numbers if (each := worker_id(name, number)) in tried]
+        node = nodes.get(key)
+        if node is not None and expansion.is_over:
+            nodes[key] = node._replace(state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
+        elif node is not None:
+            nodes[key] = node._replace(state=StepState.IN_PROGRESS, outcome=None)
+        if node is not None and ids:  # a map without items has no worker
+            found = [NodeView(each, each, node.kind, node.job, 1, *tried[each]) for each in ids]
+            nodes[key], workers[key] = _as_a_whole(node, expansion, found), found
+    return GraphView(nodes, view.graph, workers)
+
+
+def _as_a_whole(
+    node: NodeView, expansion: ExpansionRecord, workers: Sequence[NodeView]
+) -> NodeView:
+    """Return the node of a batch or map, with the state of the worker furthest from done."""
+    states = {one.state for one in workers}
+    state = next((each for each in _FURTHEST_FROM_DONE if each in states), StepState.COMPLETED)
+    outcome = next((one.outcome for one in workers if one.state is state), None)
+    if expansion.is_over:
+        state, outcome = StepState.COMPLETED, Outcome.SUCCESS
+    ends = [each.finished_at for each in workers if each.finished_at]
+    return node._replace(
+        state=state,
+        outcome=outcome,
+        attempt_number=max(each.attempt_number for each in workers),
+        scheduled_for=min((w.scheduled_for for w in workers if w.scheduled_for), default=None),
+        started_at=min((each.started_at for each in workers if each.started_at), default=None),
+        finished_at=max(ends) if len(ends) == len(workers) else None,
     )
 
 
@@ -164,7 +248,9 @@ def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) ->
             nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
         else:
             nodes[key] = NodeView(key, name, kind, job, 1, *tried)
-    return GraphView(nodes, Graph.of(dict(_edges(shapes))))
+    view = GraphView(nodes, Graph.of(dict(_edges(shapes))))
+    expansions = store.expansions.of(connection, record.id)
+    return _with_expansions(None, view, expansions, attempts) if expansions else view
 
 
 def _edges(shapes: list[NodeShape]) -> Iterator[tuple[str, list[str]]]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sqlalchemy import Connection
 
 from geneva_drive import checks
-from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.many_executions import may_have_many
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine import heroes
 from geneva_drive.errors import InvalidInput
@@ -135,8 +135,8 @@ class WorkflowQuery(Generic[W]):
     ) -> tuple[Sequence[WorkflowRecord], dict[Any, list[ExecutionRecord]]]:
         store = self._drive.store
         records = store.workflow_search.page(connection, wanted, sections, limit=limit)
-        # A dynamic workflow may have 100,000 active executions: read them only on demand.
-        small = [record.id for record in records if record.type != DYNAMIC_TYPE]
+        # The others read their active executions only on demand.
+        small = [record.id for record in records if not may_have_many(record)]
         active: dict[Any, list[ExecutionRecord]] = {workflow_id: [] for workflow_id in small}
         for execution in store.executions.active_of(connection, small):
             active[execution.workflow_id].append(execution)

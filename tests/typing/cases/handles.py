@@ -82,6 +82,7 @@ async def finding_from_async_code() -> None:
 
 async def commanding_from_async_code(workflow: gd.WorkflowHandle[Signup]) -> None:
     assert_type(await workflow.apause(reason="r", actor="a"), gd.WorkflowHandle[Signup])
+    assert_type(await workflow.aset_parallelism("rows", 2), gd.WorkflowHandle[Signup])
     assert_type(await workflow.aresume(data={"k": 1}), gd.WorkflowHandle[Signup])
     assert_type(await workflow.acancel(force=True), gd.WorkflowHandle[Signup])
     assert_type(await workflow.areload(), gd.WorkflowHandle[Signup])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,7 +25,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph_view import GraphView, view_of_class, view_of_workflow
+from geneva_drive.drive.graph_view import GraphView, NodeView, view_of_class, view_of_workflow
 from geneva_drive.errors import NotFound, UnknownWorkflowClass
 
 _WRITERS = {"mermaid": mermaid.write, "dot": dot.write, "svg": svg.write}
@@ -75,14 +76,15 @@ def command(
 ) -> None:
     """Draw the graph of a class (needs --app), or of a workflow with its states.
 
-    More than 8 nodes that are alike are drawn as one, with a count of each state. A workflow that
-    follows its class needs --app, too.
+    More than 8 nodes that are alike are drawn as one, with a count of each state, and so are the
+    workers of a batch or map. A workflow that follows its class needs --app, too.
     """
     title, view = _find(drive, target)
     if as_json:
         print_json(_body(view))
         return
     chosen = _form(form, output)
+    view = view.with_workers() if unfolded else view
     groups = single_nodes(view) if unfolded else fold_alike(view)
     picture = picture_of(view, groups, title=title, now=drive.clock.now())
     _write(_WRITERS[chosen](picture), output)
@@ -129,11 +131,21 @@ def _is_id(target: str) -> bool:
 
 def _body(view: GraphView) -> dict[str, Any]:
     return {
-        "nodes": [node_body(node) for node in view.nodes.values()],
+        "nodes": [
+            {**node_body(node), **_workers_body(view.workers.get(key))}
+            for key, node in view.nodes.items()
+        ],
         "edges": [
             {"from": parent, "to": key} for key in view.nodes for parent in view.graph.parents[key]
         ],
     }
+
+
+def _workers_body(workers: Sequence[NodeView] | None) -> dict[str, Any]:
+    """Return the number of workers of a batch or map, and how many are in each state."""
+    if workers is None:
+        return {}
+    return {"workers": len(workers), "worker_states": Counter(one.state for one in workers)}
 
 
 def _write(text: str, output: Path | None) -> None:

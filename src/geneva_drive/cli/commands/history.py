@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -45,8 +45,10 @@ from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
-from geneva_drive.states import ResumeTrigger
+from geneva_drive.engine.commit.rows import CHECKPOINT, YIELD
+from geneva_drive.states import ResumeTrigger, is_done
 from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
+from geneva_drive.storage.schema.records import Key
 
 _MOST_ITEMS = 20
 
@@ -62,26 +64,36 @@ def command(drive: Drive, workflow_id: str, traceback: bool, as_json: bool) -> N
     executions = workflow.step_executions
     approvals = drive.approvals.of_workflow(workflow.id).all()
     if as_json:
-        print_json(_body(workflow, executions, approvals))
+        print_json(_body(workflow, executions, _history_of(drive, workflow), approvals))
         return
     console = make_console()
     console.print(headline(workflow))
     _print_attempts(console, executions)
     _print_errors(console, executions, with_traceback=traceback)
-    _print_loops(console, executions)
+    _print_loops(console, executions, _history_of(drive, workflow))
     _print_approvals(console, views_of(drive, approvals))
     _print_commands(console, workflow)
     _print_resume_requests(console, workflow.resume_requests)
 
 
+def _history_of(drive: Drive, workflow: WorkflowHandle[Any]) -> dict[Key, list[Checkpoint]]:
+    """Read the interruptions and skipped items of all loops; not every checkpoint of batches."""
+    store = drive.store
+    found = store.read(
+        lambda c: store.checkpoints.of_workflow(c, workflow.id, besides=(YIELD, CHECKPOINT))
+    )
+    return {key: [Checkpoint(record) for record in records] for key, records in found.items()}
+
+
 def _body(
     workflow: WorkflowHandle[Any],
     executions: Sequence[StepExecution],
+    kept: Mapping[Key, Sequence[Checkpoint]],
     approvals: Sequence[Approval],
 ) -> dict[str, Any]:
     return {
         "execution": execution_body(workflow),
-        "steps": [{**step_body(execution), **loop_body(execution)} for execution in executions],
+        "steps": [{**step_body(one), **loop_body(kept.get(one.id, ()))} for one in executions],
         "approvals": [approval_body(approval) for approval in approvals],
         "resume_requests": [resume_request_body(one) for one in workflow.resume_requests],
     }
@@ -131,17 +143,21 @@ def _print_errors(
                 console.print(plain(execution.error_backtrace.rstrip()), soft_wrap=True)
 
 
-def _print_loops(console: Console, executions: Sequence[StepExecution]) -> None:
+def _print_loops(
+    console: Console,
+    executions: Sequence[StepExecution],
+    kept: Mapping[Key, Sequence[Checkpoint]],
+) -> None:
     for execution in executions:
         where = f"{name_of(execution)}, attempt {execution.attempt_number}"
-        if execution.stored_cursor is not None:
+        # A batch worker keeps its cursor when it is done.
+        is_open = not is_done(execution.state, execution.outcome)
+        if execution.stored_cursor is not None and is_open:
             console.print()
             console.print(plain(f"{where}: at {cursor_words(execution.stored_cursor)}"))
-        if execution.progress is None:
-            continue
-        kept = execution.checkpoint_history
-        _print_interruptions(console, where, loops.interruptions(kept))
-        _print_skipped(console, where, loops.skipped_items(kept))
+        rows = kept.get(execution.id, ())
+        _print_interruptions(console, where, loops.interruptions(rows))
+        _print_skipped(console, where, loops.skipped_items(rows))
 
 
 def _print_interruptions(console: Console, where: str, stops: Sequence[Checkpoint]) -> None:

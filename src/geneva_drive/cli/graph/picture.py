@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,6 +14,9 @@ from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph_view import GraphView, NodeView
 from geneva_drive.states import StepState
+
+# Of these, the name does not tell that one node runs many times.
+_KINDS = {NodeKind.BATCH: "batch", NodeKind.WORKER: "batch workers", NodeKind.MAP: "map"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,7 @@ def picture_of(view: GraphView, groups: Groups, *, title: str, now: datetime) ->
         for parent in parents
     }
     boxes = tuple(
-        _box(f"n{place}", [view.nodes[key] for key in group], now)
+        _box(f"n{place}", [view.nodes[key] for key in group], view.workers.get(group[0]), now)
         for place, group in enumerate(groups)
     )
     levels = Graph.of(_parents(len(boxes), arrows)).levels
@@ -66,9 +70,11 @@ def _parents(count: int, arrows: dict[tuple[int, int], None]) -> dict[str, list[
     return parents
 
 
-def _box(key: str, nodes: list[NodeView], now: datetime) -> Box:
+def _box(key: str, nodes: list[NodeView], workers: Sequence[NodeView] | None, now: datetime) -> Box:
     first = nodes[0]
-    if len(nodes) == 1:
+    if len(nodes) > 1:
+        return _folded(key, folded_name([node.name for node in nodes], first.job), nodes)
+    if workers is None:
         return Box(
             key=key,
             name=first.name,
@@ -76,13 +82,17 @@ def _box(key: str, nodes: list[NodeView], now: datetime) -> Box:
             kind=first.kind,
             state=first.state,
         )
+    return _folded(key, first.name, workers)
+
+
+def _folded(key: str, name: str, nodes: Sequence[NodeView]) -> Box:
     counts = Counter(node.state for node in nodes if node.state is not None)
     summary = ", ".join(f"{count:,} {word_for(state)}" for state, count in done_first(counts))
     return Box(
         key=key,
-        name=f"{folded_name([node.name for node in nodes], first.job)} x {len(nodes):,}",
+        name=f"{name} x {len(nodes):,}",
         notes=(summary,) if summary else (),
-        kind=first.kind,
+        kind=nodes[0].kind,
         state=most_important(counts) if counts else None,
         is_folded=True,
         counts=dict(counts),
@@ -90,7 +100,8 @@ def _box(key: str, nodes: list[NodeView], now: datetime) -> Box:
 
 
 def _notes(node: NodeView, now: datetime) -> list[str]:
-    notes = []
+    is_worker = node.kind is NodeKind.WORKER and node.attempt_number > 0  # a single one
+    notes = [_KINDS[node.kind]] if node.kind in _KINDS and not is_worker else []
     if node.kind is NodeKind.RESUMABLE:
         notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
     if node.kind is NodeKind.APPROVAL and node.outcome is not None:

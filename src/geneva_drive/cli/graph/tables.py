@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -27,9 +28,14 @@ def nodes_by_level(view: GraphView, now: datetime) -> RenderableType:
     table.columns[0].justify = table.columns[3].justify = "right"
     table.columns[-2].no_wrap = table.columns[-1].no_wrap = True
     for group in groups[:_MOST_ROWS]:
-        nodes = [view.nodes[key] for key in group]
-        level = str(level_of[group[0]])
-        table.add_row(level, *(_single(nodes[0], now) if len(nodes) == 1 else _folded(nodes)))
+        nodes, level = [view.nodes[key] for key in group], str(level_of[group[0]])
+        if len(nodes) > 1:
+            name = folded_name([node.name for node in nodes], nodes[0].job)
+            table.add_row(level, *_folded(name, nodes))
+        elif workers := view.workers.get(group[0]):
+            table.add_row(level, *_folded(nodes[0].name, workers))
+        else:
+            table.add_row(level, *_single(nodes[0], now))
     left_out = sum(len(group) for group in groups[_MOST_ROWS:])
     if not left_out:
         return table
@@ -47,10 +53,9 @@ def _single(node: NodeView, now: datetime) -> tuple[Text, Text, str, str, str]:
     )
 
 
-def _folded(nodes: list[NodeView]) -> tuple[Text, Text, str, str, str]:
+def _folded(name: str, nodes: Sequence[NodeView]) -> tuple[Text, Text, str, str, str]:
     counts = Counter(node.state or StepState.PENDING for node in nodes)
     summary = ", ".join(f"{count:,} {word_for(state)}" for state, count in done_first(counts))
-    name = folded_name([node.name for node in nodes], nodes[0].job)
     started = min((node.started_at for node in nodes if node.started_at), default=None)
     return (
         plain(f"{name} x {len(nodes):,}"),

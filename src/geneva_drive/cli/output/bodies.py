@@ -6,14 +6,16 @@ The REST API calls a workflow an execution.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from geneva_drive.cli.output.loops import interruptions, skipped_items
 from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
+from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.step_execution import StepExecution
+from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
@@ -85,9 +87,8 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
     }
 
 
-def loop_body(execution: StepExecution) -> dict[str, Any]:
-    """Return the interruptions and skipped items of a resumable step."""
-    kept = execution.checkpoint_history if execution.progress is not None else []
+def loop_body(kept: Sequence[Checkpoint]) -> dict[str, Any]:
+    """Return the interruptions and skipped items of a resumable step or a batch worker."""
     return {
         "interruptions": [
             {
@@ -199,17 +200,53 @@ def dead_letter_body(entry: DeadLetterRecord) -> dict[str, Any]:
     }
 
 
+def batch_body(batch: BatchProgress) -> dict[str, Any]:
+    """Return the counts of a batch or map."""
+    return {
+        "name": batch.name,
+        "node": batch.node,
+        "kind": batch.kind,
+        "total": batch.total,
+        "done": batch.done,
+        "running": batch.running,
+        "pending": batch.pending,
+        "failed": batch.failed,
+        "items_done": batch.items_done,
+        "items_total": batch.items_total,
+        "items_failed": batch.items_failed,
+        "parallelism": batch.parallelism,
+        "rate": None if batch.rate is None else round(batch.rate, 3),
+        "remaining_seconds": _seconds(batch.remaining),
+        "is_over": batch.is_over,
+    }
+
+
+def failed_item_body(one: FailedItem) -> dict[str, Any]:
+    return {
+        "worker": one.worker,
+        "cursor": _stored(one.stored_cursor),
+        "error_class": one.error_class,
+        "error_message": one.error_message,
+        "item": one.item,
+        "at": _moment(one.at),
+    }
+
+
 def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
     if progress is None:
         return None
-    rate, remaining = progress.rate, progress.remaining
+    rate = progress.rate
     return {
         "done": progress.done,
         "total": progress.total,
         "unit": progress.unit,
         "rate": None if rate is None else round(rate, 3),
-        "remaining_seconds": None if remaining is None else round(remaining.total_seconds(), 3),
+        "remaining_seconds": _seconds(progress.remaining),
     }
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else round(span.total_seconds(), 3)
 
 
 def key_body(key: Any) -> int | str:

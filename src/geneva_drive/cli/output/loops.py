@@ -49,12 +49,17 @@ def position_words(execution: StepExecution) -> str:
 
 def words(progress: IterationProgress) -> str:
     """Describe progress, as in "41,200 of 100,000 items, 3,100/s, 19 s left"."""
-    parts = [items(progress)]
-    if progress.rate is not None:
-        parts.append(f"{progress.rate:,.{1 if progress.rate < _SLOW else 0}f}/s")
-    if progress.remaining:
-        parts.append(f"{_span(progress.remaining)} left")
-    return ", ".join(parts)
+    return ", ".join([items(progress), *pace(progress.rate, progress.remaining)])
+
+
+def pace(rate: float | None, remaining: timedelta | None) -> list[str]:
+    """Return the rate and the time left, if they are known."""
+    parts = []
+    if rate is not None:
+        parts.append(f"{rate:,.{1 if rate < _SLOW else 0}f}/s")
+    if remaining:
+        parts.append(f"{_span(remaining)} left")
+    return parts
 
 
 def words_alone(execution: StepExecution, progress: IterationProgress) -> str:

@@ -15,12 +15,25 @@ _LONGEST = 100  # characters of a cursor; `--json` has all of it
 
 
 def name_of(execution: StepExecution) -> str:
-    """Return the step name; for a partition, the node id, which has its number."""
-    return execution.node_id if is_partition(execution) else execution.step_name
+    """Return the step name; for a partition or a worker, the node id, which has its number."""
+    is_numbered = is_partition(execution) or execution.share is not None
+    return execution.node_id if is_numbered else execution.step_name
 
 
 def is_partition(execution: StepExecution) -> bool:
     return execution.node_id.startswith(f"{execution.step_name}[")
+
+
+def share_words(execution: StepExecution, longest: int = _LONGEST) -> str:
+    """Return the range of a batch worker, or the item of a map."""
+    share = execution.share
+    if share is None or not share.number:
+        return ""
+    if share.item != "null":
+        return shortened(readable(share.item), longest)
+    if share.size is not None:
+        return f"{int(share.start):,} to {int(share.end):,}"
+    return shortened(f"{readable(share.start)} to {readable(share.end)}", longest)
 
 
 def item_words(skipped: Checkpoint) -> str:

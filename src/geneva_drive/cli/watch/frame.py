@@ -16,6 +16,7 @@ from geneva_drive.cli.output.approval_tables import approval_rows
 from geneva_drive.cli.output.console import make_table, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
+from geneva_drive.cli.watch.batch_bars import batch_bars
 from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observer import Sight, StepSight
 from geneva_drive.states import StepState
@@ -51,9 +52,19 @@ def graph_frame(console: Console, sight: Sight) -> RenderableType:
     shown = tuple(step for step in sight.steps if step.execution.state in _SHOWN_OF_GRAPHS)
     room = max(_FEWEST_STEPS, console.height - used - 1)
     nodes = shown[: max(0, min(len(shown), room - len(sight.levels) - 4))]
-    levels = level_bars(console, sight.levels, room - (len(nodes) + 3 if nodes else 0))
+    room -= len(nodes) + 3 if nodes else 0
+    levels = Group(*level_bars(console, sight.levels, room))
     table: list[RenderableType] = [Text(), _table(nodes, sight.at, "Node")] if nodes else []
-    return Group(above, *levels, *table, below)
+    room -= parts.height(console, levels)
+    return Group(above, levels, *table, *_batches(console, sight, room), below)
+
+
+def _batches(console: Console, sight: Sight, room: int) -> Iterator[RenderableType]:
+    """Yield the bars of the batches and maps that are not over, each in its part of the room."""
+    shown = [each for each in sight.batches if not each.progress.is_over]
+    for each in shown:
+        yield Text()
+        yield from batch_bars(console, each, sight.at, room // len(shown) - 1)
 
 
 def level_bars(console: Console, levels: Sequence[Level], room: int) -> Iterator[RenderableType]:

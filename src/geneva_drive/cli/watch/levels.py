@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from geneva_drive.cli.graph.groups import fold_alike, folded_name
+from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph_view import GraphView, NodeView, view_of_workflow
 from geneva_drive.states import StepState, is_done
@@ -39,10 +40,16 @@ class Level:
         return f"{self.done:,}/{self.total:,}"
 
 
-def levels_of(view: GraphView) -> tuple[Level, ...]:
-    """Return the levels of a graph that was read as a whole."""
+def levels_of(view: GraphView, batches: Iterable[BatchProgress] = ()) -> tuple[Level, ...]:
+    """Return the levels of a graph that was read as a whole; workers of batches count each."""
+    counts = {key: (int(_is_done(node)), 1) for key, node in view.nodes.items()}
+    for batch in batches:
+        if batch.node in counts and batch.total:
+            counts[batch.node] = batch.total if batch.is_over else batch.done, batch.total
     return tuple(
-        Level(number, names, sum(_is_done(view.nodes[key]) for key in keys), len(keys))
+        Level(
+            number, names, sum(counts[key][0] for key in keys), sum(counts[key][1] for key in keys)
+        )
         for number, (names, keys) in enumerate(
             zip(_names(view), view.graph.levels, strict=True), start=1
         )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from geneva_drive.cli.output import loops as iterating
 from geneva_drive.cli.output.approval_views import ApprovalView, awaited_views
+from geneva_drive.cli.output.worker_tables import MOST_WORKERS, workers_to_show
 from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.circumstances import Circumstances, read_circumstances
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.many_executions import may_expand
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
@@ -54,6 +58,24 @@ class LoopProgress:
     is_running: bool
 
 
+@dataclass(frozen=True, slots=True)
+class BatchSight:
+    """A batch or map with its workers; of many, those that failed and those that run."""
+
+    progress: BatchProgress
+    workers: tuple[StepSight, ...]
+    records: tuple[ExecutionRecord, ...]  # of the workers
+
+    @property
+    def is_large(self) -> bool:
+        """True if there are too many workers for a line or a bar each."""
+        return self.progress.total > MOST_WORKERS
+
+    @property
+    def failed(self) -> list[ExecutionRecord]:
+        return [one for one in self.records if one.state is StepState.FAILED]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
     """A workflow at one moment."""
@@ -64,6 +86,7 @@ class Sight:
     steps: tuple[StepSight, ...]  # in the order in which they were scheduled
     levels: tuple[Level, ...] = ()  # of a graph
     approvals: tuple[ApprovalView, ...] = ()  # that wait for a decision
+    batches: tuple[BatchSight, ...] = ()
 
     @property
     def is_last(self) -> bool:
@@ -98,19 +121,36 @@ class WorkflowObserver:
 
     def look(self) -> Sight:
         record, latest, graph = self._read()
-        active = tuple(one for one in latest if one.state in ACTIVE_STEP_STATES)
+        now = self._drive.clock.now()
+        batches = self._batches(record, now)
+        workers = [one for batch in batches for one in batch.records]
+        active = tuple(one for one in (*latest, *workers) if one.state in ACTIVE_STEP_STATES)
         # A dynamic workflow has too many active executions to read all of them.
         workflow = self._drive.open_handle(record, None if graph else active)
-        now = self._drive.clock.now()
         executions = [self._drive.open_execution(one) for one in latest]
         return Sight(
             at=now,
             workflow=workflow,
-            why=self._why(record, active, now),
+            why=self._why(record, active, batches, now),
             steps=tuple(StepSight(one, self._progress(one)) for one in executions),
-            levels=self._levels(workflow, graph),
+            levels=self._levels(workflow, graph, batches),
             approvals=tuple(awaited_views(self._drive, executions)),
+            batches=batches,
         )
+
+    def _batches(self, record: WorkflowRecord, now: datetime) -> tuple[BatchSight, ...]:
+        if not may_expand(record):
+            return ()
+        store = self._drive.store
+        found = store.read(lambda connection: read_batches(connection, store, record, now))
+        sights = []
+        for batch in found:
+            is_shown = not batch.is_over or batch.total <= MOST_WORKERS
+            records = workers_to_show(self._drive, record.id, batch) if is_shown else []
+            workers = [self._drive.open_execution(one) for one in records]
+            seen = tuple(StepSight(one, self._progress(one)) for one in workers)
+            sights.append(BatchSight(batch, seen, tuple(records)))
+        return tuple(sights)
 
     def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord], GraphRecord | None]:
         store = self._drive.store
@@ -128,16 +168,24 @@ class WorkflowObserver:
         return record, sorted(latest, key=lambda one: (one.created_at, one.id)), None
 
     def _levels(
-        self, workflow: WorkflowHandle[Any], graph: GraphRecord | None
+        self,
+        workflow: WorkflowHandle[Any],
+        graph: GraphRecord | None,
+        batches: Sequence[BatchSight],
     ) -> tuple[Level, ...]:
         if graph is not None:
             return self._counter.count(graph)
         if not workflow.is_graph:
             return ()
-        return levels_of(view_of_workflow(self._drive, self._id))
+        view = view_of_workflow(self._drive, self._id, workers=False)
+        return levels_of(view, [each.progress for each in batches])
 
     def _why(
-        self, record: WorkflowRecord, active: tuple[ExecutionRecord, ...], now: datetime
+        self,
+        record: WorkflowRecord,
+        active: tuple[ExecutionRecord, ...],
+        batches: Sequence[BatchSight],
+        now: datetime,
     ) -> str:
         if self._workers_until is None or now >= self._workers_until:
             self._workers, self._workers_until = self._drive.workers, now + _WORKERS_HOLD
@@ -148,7 +196,13 @@ class WorkflowObserver:
             return explain(
                 record, active, read_circumstances(self._drive, record, active, self._workers)
             )
-        known = Circumstances(workers=self._workers, now=now, settings=self._drive.settings)
+        known = Circumstances(
+            workers=self._workers,
+            now=now,
+            settings=self._drive.settings,
+            batches=tuple(each.progress for each in batches if not each.progress.is_over),
+            failed_workers={each.progress.node: each.failed for each in batches},
+        )
         return explain(record, active, known)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:

@@ -14,17 +14,18 @@ from rich.text import Text
 from geneva_drive.cli.live.screen import Screen, is_redrawable
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.approval_words import for_whom, state_words, title_line
-from geneva_drive.cli.output.bodies import execution_body, progress_body
+from geneva_drive.cli.output.batches import words
+from geneva_drive.cli.output.bodies import batch_body, execution_body, progress_body
 from geneva_drive.cli.output.console import moment, plain, state_text, took
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.watch import frame
-from geneva_drive.cli.watch.observer import Sight, StepSight
+from geneva_drive.cli.watch.observer import BatchSight, Sight, StepSight
 from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
 _BETWEEN_PROGRESS_BODIES = timedelta(seconds=1)
 # Fields that do not count as a change; in a large graph, some of them differ at each look.
-_PASSING = frozenset({"why", "progress", "levels"})
+_PASSING = frozenset({"why", "progress", "levels", "batches"})
 _PASSING_OF_DYNAMIC = _PASSING | {"next_step_name", "updated_at"}
 
 
@@ -55,12 +56,15 @@ class PlainView:
         self._levels: dict[int, int] = {}
         self._loop_interval = Interval(_BETWEEN_PROGRESS_LINES)
         self._level_interval = Interval(_BETWEEN_PROGRESS_LINES)
+        self._batch_interval = Interval(_BETWEEN_PROGRESS_LINES)
+        self._batches: dict[str, tuple[int, ...]] = {}
 
     def show(self, sight: Sight) -> None:
         requested = sight.workflow.requested
         if self._is_first:
             self._loop_interval.restart(sight.at)
             self._level_interval.restart(sight.at)
+            self._batch_interval.restart(sight.at)
         if self._is_first or requested != self._requested:
             self._print(sight, headline(sight.workflow))
         if self._is_first and not sight.is_last:
@@ -68,7 +72,12 @@ class PlainView:
         # A dynamic workflow has too many nodes for a line each; its levels are printed instead.
         for step in sight.steps if sight.workflow.type is not None else ():
             self._show_step(sight, step)
+        for batch in sight.batches:
+            for worker in batch.workers:
+                if not batch.is_large or worker.execution.state is StepState.FAILED:
+                    self._show_step(sight, worker)
         self._show_approvals(sight)
+        self._show_batches(sight)
         self._show_progress(sight)
         self._show_levels(sight)
         if sight.is_last:
@@ -108,6 +117,17 @@ class PlainView:
         for loop in running:
             self._print(sight, plain(f"{loop.step_name}: {loops.words(loop.progress)}"))
 
+    def _show_batches(self, sight: Sight) -> None:
+        """Print the batches that have progressed, if they are over or the interval has passed."""
+        is_due = self._batch_interval.is_due(sight.at) or sight.is_last
+        for batch in (each.progress for each in sight.batches):
+            counts = batch.done, batch.failed, batch.items_done
+            if self._batches.get(batch.node) != counts and (is_due or batch.is_over):
+                self._batches[batch.node] = counts
+                self._print(sight, plain(f"{batch.name}: {words(batch)}"))
+        if is_due:
+            self._batch_interval.restart(sight.at)
+
     def _show_levels(self, sight: Sight) -> None:
         """Print the levels that have progressed, if they are done or the interval has passed."""
         is_due = self._level_interval.is_due(sight.at) or sight.is_last
@@ -144,7 +164,9 @@ class JsonView:
         known = [body[name] for name in body if name not in passing]
         if not is_dynamic:
             known += [(step.execution.id, step.execution.state) for step in sight.steps]
+        known += [_ends(batch) for batch in sight.batches]
         done = [loop.progress.done for loop in sight.loops] + [each.done for each in sight.levels]
+        done += [batch.progress.items_done for batch in sight.batches]
         is_due = self._interval.is_due(sight.at)
         if known == self._known and (done == self._done or not is_due):
             return
@@ -162,7 +184,16 @@ def _body(sight: Sight) -> dict[str, Any]:
             {"level": each.number, "names": each.names, "done": each.done, "total": each.total}
             for each in sight.levels
         ]
+    if sight.batches:
+        body["batches"] = [batch_body(batch.progress) for batch in sight.batches]
     return body
+
+
+def _ends(batch: BatchSight) -> tuple[object, ...]:
+    """Return what counts as a change; of many workers, not the end of each."""
+    progress = batch.progress
+    done = None if batch.is_large else progress.done
+    return progress.node, done, progress.failed, progress.is_over
 
 
 View = Screen[Sight] | PlainView | JsonView

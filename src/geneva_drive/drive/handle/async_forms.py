@@ -41,9 +41,19 @@ class HandleAsyncForms(HandleEnd[W]):
         """End the workflow, like `cancel`."""
         return await self._on_a_thread(lambda: self.cancel(force, reason, actor))
 
-    async def afailed_items(self, step: object) -> list[FailedItem]:
+    async def afailed_items(self, step: object | None = None) -> list[FailedItem]:
         """Return the items that a step skipped, like `failed_items`."""
         return await asyncio.to_thread(self.failed_items, step)
+
+    async def aset_parallelism(
+        self,
+        step: object,
+        n: int | None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Self:
+        """Change how many workers of a batch or map run at once, like `set_parallelism`."""
+        return await self._on_a_thread(lambda: self.set_parallelism(step, n, actor, reason))
 
     async def _on_a_thread(self, call: Callable[[], object]) -> Self:
         def call_and_read() -> None:

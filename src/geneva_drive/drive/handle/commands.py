@@ -18,6 +18,7 @@ from geneva_drive.engine import contexts
 from geneva_drive.engine.commands import graph_changes
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
+from geneva_drive.engine.commands.expansion_counts import set_parallelism
 from geneva_drive.engine.commands.passage import SKIP
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import pass_over, reattempt, rewind
@@ -31,6 +32,8 @@ from geneva_drive.engine.transitions.loop_position import rewound_to
 from geneva_drive.errors import InvalidInput
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ResumeTrigger
+
+_MOST = 2**31 - 1  # that the column holds
 
 Decide = Callable[[Connection, Subject], Change]
 
@@ -128,6 +131,28 @@ class HandleCommands(HandleResumption[W]):
         limit = self._drive.settings.max_cursor_size
         position = None if to is None else rewound_to(typed_json.dump_cursor(to, limit))
         return self._command("rewind", lambda _, s: rewind(s, node, position), reason, actor)
+
+    def set_parallelism(
+        self,
+        step: object,
+        n: int | None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Self:
+        """Let `n` workers of a batch or map run at once, or all of them with None.
+
+        It holds for all worker processes, from now on. Workers that are running go on.
+        """
+        if n is not None:
+            hint = " None lets all workers run at once; to stop them, pause the workflow."
+            checks.whole_number("set_parallelism(n=...)", n, at_least=1, at_most=_MOST, hint=hint)
+        store = self._drive.store
+        return self._command(
+            "set_parallelism",
+            lambda connection, s: set_parallelism(connection, store, s, step, n),
+            reason,
+            actor,
+        )
 
     def import_dag(
         self,

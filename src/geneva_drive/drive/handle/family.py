@@ -30,12 +30,14 @@ F = TypeVar("F")
 class HandleFamily(HandleGraph[W]):
     """What the workflow and its steps returned or skipped, and the workflows beside it."""
 
-    def failed_items(self, step: object) -> list[FailedItem]:
+    def failed_items(self, step: object | None = None) -> list[FailedItem]:
         """Return the items that a batch or a resumable step skipped, in the order of its workers.
 
-        They were skipped by `batch.items(on_error="skip")` or by `on_item_error="skip"`.
+        They were skipped by `batch.items(on_error="skip")` or by `on_item_error="skip"`. Without a
+        step, those of all steps are returned.
         """
-        store, key, names = self._drive.store, self._record.id, self._names_of_loop(step)
+        store, key = self._drive.store, self._record.id
+        names = None if step is None else self._names_of_loop(step)
         found = store.read(lambda c: store.checkpoints.of_steps(c, key, names, SKIPPED_ITEM))
         # Numbers have at least three digits, so a longer id has a greater number.
         found.sort(key=lambda row: (len(row[0]), row[0]))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive.explanation import MOST_NAMED
+from geneva_drive.drive.many_executions import may_expand, may_have_many
 from geneva_drive.drive.needs import resting_reason, who_is_needed
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine import heroes
@@ -212,8 +212,7 @@ class HandleFields(Generic[W]):
     ) -> tuple[WorkflowRecord | None, Sequence[ExecutionRecord] | None]:
         store = self._drive.store
         record = store.workflows.get(connection, self.id)
-        # A dynamic workflow may have 100,000 active executions: read them only on demand.
-        is_small = record is None or record.type != DYNAMIC_TYPE
+        is_small = record is None or not may_have_many(record)
         return record, store.executions.active_of(connection, [self.id]) if is_small else None
 
     @property
@@ -225,6 +224,10 @@ class HandleFields(Generic[W]):
         """True if several nodes may be active at once, as far as this process knows."""
         definition = self._definition
         return self._record.has_graph or (definition is not None and definition.is_graph)
+
+    @property
+    def _may_expand(self) -> bool:
+        return may_expand(self._record)
 
     def name_of(self, step: object) -> str:
         """Return the name of a step, given as its name or as its decorated method."""
@@ -254,11 +257,11 @@ class HandleFields(Generic[W]):
 
     @property
     def _oldest(self) -> tuple[ExecutionRecord, ...]:
-        """The active executions; for a dynamic workflow, the oldest few in each state.
+        """The active executions; if there may be very many, the oldest few in each state.
 
-        It may have 100,000, and a few are enough to describe it.
+        A few are enough to describe the workflow.
         """
-        if self._known_active is not None or self._record.type != DYNAMIC_TYPE:
+        if self._known_active is not None or not may_have_many(self._record):
             return self._active
         if self._known_oldest is None:
             store = self._drive.store

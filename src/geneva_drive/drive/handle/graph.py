@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.fields import HandleFields, W
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.graphs import graph_rows
-from geneva_drive.engine.graphs.node_states import id_in_graph
+from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.transitions.ancestry import ancestry_mismatches
-from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.errors import NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -24,10 +23,11 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many nodes of a workflow are done."""
+    """How many nodes of a workflow are done, and how far its batches and maps have come."""
 
     done: int
     total: int
+    batches: tuple[BatchProgress, ...] = ()  # those that have been expanded into workers
 
     @property
     def fraction(self) -> float:
@@ -68,6 +68,9 @@ class HandleGraph(HandleFields[W]):
     def nodes_with_state(self) -> list[dict[str, Any]]:
         """List every node with its state; a node without an execution is `pending`.
 
+        Once a batch or map has been expanded, its workers are listed in its place. Those that wait
+        for their turn are `pending`, too.
+
         A finished workflow that follows its class lists only the nodes it reached: nodes that the
         class gained later will not run.
         """
@@ -83,26 +86,43 @@ class HandleGraph(HandleFields[W]):
                 "finished_at": node.finished_at,
                 "outcome": node.outcome,
             }
-            for node in view.nodes.values()
+            for node in view.every_node()
         ]
 
     def has_passed(self, step: object) -> bool:
-        """True if the node is completed or skipped."""
-        return self._is_done(self._attempts_by_node().get(self._node_id(step), []))
+        """True if the node is completed or skipped; for a batch worker or a map, all of it.
+
+        The id of a single worker, such as "process_004", is a node, too.
+        """
+        worker = self._worker_id(step)
+        if worker is not None:
+            store, key = self._drive.store, (self._record.id, worker)
+            tried = store.read(lambda connection: store.attempts.latest(connection, [key]))
+            return any(is_done(one.state, one.outcome) for one in tried)
+        node_id = self._node_id(step)
+        status = self._read_statuses().get(node_id)
+        return status is not None and status.is_done
 
     def progress(self) -> Progress:
-        """Count how many of the nodes that `nodes_with_state` lists are done."""
-        if self._record.type == DYNAMIC_TYPE:
-            store, key = self._drive.store, self._record.id
-            graph = store.read(lambda connection: store.graphs.get(connection, key))
+        """Count how many nodes of the graph are done.
+
+        A batch worker or a map counts as one node, which is done when it is over; `batches` tells
+        how many of its workers and items are done.
+        """
+        store, record, now = self._drive.store, self._record, self._drive.clock.now()
+        batches: tuple[BatchProgress, ...] = ()
+        if self._may_expand:
+            batches = store.read(lambda connection: read_batches(connection, store, record, now))
+        if record.type == DYNAMIC_TYPE:
+            graph = store.read(lambda connection: store.graphs.get(connection, record.id))
             if graph is not None:
-                return Progress(done=graph.total - graph.remaining, total=graph.total)
-        by_node = self._attempts_by_node()
+                return Progress(graph.total - graph.remaining, graph.total, batches)
+        statuses = self._read_statuses()
         nodes = list(self.dag["nodes"])
-        if self._record.state is WorkflowState.FINISHED and not self._record.has_graph:
-            nodes = [node_id for node_id in nodes if node_id in by_node]
-        done = sum(self._is_done(by_node.get(node_id, [])) for node_id in nodes)
-        return Progress(done=done, total=len(nodes))
+        if record.state is WorkflowState.FINISHED and not record.has_graph:
+            nodes = [node_id for node_id in nodes if node_id in statuses]
+        done = sum(node_id in statuses and statuses[node_id].is_done for node_id in nodes)
+        return Progress(done, len(nodes), batches)
 
     def verify_ancestry(self) -> list[StepExecution]:
         """Return the executions whose ancestry hash does not match the recorded ancestors.
@@ -142,6 +162,25 @@ class HandleGraph(HandleFields[W]):
                 return str(node_id)
         raise NodeNotFound(self._record.id, wanted)
 
+    def _worker_id(self, reference: object) -> str | None:
+        """Return the reference if it is the id of a single worker of a batch or map."""
+        definition = self._definition
+        if definition is None or not isinstance(reference, str) or definition.get(reference):
+            return None
+        return reference if definition.expansion_node(reference) else None
+
+    def _read_statuses(self) -> dict[str, NodeStatus]:
+        """Return the status of each node that has been reached, without reading workers."""
+        store, record = self._drive.store, self._record
+        is_dynamic = record.type == DYNAMIC_TYPE
+        graph, definition = (Graph.of({}) if is_dynamic else self._graph), self._definition
+        with store.reading() as connection:
+            attempts = store.attempts.latest_of(connection, record.id)
+            expansions = store.expansions.of(connection, record.id) if self._may_expand else {}
+        if is_dynamic:  # its nodes are known by their ids
+            attempts = [one._replace(step_name=one.node_id) for one in attempts]
+        return node_statuses(None if is_dynamic else definition, graph, attempts, expansions)
+
     def _attempts_by_node(self) -> dict[str, list[ExecutionRecord]]:
         """Group the attempts by node id, following renames."""
         is_dynamic = self._record.type == DYNAMIC_TYPE
@@ -155,8 +194,3 @@ class HandleGraph(HandleFields[W]):
             )
             found.setdefault(node_id, []).append(record)
         return found
-
-    @staticmethod
-    def _is_done(records: Sequence[ExecutionRecord]) -> bool:
-        latest = latest_attempts(records)
-        return bool(latest) and all(is_done(one.state, one.outcome) for one in latest)

@@ -11,7 +11,12 @@ from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.graphs.expansions import recounted, start_pending
 from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.graphs.summary import Successors
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
+from geneva_drive.engine.transitions.change import (
+    Change,
+    ExecutionMove,
+    ExpansionChange,
+    unchanged,
+)
 from geneva_drive.engine.transitions.holds import hold_planned
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
@@ -35,6 +40,7 @@ def after_command(
     workers = store.expansions.workers(connection, workflow.id)
     moves: list[ExecutionMove] = []
     over: dict[str, str | None] = {}
+    ended: list[ExpansionChange] = []
     for record in before.values():
         after = recounted(record, workers)
         if workflow.state is WorkflowState.READY and workflow.requested is None:
@@ -44,11 +50,12 @@ def after_command(
             store.expansions.save(connection, after)
         if after.is_over and not record.is_over:
             over[record.node_id] = record.ancestry_hash
+            ended.append(ExpansionChange(record=after, is_over=True))
     if not moves and not over:
         return None
     nodes = nodes_of(connection, store, workflow, (), now) if over else None
     following = nodes.after(over) if nodes is not None else Successors()
-    return _change(workflow, moves, following)
+    return replace(_change(workflow, moves, following), expansions=tuple(ended))
 
 
 def _change(workflow: WorkflowRecord, moves: list[ExecutionMove], following: Successors) -> Change:

@@ -80,6 +80,7 @@ class Applied:
             workflow=later.change.workflow,
             executions=(*self.change.executions, *later.change.executions),
             schedule=(*self.change.schedule, *later.change.schedule),
+            expansions=(*self.change.expansions, *later.change.expansions),
         )
         return Applied(
             change=change,

@@ -8,16 +8,17 @@ from typing import Any
 
 from geneva_drive.clock import Clock
 from geneva_drive.engine.commit.ending import Applied
-from geneva_drive.engine.transitions.change import ExecutionMove
+from geneva_drive.engine.transitions.change import ExecutionMove, ExpansionChange
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import ApprovalState, StepState, WorkflowState, is_done
+from geneva_drive.states import ApprovalState, Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.telemetry import (
     ApprovalAction,
     ApprovalChanged,
+    BatchChanged,
     StepChanged,
     StepProgressed,
     StepYielded,
@@ -36,6 +37,8 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[TelemetryEv
             yield scheduled(one.workflow, execution, now)
         for execution in one.scheduled:
             yield scheduled(one.workflow, execution, now)
+        for expansion in one.change.expansions:
+            yield _batch_changed(one.workflow, expansion, now)
         if one.workflow.state is not one.change.record.state:
             yield _workflow_moved(one, now)
 
@@ -161,6 +164,24 @@ def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> Tele
         to_state=move.state,
         outcome=move.outcome,
         error=move.error.exception if move.error else None,
+    )
+
+
+def _batch_changed(
+    workflow: WorkflowRecord, change: ExpansionChange, now: datetime
+) -> TelemetryEvent:
+    record = change.record
+    return BatchChanged(
+        **_about(workflow, now),
+        execution_id=change.execution_id,
+        step_name=record.node_id,
+        kind=record.kind,
+        from_state=StepState.IN_PROGRESS if change.is_over else None,
+        to_state=StepState.COMPLETED if change.is_over else StepState.IN_PROGRESS,
+        total=record.total,
+        done=record.done,
+        failed=record.failed,
+        outcome=Outcome.SUCCESS if change.is_over else None,
     )
 
 

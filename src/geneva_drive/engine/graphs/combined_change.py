@@ -139,4 +139,5 @@ def _change(
         executions=tuple(found.moves.values() if moves is None else moves),
         schedule=tuple(schedule),
         dead_letter=found.dead_letter,
+        expansions=tuple(found.expansions),
     )

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Summary, WorkerEnds
-from geneva_drive.engine.transitions.change import ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.change import ExecutionMove, ExpansionChange, NewExecution
 from geneva_drive.engine.transitions.outcome import Expanded
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.engine.transitions.planned_workers import plan_idle_worker, plan_workers
@@ -65,6 +65,7 @@ def _expand(
     planned = _planned_worker(end.definition, found.workflow, end.outcome, move.record, now)
     record = _record_of(end.outcome, found.workflow.id, planned.ancestry_hash, now)
     store.expansions.insert(connection, record)
+    found.expansions.append(_changed(record, move.record, is_over=False))
     workers = end.outcome.workers
     found.planned += plan_workers(planned, workers, record.started)
     if end.outcome.kind is ExpansionKind.BATCH:
@@ -72,7 +73,7 @@ def _expand(
         if not workers:
             found.planned.append(plan_idle_worker(planned, record.node_id))
     if not workers:
-        found.done.append(_end_of(record, move.record))
+        _end(found, record, move.record)
 
 
 def _planned_worker(
@@ -143,7 +144,7 @@ def _judge(
     """Hold the workflow if the failures are too many, or let what depends on the batch run."""
     last = (*ends.done, *(move for move, _ in ends.failed))[-1]
     if record.is_over:
-        found.done.append(_end_of(record, last.record))
+        _end(found, record, last.record)
     has_new = record.failed > before.failed or record.item_errors > before.item_errors
     is_too_much = record.exceeds_tolerance and (
         (record.strategy is FailureStrategy.FAIL_FAST and has_new)
@@ -169,12 +170,20 @@ def _hold_by(record: ExpansionRecord, ends: WorkerEnds) -> Hold:
     )
 
 
-def _end_of(record: ExpansionRecord, worker: ExecutionRecord) -> ExecutionMove:
-    """Return the end of the batch or map as a whole, for what depends on it; it has no row."""
+def _changed(
+    record: ExpansionRecord, execution: ExecutionRecord, *, is_over: bool
+) -> ExpansionChange:
+    return ExpansionChange(record=record, is_over=is_over, execution_id=execution.id)
+
+
+def _end(found: Summary, record: ExpansionRecord, worker: ExecutionRecord) -> None:
+    """Add the end of the batch or map as a whole, for what depends on it; it has no row."""
+    found.expansions.append(_changed(record, worker, is_over=True))
     whole = worker._replace(
         step_name=record.node_id, node_id=record.node_id, ancestry_hash=record.ancestry_hash
     )
-    return ExecutionMove(record=whole, state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
+    move = ExecutionMove(record=whole, state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
+    found.done.append(move)
 
 
 def start_pending(

@@ -9,7 +9,12 @@ from typing import assert_never
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution
+from geneva_drive.engine.transitions.change import (
+    Change,
+    ExecutionMove,
+    ExpansionChange,
+    NewExecution,
+)
 from geneva_drive.engine.transitions.decide import decide_alone
 from geneva_drive.engine.transitions.holds import cancel_moves
 from geneva_drive.engine.transitions.loop_position import LoopPosition
@@ -79,6 +84,7 @@ class Summary:
     done: list[ExecutionMove] = field(default_factory=list)  # the moves that end their nodes
     workers: dict[str, WorkerEnds] = field(default_factory=dict)  # by the node of the expansion
     expanded: list[tuple[NodeEnd, ExecutionMove]] = field(default_factory=list)
+    expansions: list[ExpansionChange] = field(default_factory=list)
     closing: Closing | None = None
     hold: Hold | None = None
     dead_letter: DeadLetterReason | None = None

@@ -50,7 +50,11 @@ def ancestry_mismatches(
 
 
 def _hash_of_done(records: Sequence[ExecutionRecord]) -> str | None:
-    # The workers of a batch have one hash, which is that of their node.
-    whole = [one for one in records if not one.is_partition and is_done(one.state, one.outcome)]
+    # The workers of a batch have one hash, which is that of their node, even if all have failed.
+    whole = [
+        one
+        for one in records
+        if one.is_worker or (not one.is_partition and is_done(one.state, one.outcome))
+    ]
     latest = max(whole, key=lambda one: (one.created_at, one.attempt_number), default=None)
     return latest.ancestry_hash if latest else None

@@ -18,6 +18,7 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,
@@ -114,6 +115,15 @@ class ResumeRequest:
 
 
 @value
+class ExpansionChange:
+    """A batch or map that was expanded, or that is over."""
+
+    record: ExpansionRecord
+    is_over: bool
+    execution_id: Key | None = None  # that expanded or ended it; None for a command
+
+
+@value
 class Change:
     """Everything that one decision writes about one workflow."""
 
@@ -126,6 +136,7 @@ class Change:
     resume: ResumeRequest | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
     drops_pending: Outcome | None = None  # cancels the workers of batches that have not started
+    expansions: tuple[ExpansionChange, ...] = ()  # for events; `engine/graphs` writes the rows
     freezes_graph: bool = False  # its stored graph replaces its class's from now on
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from sqlalchemy import Column, and_, bindparam, func, or_
@@ -46,3 +47,10 @@ def is_worker_execution(tables: Tables) -> ColumnElement[bool]:
     c = tables.step_executions.c
     # A comparison with NULL, of a step that is no part, must not be unknown.
     return func.coalesce(func.substr(c.share, 1, len(WORKER_SHARE)), "") == WORKER_SHARE
+
+
+def is_worker_of(tables: Tables, node_id: str) -> ColumnElement[bool]:
+    """True of a worker of this batch or map."""
+    c = tables.step_executions.c
+    beginning = f"{WORKER_SHARE}{json.dumps(node_id)},"
+    return func.coalesce(func.substr(c.share, 1, len(beginning)), "") == beginning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -115,6 +116,17 @@ class Checkpoints:
         query = self._rows.where(c.execution_id == execution_id).order_by(c.id)
         return _records(connection, query)
 
+    def of_workflow(
+        self, connection: Connection, workflow_id: Key, *, besides: Collection[str]
+    ) -> dict[Key, list[CheckpointRecord]]:
+        """Return the rows with other reasons than `besides`, by execution, oldest first."""
+        c = self._table.c
+        query = self._rows.where(c.workflow_id == workflow_id, c.reason.not_in(besides))
+        found: dict[Key, list[CheckpointRecord]] = defaultdict(list)
+        for record in _records(connection, query.order_by(c.id)):
+            found[record.execution_id].append(record)
+        return found
+
     def latest(
         self, connection: Connection, execution_id: Key, count: int, *, besides: str
     ) -> list[CheckpointRecord]:
@@ -128,20 +140,25 @@ class Checkpoints:
         return _records(connection, query)[::-1]
 
     def of_steps(
-        self, connection: Connection, workflow_id: Key, step_names: Collection[str], reason: str
+        self,
+        connection: Connection,
+        workflow_id: Key,
+        step_names: Collection[str] | None,
+        reason: str,
     ) -> list[tuple[str, CheckpointRecord]]:
-        """Return the rows with this reason, each with its node id, in the order of their ids."""
+        """Return the rows with this reason, each with its node id, in the order of their ids.
+
+        They are those of the given steps, or of all steps.
+        """
         c, executions = self._table.c, self._executions.c
         query = (
             self._rows.add_columns(executions.node_id)
             .join(self._executions, executions.id == c.execution_id)
-            .where(
-                c.workflow_id == workflow_id,
-                c.reason == reason,
-                executions.step_name.in_(step_names),
-            )
+            .where(c.workflow_id == workflow_id, c.reason == reason)
             .order_by(c.id)
         )
+        if step_names is not None:
+            query = query.where(executions.step_name.in_(step_names))
         rows = connection.execute(query).mappings()
         return [(row.pop("node_id"), CheckpointRecord(**row)) for row in map(dict, rows)]
 

@@ -6,16 +6,33 @@ import json
 from dataclasses import asdict
 from typing import NamedTuple
 
-from sqlalchemy import Connection, exists, func, insert, select, update
+from sqlalchemy import Connection, case, exists, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState
-from geneva_drive.storage.schema.conditions import is_worker_execution
+from geneva_drive.states import Outcome, StepState
+from geneva_drive.storage.schema.conditions import (
+    is_active_execution,
+    is_worker_execution,
+    is_worker_of,
+)
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
-from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
 _COUNTS = ("total", "started", "done", "failed", "items_done", "item_errors", "parallelism")
+
+
+# A worker that waits for its child workflow is at work, too.
+_RUNNING = (StepState.IN_PROGRESS, StepState.WAITING)
+_ENDED_UNDONE = (StepState.FAILED, StepState.CANCELED)
+_MOST_URGENT = (*_ENDED_UNDONE, *_RUNNING, StepState.SUSPENDED, StepState.SCHEDULED)
+
+
+class WorkersUnderWay(NamedTuple):
+    """The active workers of a batch or map."""
+
+    running: int = 0
+    items: int = 0  # that they have completed so far
 
 
 class WorkerRow(NamedTuple):
@@ -101,19 +118,45 @@ class Expansions:
         own = [row for row in found if numbers[row.node_id] is not None]
         return sorted(own, key=lambda row: numbers[row.node_id] or 0)
 
-    def items_under_way(self, connection: Connection, workflow_id: Key) -> dict[str, int]:
-        """Return how many items the active workers of each node have completed."""
+    def under_way(self, connection: Connection, workflow_id: Key) -> dict[str, WorkersUnderWay]:
+        """Count the active workers of each batch and map, by its node."""
         c = self._executions.c
         query = (
-            select(c.step_name, func.sum(c.completed_iterations))
+            select(c.state, func.min(c.share), func.count(), func.sum(c.completed_iterations))
             .where(
                 c.workflow_id == workflow_id,
-                c.state.in_(ACTIVE_STEP_STATES),
+                is_active_execution(self._tables),
                 is_worker_execution(self._tables),
             )
-            .group_by(c.step_name)
+            .group_by(c.step_name, c.state)
         )
-        return {row[0]: int(row[1] or 0) for row in connection.execute(query)}
+        found: dict[str, WorkersUnderWay] = {}
+        for state, share, count, items in connection.execute(query):
+            node_id = json.loads(share)["expansion"]
+            running, before = found.get(node_id, WorkersUnderWay())
+            running += count if StepState(state) in _RUNNING else 0
+            found[node_id] = WorkersUnderWay(running, before + int(items or 0))
+        return found
+
+    def foremost(
+        self, connection: Connection, workflow_id: Key, node_id: str, limit: int
+    ) -> list[ExecutionRecord]:
+        """Return the workers to look at first: what failed, and what has run for longest."""
+        c = self._executions.c
+        urgency = case(
+            {state: rank for rank, state in enumerate(_MOST_URGENT)}, value=c.state, else_=99
+        )
+        # NULLs sort differently on each database.
+        since = func.coalesce(c.started_at, c.created_at)
+        query = (
+            select(*(c[name] for name in EXECUTION_COLUMNS))
+            .where(
+                c.workflow_id == workflow_id, is_worker_of(self._tables, node_id), self._is_last()
+            )
+            .order_by(urgency, since, c.id)
+            .limit(limit)
+        )
+        return [ExecutionRecord.read(row) for row in connection.execute(query)]
 
     def _is_last(self) -> ColumnElement[bool]:
         c, later = self._executions.c, self._executions.alias()
