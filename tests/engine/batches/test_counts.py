@@ -84,7 +84,7 @@ def _check(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> None:
     for record in records.values():
         assert recounted(record, workers) == record
         assert record.parallelism is None or record.running <= record.parallelism
-        assert len(aggregated) <= record.is_over
+        assert record.is_over or not aggregated
 
 
 @pytest.mark.parametrize("strategy", list(gd.FailureStrategy))
@@ -110,4 +110,5 @@ def test_counts_agree_with_the_rows_and_the_aggregate_runs_once(
         perform_next_step(workflow)
         _check(geneva, workflow)
     assert workflow.state == "finished", workflow.why()
-    assert len(aggregated) == 1
+    ended = [e.outcome for e in workflow.step_executions if e.step_name == "summarize"]
+    assert ended.count("success") == 1, "a crash may call its body again, but it ends once"

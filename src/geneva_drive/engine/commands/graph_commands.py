@@ -21,7 +21,7 @@ from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
-from geneva_drive.storage.schema.records import ExecutionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, is_worker_share
 
 _UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 
@@ -29,7 +29,7 @@ _UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
     """Release what is held, and run every node again that failed or was paused."""
     stopped = [one for one in _undone(subject, nodes) if nodes.keeps_from_going_on(one)]
-    planned = nodes.plan_attempts(stopped)
+    planned = _in_turn(nodes.plan_attempts(stopped))
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
     return _continue(
         subject,
@@ -58,12 +58,12 @@ def reattempt(
         )
     planned = nodes.plan_attempts(own, rewind=rewind)
     if _is_asked_to_pause(subject):
-        return _stay_held(subject, Successors(), (), planned)
+        return _stay_held(subject, Successors(), (), _in_turn(planned))
     if len(own) == len(undone):
         return _continue(
             subject,
             Successors(),
-            planned=planned,
+            planned=_in_turn(planned),
             moves=release_executions(subject.active, subject.now),
         )
     # Other nodes have failed as well: pause the workflow again once this one has ended.
@@ -77,6 +77,14 @@ def reattempt(
         paused_step_name=next(one for one in undone if one not in own).step_name,
     )
     return Change(record=workflow, workflow=held, schedule=tuple(planned))
+
+
+def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
+    """Let workers of a batch or map wait for their turn; `after_command` starts those that may."""
+    return [
+        replace(new, state=StepState.PENDING) if is_worker_share(new.share) else new
+        for new in planned
+    ]
 
 
 def pass_over(subject: Subject, nodes: GraphNodes, step: object | None, passage: Passage) -> Change:

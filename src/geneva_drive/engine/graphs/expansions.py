@@ -111,6 +111,7 @@ def _record_of(
         ancestry_hash=ancestry_hash,
         total=total,
         started=total if terms.parallelism is None else min(total, terms.parallelism),
+        requeued=0,
         done=0,
         failed=0,
         items=items if is_map or None not in sizes else None,
@@ -189,15 +190,21 @@ def _end(found: Summary, record: ExpansionRecord, worker: ExecutionRecord) -> No
 def start_pending(
     connection: Connection, store: Store, record: ExpansionRecord, now: datetime
 ) -> tuple[ExpansionRecord, list[ExecutionMove]]:
-    """Plan the start of as many pending workers as may run now, in the order of their numbers."""
-    count = record.startable
-    if not count:
+    """Plan the start of as many pending workers as may run now: first those that run again."""
+    free = record.startable
+    if not free:
         return record, []
+    again: list[ExecutionRecord] = []
+    if record.requeued:
+        waiting = store.attempts.requeued_workers(connection, record.workflow_id)
+        again = [row for row in waiting if Worker.of(row).expansion == record.node_id][:free]
+    count = min(free - len(again), record.total - record.started)
     numbers = range(record.started + 1, record.started + 1 + count)
     nodes = [(record.workflow_id, worker_id(record.node_id, number)) for number in numbers]
-    rows = store.attempts.latest(connection, nodes)
-    moves = [_started(row, now) for row in rows if row.state is StepState.PENDING]
-    return replace(record, started=record.started + count), moves
+    rows = store.attempts.latest(connection, nodes) if nodes else []
+    moves = [_started(row, now) for row in (*again, *rows) if row.state is StepState.PENDING]
+    started, requeued = record.started + count, record.requeued - len(again)
+    return replace(record, started=started, requeued=requeued), moves
 
 
 def _started(record: ExecutionRecord, now: datetime) -> ExecutionMove:
@@ -218,9 +225,12 @@ def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> Expansio
     done = [row for row in rows if is_done(row.state, row.outcome)]
     ended = [row for row in rows if row.state in (StepState.FAILED, StepState.CANCELED)]
     failed = [row for row in ended if row.outcome is not Outcome.PAUSED_BY_FLOW_CONTROL]
+    pending = [row for row in rows if row.state is StepState.PENDING]
+    requeued = sum(row.attempt_number > 1 for row in pending)
     return replace(
         record,
-        started=record.total - sum(row.state is StepState.PENDING for row in rows),
+        started=record.total - (len(pending) - requeued),
+        requeued=requeued,
         done=len(done),
         failed=len(failed),
         items_done=sum(_items_done(record.kind, row) for row in done),

@@ -109,7 +109,7 @@ class GraphNodes:
 
     def keeps_from_going_on(self, record: ExecutionRecord) -> bool:
         """True if a failed attempt holds its workflow: not of a worker that its batch tolerates."""
-        if not record.is_worker:
+        if not record.is_worker or record.outcome is Outcome.PAUSED_BY_FLOW_CONTROL:
             return True
         expansion = self._expansions.get(Worker.of(record).expansion)
         return expansion is not None and expansion.is_blocked

@@ -29,7 +29,8 @@ class ExpansionRecord:
     kind: ExpansionKind
     ancestry_hash: str | None
     total: int
-    started: int  # workers that are no longer pending; they start in the order of their numbers
+    started: int  # workers that have had their first turn, in the order of their numbers
+    requeued: int  # of these, the ones that an operator runs again and that wait for a turn
     done: int
     failed: int  # for good
     items: int | None
@@ -53,11 +54,11 @@ class ExpansionRecord:
     @property
     def running(self) -> int:
         """The workers that have started and are neither done nor failed."""
-        return self.started - self.done - self.failed
+        return self.started - self.requeued - self.done - self.failed
 
     @property
     def pending(self) -> int:
-        return self.total - self.started
+        return self.total - self.started + self.requeued
 
     @property
     def startable(self) -> int:

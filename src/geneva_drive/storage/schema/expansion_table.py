@@ -21,7 +21,8 @@ def expansions(builder: TableBuilder) -> Table:
         Column("kind", name_type(20), nullable=False),
         Column("ancestry_hash", name_type(64)),
         Column("total", Integer, nullable=False),
-        Column("started", Integer, nullable=False),  # workers that are no longer pending
+        Column("started", Integer, nullable=False),  # workers that have had their first turn
+        Column("requeued", Integer, nullable=False),  # of these, the ones that wait for another
         Column("done", Integer, nullable=False),
         Column("failed", Integer, nullable=False),
         Column("items", BigInteger),  # of all workers, if that is known

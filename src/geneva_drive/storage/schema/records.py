@@ -28,6 +28,10 @@ NodeKey = tuple[Key, str]  # a workflow, and a node of it
 WORKER_SHARE = '{"expansion":'
 
 
+def is_worker_share(share: str | None) -> bool:
+    return share is not None and share.startswith(WORKER_SHARE)
+
+
 class Unread(Enum):
     """Stands for a column that was not read."""
 
@@ -148,11 +152,11 @@ class ExecutionRecord(NamedTuple):
     @property
     def is_worker(self) -> bool:
         """True for a worker of a batch, and for an item of a map."""
-        return self.share is not None and self.share.startswith(WORKER_SHARE)
+        return is_worker_share(self.share)
 
     @property
     def is_partition(self) -> bool:
-        return self.share is not None and not self.share.startswith(WORKER_SHARE)
+        return self.share is not None and not is_worker_share(self.share)
 
     @property
     def is_parked(self) -> bool:

@@ -118,6 +118,21 @@ class Attempts:
         )
         return self._read(connection, query)
 
+    def requeued_workers(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
+        """Return the further attempts of workers that wait for their turn."""
+        c = self._table.c
+        query = (
+            self._select()
+            .where(
+                c.workflow_id == workflow_id,
+                c.state == StepState.PENDING,
+                c.attempt_number > 1,
+                is_worker_execution(self._tables),
+            )
+            .order_by(*insertion_order(self._tables))
+        )
+        return self._read(connection, query)
+
     def undone_workers(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         """Return the latest attempts of workers that failed or were canceled."""
         c = self._table.c

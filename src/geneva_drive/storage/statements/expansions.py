@@ -19,7 +19,10 @@ from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 
-_COUNTS = ("total", "started", "done", "failed", "items_done", "item_errors", "parallelism")
+_COUNTS = (
+    *("total", "started", "requeued", "done", "failed", "items_done", "item_errors"),
+    "parallelism",
+)
 
 
 # A worker that waits for its child workflow is at work, too.
@@ -44,6 +47,7 @@ class WorkerRow(NamedTuple):
     completed_iterations: int
     item_errors: int
     share: str
+    attempt_number: int
 
 
 class WorkerResult(NamedTuple):
@@ -90,9 +94,10 @@ class Expansions:
     def workers(self, connection: Connection, workflow_id: Key) -> list[WorkerRow]:
         """Return the latest attempt of each worker of a workflow's batches and maps."""
         c = self._executions.c
-        query = select(
-            c.node_id, c.state, c.outcome, c.completed_iterations, c.item_errors, c.share
-        ).where(c.workflow_id == workflow_id, is_worker_execution(self._tables), self._is_last())
+        counts = (c.completed_iterations, c.item_errors, c.share, c.attempt_number)
+        query = select(c.node_id, c.state, c.outcome, *counts).where(
+            c.workflow_id == workflow_id, is_worker_execution(self._tables), self._is_last()
+        )
         return [
             WorkerRow(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
             for row in connection.execute(query)

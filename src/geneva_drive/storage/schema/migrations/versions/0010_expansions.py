@@ -46,6 +46,7 @@ def upgrade() -> None:
         sa.Column("ancestry_hash", name_type(64)),
         sa.Column("total", sa.Integer, nullable=False),
         sa.Column("started", sa.Integer, nullable=False),
+        sa.Column("requeued", sa.Integer, nullable=False),
         sa.Column("done", sa.Integer, nullable=False),
         sa.Column("failed", sa.Integer, nullable=False),
         sa.Column("items", sa.BigInteger),
