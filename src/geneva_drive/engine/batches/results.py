@@ -67,21 +67,19 @@ def results_for(
     environment: Environment, execution: ExecutionRecord, aggregate: Node
 ) -> BatchResults:
     """Return what the workers before an aggregate have come to."""
-    definition = registry.require_definition(execution.type)
-    batch = definition.batch_of(aggregate.name)
-    expansion = definition.worker_of(batch.name).name
+    [expansion] = aggregate.depends_on
     store = environment.store
     return store.read(
-        lambda connection: _results(connection, store, execution.workflow_id, expansion, batch.name)
+        lambda connection: _results(connection, store, execution.workflow_id, expansion)
     )
 
 
 def _results(
-    connection: Connection, store: Store, workflow_id: Key, expansion: str, batch: str
+    connection: Connection, store: Store, workflow_id: Key, expansion: str
 ) -> BatchResults:
     record = store.expansions.of(connection, workflow_id).get(expansion)
     if record is None:
-        return BatchResults(scenario="no_batches", reason=f"Batch {batch!r} was skipped.")
+        return BatchResults(scenario="no_batches", reason="The batch was skipped.")
     if record.total == 0:
         return BatchResults(scenario="no_batches", reason=record.reason)
     rows = store.expansions.results(connection, workflow_id, expansion)

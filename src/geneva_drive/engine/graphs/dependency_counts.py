@@ -113,7 +113,8 @@ def _ready(
         key = found.workflow_id, found.node.node_id
         if found.unmet is not None:
             joins[key] = met[key]
-        if (found.unmet or 1) <= met[key]:
+        # The workers of a batch are planned where it is expanded.
+        if (found.unmet or 1) <= met[key] and not job_options.is_worker(found.node.scheduling):
             ready[found.workflow_id].append(found.node)
     store.graphs.meet(connection, joins)
     return ready

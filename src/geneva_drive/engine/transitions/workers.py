@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from geneva_drive.definition.dynamic.stored_batch import worker_stem
 from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 _NULL = "null"
@@ -79,4 +80,4 @@ _VALUES = ("start", "end", "metadata", "item")
 
 
 def worker_id(expansion: str, number: int) -> str:
-    return f"{expansion}_{number:03d}"
+    return f"{worker_stem(expansion)}_{number:03d}"
