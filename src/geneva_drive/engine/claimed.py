@@ -14,7 +14,7 @@ from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.workers import whole_of
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,
@@ -68,9 +68,7 @@ class Claimed:
 
 def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
     """Read the stored node of each execution of a stored graph that has none yet."""
-    wanted = [
-        _key_of(one) for one in claimed if one.workflow.has_graph and one.stored is None
-    ]
+    wanted = [_key_of(one) for one in claimed if one.workflow.has_graph and one.stored is None]
     if not wanted:
         return list(claimed)
     store = environment.store
@@ -80,9 +78,7 @@ def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> l
 
 def _key_of(claimed: Claimed) -> NodeKey:
     """Return the key of an execution's node; that of a worker stands for all of its batch."""
-    execution = claimed.execution
-    worker = Worker.load(execution.share)
-    return claimed.workflow.id, worker.expansion if worker else execution.node_id
+    return claimed.workflow.id, whole_of(claimed.execution)
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:

@@ -199,7 +199,7 @@ class DynamicWorkflow:
         self._last = (node_id,)
         return node_id
 
-    def batch(  # noqa: PLR0913 - the contract's optional keywords
+    def batch(
         self,
         name: str,
         batches: Batches,

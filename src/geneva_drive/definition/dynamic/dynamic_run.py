@@ -66,9 +66,7 @@ def stored_node(
     task = JobTask(job, arguments, options, job.where, own.part or NodeKind.TASK)
     if own.checkpoint_interval is not None:
         task.expansion = ExpansionTerms(checkpoint_interval=own.checkpoint_interval)
-    return Node(
-        name=name, where=job.where, declared=task, options=options, depends_on=depends_on
-    )
+    return Node(name=name, where=job.where, declared=task, options=options, depends_on=depends_on)
 
 
 def _child(name: str, text: str) -> Node:

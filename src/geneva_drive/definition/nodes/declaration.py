@@ -107,11 +107,5 @@ class Junction(Declared):
 
 if TYPE_CHECKING:
     Declaration: TypeAlias = (
-        Step[..., Any]
-        | JobTask[Any]
-        | ChildStep
-        | ChildMap
-        | RemovedStep
-        | Junction
-        | StoredBatch
+        Step[..., Any] | JobTask[Any] | ChildStep | ChildMap | RemovedStep | Junction | StoredBatch
     )

@@ -25,9 +25,7 @@ def expand_batch(
 ) -> Expanded:
     """Return the workers of a batch, from what its body returned."""
     batches = require_batches(node, returned)
-    declared = node.declared
-    is_stored = isinstance(declared, StoredBatch)
-    expansion = declared.worker if is_stored else definition.worker_of(node.name).name
+    expansion = _expansion_of(definition, node)
     workers = tuple(_workers(environment, expansion, batches))
     reason = batches.reason
     if not workers and reason is None:
@@ -48,6 +46,13 @@ def require_batches(node: Node, returned: object) -> Batches:
         f"Batch {node.name!r} returned {shown(returned)}. Return a gd.Batches, such as "
         f"gd.Batches.split(total=1_000, batch_size=100)."
     )
+
+
+def _expansion_of(definition: Definition, batch: Node) -> str:
+    """Return the id of the node that a batch's workers belong to."""
+    if isinstance(batch.declared, StoredBatch):
+        return batch.declared.worker
+    return definition.worker_of(batch.name).name
 
 
 def expand_map(node: Node, items: object, largest: int) -> Expanded:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment

@@ -51,9 +51,7 @@ def call(
             return _call_job(environment, execution, node, instance, arguments)
         case StoredBatch(batches=batches):
             return batches
-        case ChildStep(child=child):
-            return _await_child(environment, execution, child, instance)
-        case ChildMap(child=child):
+        case ChildStep(child=child) | ChildMap(child=child):
             return _await_child(environment, execution, _for_item(child, execution), instance)
         case Junction() | RemovedStep():
             return None
@@ -102,7 +100,9 @@ def _item(execution: ExecutionRecord) -> Any:
 
 
 def _for_item(child: Child, execution: ExecutionRecord) -> Child:
-    """Return the child of one item; its hero and context may be callables of the item."""
+    """Return the child of a node; in a map, its hero and context may be callables of the item."""
+    if not execution.is_worker:
+        return child
     item = _item(execution)
     hero, context = child.hero, child.context
     return replace(
