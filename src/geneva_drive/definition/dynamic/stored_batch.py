@@ -147,6 +147,8 @@ def faults(nodes: Mapping[str, StoredNode]) -> Iterable[tuple[str, str, str]]:
                 yield node.id, "depends_on", fault
         if node.part is NodeKind.WORKER and node.id not in workers:
             yield node.id, "part", "No batch has this worker."
+        if node.part is NodeKind.WORKER and node.name != node.id:
+            yield node.id, "name", "The worker of a batch has its id as its name."
         if node.part is NodeKind.AGGREGATE and not _is_behind_worker(node, nodes):
             yield node.id, "depends_on", "An aggregate depends on the worker of its batch alone."
     yield from _faults_of_names(nodes, {worker_stem(worker): worker for worker in workers})

@@ -66,7 +66,7 @@ def results_for(
     environment: Environment, execution: ExecutionRecord, aggregate: Node
 ) -> BatchResults:
     """Return what the workers before an aggregate have come to."""
-    [expansion] = aggregate.depends_on
+    expansion = aggregate.depends_on[0]
     store = environment.store
     return store.read(
         lambda connection: _results(connection, store, execution.workflow_id, expansion)
