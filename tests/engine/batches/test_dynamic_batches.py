@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.engine.commands.command import execute
+from geneva_drive.engine.commands.expansion_counts import set_parallelism
+from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.testing import drain, perform_next_step
 from tests.looking import error_of
@@ -109,7 +112,7 @@ def test_nodes_before_and_after_a_batch_wait_for_all_of_it() -> None:
     assert workflow.results_of("rows.worker") == [90, 290, 490]
     assert _counts(workflow) == ("finished", 5, 5)
     assert workflow.verify_ancestry() == []
-    assert [n["state"] for n in workflow.nodes_with_state()] == ["completed"] * 5
+    assert {node["state"] for node in workflow.nodes_with_state()} == {"completed"}
 
 
 def test_each_end_of_a_worker_starts_the_next_and_the_last_one_the_aggregate() -> None:
@@ -121,18 +124,29 @@ def test_each_end_of_a_worker_starts_the_next_and_the_last_one_the_aggregate() -
     assert _counts(workflow) == ("ready", 1, 4)
     states = _states(workflow)
     assert [states[f"rows_00{n}"] for n in (1, 2, 3)] == ["completed", "scheduled", "pending"]
-    assert [n["state"] for n in workflow.nodes_with_state()] == [
-        "completed",
-        "in_progress",
-        "pending",
-        "pending",
-    ]
 
-    workflow.set_parallelism("rows", 2)
-
-    assert _states(workflow)["rows_003"] == "scheduled"
     drain()
+
+    assert called == ["rows_001", "rows_002", "rows_003", "rows.aggregate", "report"]
     assert _counts(workflow) == ("finished", 4, 4)
+
+
+def test_the_parallelism_of_a_batch_is_changed_by_its_name(geneva: gd.Drive) -> None:
+    workflow = _batch(_three(), parallelism=1)
+    perform_next_step(workflow)
+
+    with geneva.store.transaction() as connection:
+        execute(
+            connection,
+            geneva.store,
+            workflow.id,
+            lambda subject: set_parallelism(connection, geneva.store, subject, "rows", 2),
+            audit=AuditEntry(command="set_parallelism", actor="ada", reason=None),
+            now=geneva.clock.now(),
+        )
+
+    assert _states(workflow)["rows_002"] == "scheduled"
+    assert _states(workflow)["rows_003"] == "pending"
 
 
 def test_a_template_can_build_several_batches_that_run_side_by_side() -> None:
@@ -141,7 +155,9 @@ def test_a_template_can_build_several_batches_that_run_side_by_side() -> None:
     drain()
 
     assert workflow.result_of("report") == [6, 45]
-    assert [sorted(one.by_worker) for one in sorted(summaries, key=lambda s: s.total_processed)] == [
+    assert [
+        sorted(one.by_worker) for one in sorted(summaries, key=lambda s: s.total_processed)
+    ] == [
         ["to_4_001", "to_4_002"],
         ["to_10_001", "to_10_002"],
     ]
@@ -167,7 +183,7 @@ def test_a_skipped_batch_counts_as_done_with_its_workers() -> None:
     assert _counts(workflow) == ("ready", 2, 4)
     drain()
     assert called == ["rows.aggregate", "report"]
-    assert summaries[0].reason == "The batch was skipped."
+    assert summaries[0].reason == "Batch 'rows' was skipped."
     assert _counts(workflow) == ("finished", 4, 4)
 
 

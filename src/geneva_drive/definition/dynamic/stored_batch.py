@@ -135,7 +135,9 @@ def check_call(name: str, part: NodeKind, job: object, args: Mapping[str, Any]) 
 
 def faults(nodes: Mapping[str, StoredNode]) -> Iterable[tuple[str, str, str]]:
     """Yield what is wrong with the batches of a graph: node id, key and message."""
-    workers: dict[str, str] = {}  # the batch of each worker
+    if all(node.part is None and node.job != BATCH_JOB for node in nodes.values()):
+        return
+    workers: set[str] = set()
     for node in nodes.values():
         if node.job == BATCH_JOB:
             yield from _faults_of_batch(node, nodes, workers)
@@ -155,7 +157,7 @@ def faults(nodes: Mapping[str, StoredNode]) -> Iterable[tuple[str, str, str]]:
 
 
 def _faults_of_batch(
-    batch: StoredNode, nodes: Mapping[str, StoredNode], workers: dict[str, str]
+    batch: StoredNode, nodes: Mapping[str, StoredNode], workers: set[str]
 ) -> Iterable[tuple[str, str, str]]:
     try:
         StoredBatch(batch.name, StoredArgs(batch.args_text), "a stored graph")
@@ -175,7 +177,7 @@ def _faults_of_batch(
             f"this batch alone.",
         )
         return
-    workers[worker.id] = batch.id
+    workers.add(worker.id)
 
 
 def _is_behind_worker(node: StoredNode, nodes: Mapping[str, StoredNode]) -> bool:

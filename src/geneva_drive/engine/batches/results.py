@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
+from geneva_drive.definition.dynamic.stored_batch import worker_stem
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.workers import Worker
@@ -67,18 +69,23 @@ def results_for(
 ) -> BatchResults:
     """Return what the workers before an aggregate have come to."""
     expansion = aggregate.depends_on[0]
+    batch = (
+        registry.require_definition(execution.type).batch_of(aggregate.name).name
+        if aggregate.job is None
+        else worker_stem(expansion)
+    )
     store = environment.store
     return store.read(
-        lambda connection: _results(connection, store, execution.workflow_id, expansion)
+        lambda connection: _results(connection, store, execution.workflow_id, expansion, batch)
     )
 
 
 def _results(
-    connection: Connection, store: Store, workflow_id: Key, expansion: str
+    connection: Connection, store: Store, workflow_id: Key, expansion: str, batch: str
 ) -> BatchResults:
     record = store.expansions.of(connection, workflow_id).get(expansion)
     if record is None:
-        return BatchResults(scenario="no_batches", reason="The batch was skipped.")
+        return BatchResults(scenario="no_batches", reason=f"Batch {batch!r} was skipped.")
     if record.total == 0:
         return BatchResults(scenario="no_batches", reason=record.reason)
     rows = store.expansions.results(connection, workflow_id, expansion)
