@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.commands.command import execute
-from geneva_drive.engine.commands.expansion_counts import set_parallelism
-from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.testing import drain, perform_next_step
 from tests.looking import error_of
@@ -112,6 +109,8 @@ def test_nodes_before_and_after_a_batch_wait_for_all_of_it() -> None:
     assert workflow.results_of("rows.worker") == [90, 290, 490]
     assert _counts(workflow) == ("finished", 5, 5)
     assert workflow.verify_ancestry() == []
+    assert workflow.has_passed("rows_002")
+    assert workflow.has_passed("rows.worker")
     assert {node["state"] for node in workflow.nodes_with_state()} == {"completed"}
 
 
@@ -131,22 +130,30 @@ def test_each_end_of_a_worker_starts_the_next_and_the_last_one_the_aggregate() -
     assert _counts(workflow) == ("finished", 4, 4)
 
 
-def test_the_parallelism_of_a_batch_is_changed_by_its_name(geneva: gd.Drive) -> None:
+def test_the_parallelism_of_a_batch_is_changed_by_its_name() -> None:
     workflow = _batch(_three(), parallelism=1)
     perform_next_step(workflow)
 
-    with geneva.store.transaction() as connection:
-        execute(
-            connection,
-            geneva.store,
-            workflow.id,
-            lambda subject: set_parallelism(connection, geneva.store, subject, "rows", 2),
-            audit=AuditEntry(command="set_parallelism", actor="ada", reason=None),
-            now=geneva.clock.now(),
-        )
+    workflow.set_parallelism("rows", 2)
 
     assert _states(workflow)["rows_002"] == "scheduled"
     assert _states(workflow)["rows_003"] == "pending"
+    assert [batch.name for batch in workflow.progress().batches] == ["rows"]
+
+
+def test_resume_schedules_the_aggregate_that_a_workflow_has_lost(geneva: gd.Drive) -> None:
+    workflow = _batch(_three(), parallelism=1)
+    for _ in range(4):
+        perform_next_step(workflow)
+    workflow.pause(actor="ada")
+    table = geneva.store.tables.step_executions
+    with geneva.engine.begin() as connection:
+        connection.execute(table.delete().where(table.c.state == "scheduled"))
+
+    workflow.resume(actor="ada")
+    drain()
+
+    assert _counts(workflow) == ("finished", 4, 4)
 
 
 def test_a_template_can_build_several_batches_that_run_side_by_side() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.dynamic.stored_batch import part_name, stem_in
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.fields import HandleFields, W
@@ -168,6 +170,10 @@ class HandleGraph(HandleFields[W]):
         definition = self._definition
         if definition is None or not isinstance(reference, str) or definition.get(reference):
             return None
+        if self._record.type == DYNAMIC_TYPE:
+            stem = stem_in(reference)
+            workers = stem and part_name(stem, NodeKind.WORKER)
+            return reference if workers in self.dag["nodes"] else None
         return reference if definition.expansion_node(reference) else None
 
     def _read_statuses(self) -> dict[str, NodeStatus]:

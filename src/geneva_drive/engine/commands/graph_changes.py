@@ -93,12 +93,6 @@ def replace_graph(
         )
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("import a graph into")
-    if store.expansions.of(connection, workflow.id):
-        raise InvalidStateError(
-            "Cannot import a graph: a batch or map of this workflow has workers already, and they "
-            "belong to its present graph. Repair single workers with reset_for_retry, skip or "
-            "complete_manually."
-        )
     if subject.running:
         raise subject.refuse(
             "import a graph into", " Pause it, and import when the running nodes have ended."
