@@ -281,8 +281,8 @@ FAULTS: Mapping[str, tuple[Any, list[tuple[str, str]]]] = {
         [
             (
                 "$.nodes.n_1.state",
-                "There is no key 'state' here. The keys are: args, depends_on, job, keep_result, "
-                "name.",
+                "There is no key 'state' here. The keys are: args, checkpoint_interval, "
+                "depends_on, job, keep_result, name, part.",
             )
         ],
     ),

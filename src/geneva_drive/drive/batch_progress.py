@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
+from geneva_drive.definition.dynamic.stored_batch import worker_stem
 from geneva_drive.states import ENDED_WORKFLOW_STATES, ExpansionKind, WorkflowState
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import WorkflowRecord
@@ -109,5 +110,5 @@ def _name_of(workflow: WorkflowRecord, node_id: str) -> str:
     definition = registry.definition_for(workflow.type)
     node = definition.get(node_id) if definition is not None else None
     if definition is None or node is None or not node.is_worker:
-        return node_id
+        return worker_stem(node_id)  # in a dynamic workflow, it is named after its batch
     return definition.batch_of(node.name).name

@@ -14,7 +14,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB, OWN_JOBS
 from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.requirements import Needed, Needs
@@ -183,4 +183,4 @@ class _Checker:
 
 
 def _lacks_job(needed: Needed) -> bool:
-    return needed.name != CHILD_JOB and jobs.get(needed.name) is None
+    return needed.name not in OWN_JOBS and jobs.get(needed.name) is None

@@ -15,7 +15,8 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.dynamic import job_options
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.graphs.node_states import id_in_graph
@@ -42,6 +43,7 @@ _FURTHEST_FROM_DONE = (
     StepState.SCHEDULED,
     StepState.PENDING,
 )
+_KINDS: Mapping[str | None, NodeKind] = {CHILD_JOB: NodeKind.CHILD, BATCH_JOB: NodeKind.BATCH}
 
 
 class NodeView(NamedTuple):  # a tuple, because a large graph has 100,000 of them
@@ -241,9 +243,10 @@ def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) ->
     shapes = store.overviews.shapes(connection, record.id)
     attempts = store.overviews.latest_attempts(connection, record.id)
     nodes = {}
-    for key, name, job, _ in shapes:
-        kind = NodeKind.CHILD if job == CHILD_JOB else NodeKind.TASK
-        tried = attempts.get(key)
+    for key, name, job, _, scheduling in shapes:
+        kind = _KINDS.get(job, NodeKind.TASK) if scheduling is None else _kind(job, scheduling)
+        # A batch that was skipped has an idle worker and no expansion.
+        tried = attempts.get(worker_id(key, 0) if kind is NodeKind.WORKER else key)
         if tried is None:
             nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
         else:
@@ -251,6 +254,10 @@ def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) ->
     view = GraphView(nodes, Graph.of(dict(_edges(shapes))))
     expansions = store.expansions.of(connection, record.id)
     return _with_expansions(None, view, expansions, attempts) if expansions else view
+
+
+def _kind(job: str | None, scheduling: str) -> NodeKind:
+    return _KINDS.get(job) or job_options.load(scheduling).part or NodeKind.TASK
 
 
 def _edges(shapes: list[NodeShape]) -> Iterator[tuple[str, list[str]]]:

@@ -14,7 +14,14 @@ from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
-from geneva_drive.storage.schema.records import ExecutionRecord, GraphNodeRecord, WorkflowRecord
+from geneva_drive.engine.transitions.workers import whole_of
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    NodeKey,
+    WorkflowRecord,
+)
+from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.values import value
 
 
@@ -37,12 +44,10 @@ class Claimed:
         """Return the node to run; None if this process does not know it."""
         stored = self.stored
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
-            return stored_node(
-                stored.name,
-                stored.job,
-                stored.args,
-                keep_result=job_options.keeps_result(stored.scheduling),
-            )
+            own = job_options.of_row(stored.scheduling)
+            # Only the parts of a batch are asked for what they depend on.
+            depends_on = tuple(load_ids(stored.depends_on)) if own.part else ()
+            return stored_node(stored.name, stored.job, stored.args, own, depends_on)
         return definition.get(self.execution.step_name)
 
     def ending(
@@ -63,19 +68,17 @@ class Claimed:
 
 def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
     """Read the stored node of each execution of a stored graph that has none yet."""
-    wanted = [
-        (one.workflow.id, one.execution.node_id)
-        for one in claimed
-        if one.workflow.has_graph and one.stored is None
-    ]
+    wanted = [_key_of(one) for one in claimed if one.workflow.has_graph and one.stored is None]
     if not wanted:
         return list(claimed)
     store = environment.store
     nodes = store.read_at_once(lambda connection: store.graphs.nodes(connection, wanted))
-    return [
-        replace(one, stored=nodes.get((one.workflow.id, one.execution.node_id), one.stored))
-        for one in claimed
-    ]
+    return [replace(one, stored=nodes.get(_key_of(one), one.stored)) for one in claimed]
+
+
+def _key_of(claimed: Claimed) -> NodeKey:
+    """Return the key of an execution's node; that of a worker stands for all of its batch."""
+    return claimed.workflow.id, whole_of(claimed.execution)
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:

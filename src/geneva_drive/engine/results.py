@@ -12,6 +12,8 @@ from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options, jobs
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NodeNotFound, StepNotDefined
 from geneva_drive.serialization import typed_json
@@ -54,7 +56,11 @@ def of_nodes(
     `wanted` may also be one map or batch worker: then its results are returned, in the order of the
     items. Raises an error for an unknown node, and for one that keeps no result.
     """
-    expanded = _expanded(definition, wanted)
+    expanded = (
+        _stored_workers(open_store, workflow, wanted)
+        if workflow.type == DYNAMIC_TYPE
+        else _expanded(definition, wanted)
+    )
     if expanded is not None:
         return _of_expansion(open_store(), workflow.id, expanded)
     if isinstance(wanted, str) or not isinstance(wanted, Iterable):
@@ -80,21 +86,30 @@ def of_nodes(
     return [_value(node, text) for node, text in zip(nodes, texts, strict=True)]
 
 
-def _expanded(definition: Definition | None, wanted: object) -> Node | None:
-    """Return the map or the worker of a batch that is wanted; None for anything else."""
+def _stored_workers(open_store: OpenStore, workflow: WorkflowRecord, wanted: object) -> str | None:
+    """Return the id of a stored batch's worker, if that is wanted; None for anything else."""
+    if not isinstance(wanted, str):
+        return None
+    store, name = open_store(), _name(workflow, wanted)
+    found = store.read(lambda c: store.graphs.find_many(c, workflow.id, [name]))
+    if name not in found:
+        raise NodeNotFound(workflow.id, name)
+    return found[name].node_id if job_options.is_worker(found[name].scheduling) else None
+
+
+def _expanded(definition: Definition | None, wanted: object) -> str | None:
+    """Return the name of the wanted map or batch worker; None for anything else."""
     if definition is None or isinstance(wanted, list | tuple | set | dict):
         return None
     try:
         node = definition.require(wanted)
     except StepNotDefined:
         return None
-    return definition.require_result(wanted) if node.is_map or node.is_worker else None
+    return definition.require_result(wanted).name if node.is_map or node.is_worker else None
 
 
-def _of_expansion(store: Store, workflow_id: Key, node: Node) -> list[Any]:
-    rows = store.read(
-        lambda connection: store.expansions.results(connection, workflow_id, node.name)
-    )
+def _of_expansion(store: Store, workflow_id: Key, node_id: str) -> list[Any]:
+    rows = store.read(lambda connection: store.expansions.results(connection, workflow_id, node_id))
     return [typed_json.load(row.result) for row in rows]
 
 
@@ -108,7 +123,7 @@ def _value(node: Node | None, text: str | None) -> Any:
 
 def stored_dependencies(store: Store, execution: ExecutionRecord) -> list[str]:
     """Return the ids of the nodes that a dynamic workflow's node depends on."""
-    key = execution.workflow_id, execution.node_id
+    key = execution.workflow_id, expansion_of(execution.share) or execution.node_id
     [node] = store.read(lambda connection: store.graphs.nodes(connection, [key])).values()
     return load_ids(node.depends_on)
 
@@ -161,8 +176,16 @@ def _check_keeps(node: NodeOutline) -> None:
     """Raise an error if a node without a result can never have one, as far as is known here."""
     if node.job is None:
         raise InvalidInput(f"Node {node.name!r} keeps no result: it has no job.")
+    own = job_options.of_row(node.scheduling)
+    if node.job == BATCH_JOB:
+        raise InvalidInput(f"Batch {node.name!r} keeps no result. Its worker and its aggregate do.")
+    if own.part is NodeKind.WORKER:
+        raise InvalidInput(
+            f"Batch worker {node.name!r} keeps a result per range: read them with "
+            f"results_of({node.name!r})."
+        )
     job = jobs.get(node.job)
-    if job is None or job.options.keep_result or job_options.keeps_result(node.scheduling):
+    if job is None or job.options.keep_result or own.keeps_result or own.part is not None:
         return  # a job that this process lacks may keep results
     raise InvalidInput(
         f"Node {node.name!r} keeps no result. Add it with keep_result=True, as in "

@@ -7,16 +7,19 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from geneva_drive import checks
 from geneva_drive.definition import drive_lookup
-from geneva_drive.definition.dynamic import node_arguments
+from geneva_drive.definition.batches import Batches
+from geneva_drive.definition.dynamic import node_arguments, stored_batch
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
 from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.options.expansion import BatchTerms
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
@@ -87,6 +90,7 @@ class DynamicWorkflow:
         self._id_of: dict[str, str] = {}  # by name
         self._last: tuple[str, ...] = ()
         self._heroes: dict[str, object] = {}  # of child workflows, by node id
+        self._aggregates: dict[str, str] = {}  # by the other nodes and the names of their batches
         self._is_started = False
 
     @property
@@ -195,6 +199,58 @@ class DynamicWorkflow:
         self._last = (node_id,)
         return node_id
 
+    def batch(
+        self,
+        name: str,
+        batches: Batches,
+        *,
+        worker: Job[..., Any] | str,
+        aggregate: Job[..., Any] | str,
+        worker_args: Mapping[str, Any] | None = None,
+        aggregate_args: Mapping[str, Any] | None = None,
+        depends_on: DependsOn = WHAT_CAME_BEFORE,
+        **options: Unpack[BatchTerms],
+    ) -> str:
+        """Add a batch: run `worker` for each range, then `aggregate`, and return the id of that.
+
+        The jobs get `batch` (a `gd.Batch`) and `results` (a `gd.BatchResults`), beside the
+        arguments that are given here; what they return is always stored. The options are
+        `parallelism`, `failure_strategy`, `tolerate` and `checkpoint_interval`, as those of
+        `@gd.batch`. The ranges are stored with the graph, so there is no `gd.Batches.over` or
+        `gd.Batches.csv` here.
+
+        A batch `rows` has three nodes: `rows` divides the work, `rows.worker` stands for the
+        workers `rows_001`, `rows_002` and so on, and `rows.aggregate` comes last. A node that
+        depends on `rows` waits for all of it.
+
+        >>> import geneva_drive as gd
+        >>> w = gd.DynamicWorkflow()
+        >>> rows = w.batch(
+        ...     "rows",
+        ...     gd.Batches.split(total=10_000, batch_size=2_000),
+        ...     worker="ledger.import_rows",
+        ...     aggregate="ledger.summarize",
+        ...     parallelism=4,
+        ... )
+        >>> notify = w.node("notify", job="ledger.notify", depends_on="rows")
+        >>> [node.name for node in w.nodes.values()]
+        ['rows', 'rows.worker', 'rows.aggregate', 'notify']
+        """
+        self._refuse_if_started()
+        self._check_batch_name(name)
+        terms = stored_batch.parse_terms(name, options)
+        args = stored_batch.written_args(name, batches, terms)
+        parents = self._parents(f"Batch {shown(name)}", depends_on)
+        working = self._batch_part(name, NodeKind.WORKER, worker, worker_args)
+        working = replace(working, checkpoint_interval=terms.checkpoint_interval)
+        summing = self._batch_part(name, NodeKind.AGGREGATE, aggregate, aggregate_args)
+        batch_id = self._add(name, BATCH_JOB, args, parents)
+        self._insert(replace(working, id=working.name, depends_on=(batch_id,)))
+        last = self._insert(replace(summing, id=self._new_id(), depends_on=(working.name,)))
+        self._aggregates |= dict.fromkeys((name, batch_id, working.name), last)
+        self._last = (last,)
+        return last
+
     def freeze(
         self, now: datetime, reference_to: Callable[[object], HeroRef | None] | None = None
     ) -> StoredGraph:
@@ -232,12 +288,38 @@ class DynamicWorkflow:
         parents: tuple[str, ...],
         keep_result: bool = False,
     ) -> str:
+        return self._insert(StoredNode(self._new_id(), name, job, args, parents, keep_result))
+
+    def _insert(self, node: StoredNode) -> str:
+        self._nodes[node.id] = node
+        self._id_of[node.name] = node.id
+        return node.id
+
+    def _new_id(self) -> str:
         node_id = f"n_{secrets.token_hex(4)}"
         while node_id in self._nodes or node_id in self._id_of:
             node_id = f"n_{secrets.token_hex(4)}"
-        self._nodes[node_id] = StoredNode(node_id, name, job, args, parents, keep_result)
-        self._id_of[name] = node_id
         return node_id
+
+    def _batch_part(
+        self, batch: str, part: NodeKind, job: object, args: Mapping[str, Any] | None
+    ) -> StoredNode:
+        """Return the worker or the aggregate of a batch, without its id and its edges."""
+        name = stored_batch.part_name(batch, part)
+        written = node_arguments.written_args(name, args)
+        job_name = node_arguments.job_name(f"Node {shown(name)}", job)
+        self._check_name(name)
+        stored_batch.check_call(name, part, job, args or {})
+        return StoredNode("", name, job_name, written, part=part)
+
+    def _check_batch_name(self, name: str) -> None:
+        self._check_name(name)
+        for known in self._id_of:
+            if stored_batch.stem_in(known) == name:
+                raise InvalidInput(
+                    f"Batch {shown(name)}: its workers are named {name}_001 and so on, and there "
+                    f"is a node {known!r}. Choose another name."
+                )
 
     def _check_name(self, name: str, planned: Container[str] = ()) -> None:
         checks.text("A node's name", name, longest=MAX_NAME_LENGTH)
@@ -255,6 +337,11 @@ class DynamicWorkflow:
         if name in self._nodes:
             raise InvalidInput(
                 f"{shown(name)} is the id of node {self._nodes[name].name!r}. Choose another name."
+            )
+        if self._aggregates and stored_batch.stem_in(name) in self._aggregates:
+            raise InvalidInput(
+                f"{shown(name)} is the name of a worker of batch {stored_batch.stem_in(name)!r}. "
+                f"Choose another name."
             )
 
     def _parents(self, thing: str, depends_on: object) -> tuple[str, ...]:
@@ -276,6 +363,8 @@ class DynamicWorkflow:
                 f"{thing}: depends_on takes ids and names, not {shown(reference)}. Write "
                 f"*ids for a list within a list."
             )
+        if reference in self._aggregates:
+            return self._aggregates[reference]
         if reference in self._nodes:
             return reference
         if reference in self._id_of:

@@ -9,13 +9,16 @@ from typing import Any, Final
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB
+from geneva_drive.definition.dynamic import job_options, jobs
+from geneva_drive.definition.dynamic.job_options import Scheduling
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
+from geneva_drive.definition.dynamic.stored_batch import StoredBatch
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.nodes.child import Child, ChildStep
-from geneva_drive.definition.nodes.declaration import Junction
+from geneva_drive.definition.nodes.declaration import Junction, NodeKind
 from geneva_drive.definition.nodes.task import JobTask
+from geneva_drive.definition.options.expansion import ExpansionTerms
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.serialization import typed_json
@@ -40,21 +43,30 @@ def signature_of(definition: Definition) -> str:
 
 
 def stored_node(
-    name: str, job_name: str | None, args: str | None, *, keep_result: bool = False
+    name: str,
+    job_name: str | None,
+    args: str | None,
+    own: Scheduling = job_options.UNKNOWN,
+    depends_on: tuple[str, ...] = (),
 ) -> Node | None:
     """Return the node of a stored graph, or None if its job is not in this process."""
     if job_name is None:
         return Node(name=name, where=_WHERE, declared=Junction(name, Options(), _WHERE))
     if job_name == CHILD_JOB:
         return _child(name, args or "{}")
+    if job_name == BATCH_JOB:
+        batch = StoredBatch(name, StoredArgs(args or "{}"), _WHERE)
+        return Node(name=name, where=_WHERE, declared=batch)
     job = jobs.get(job_name)
     if job is None:
         return None
     # Decoded when the body runs: an unknown type then fails the node like any other error.
     arguments = NO_ARGS if args is None else StoredArgs(args)
-    options = replace(job.options, keep_result=True) if keep_result else job.options
-    task = JobTask(job, arguments, options, job.where)
-    return Node(name=name, where=job.where, declared=task, options=options)
+    options = replace(job.options, keep_result=True) if own.keeps_result else job.options
+    task = JobTask(job, arguments, options, job.where, own.part or NodeKind.TASK)
+    if own.checkpoint_interval is not None:
+        task.expansion = ExpansionTerms(checkpoint_interval=own.checkpoint_interval)
+    return Node(name=name, where=job.where, declared=task, options=options, depends_on=depends_on)
 
 
 def _child(name: str, text: str) -> Node:

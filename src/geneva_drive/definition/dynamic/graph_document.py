@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 
 from geneva_drive.checks import text_fault
 from geneva_drive.definition.compiler.graph import find_cycle
+from geneva_drive.definition.dynamic import stored_batch
 from geneva_drive.definition.dynamic.stored_node import NO_ARGS, StoredArgs, StoredNode
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.display import shown
 from geneva_drive.errors import Fault, NotFound, StepConfigurationError
@@ -19,7 +21,16 @@ from geneva_drive.serialization import typed_json
 VERSION = 1
 
 _KEYS = {"version", "signature", "frozen_at", "nodes"}
-_NODE_KEYS = {"name", "job", "args", "keep_result", "depends_on"}
+_NODE_KEYS = {
+    "name",
+    "job",
+    "args",
+    "keep_result",
+    "part",
+    "checkpoint_interval",
+    "depends_on",
+}
+_PARTS = {str(part): part for part in stored_batch.PASSED}
 _MAX_TOLD = 20
 _TAG = '"$type"'  # marks a value of a type that JSON lacks
 
@@ -115,6 +126,8 @@ class _Reader:
             else:
                 nodes[node_id] = self._node(node_id, node, found)
         self._refuse_cycles(nodes)
+        for node_id, key, fault in stored_batch.faults(nodes):
+            self._add(_path(node_id, f".{key}"), fault)
         return nodes
 
     def _node(self, node_id: str, node: dict[str, Any], known: Mapping[str, Any]) -> StoredNode:
@@ -143,7 +156,26 @@ class _Reader:
             self._args(node_id, node),
             self._depends_on(node_id, node.get("depends_on"), known),
             self._keep_result(node_id, node),
+            *self._part(node_id, node),
         )
+
+    def _part(self, node_id: str, node: dict[str, Any]) -> tuple[NodeKind | None, int | None]:
+        """Return which part of a batch a node is, and the checkpoint interval of a worker."""
+        part, interval = node.get("part"), node.get("checkpoint_interval")
+        if part is not None and (not isinstance(part, str) or part not in _PARTS):
+            fault = f"part is 'worker' or 'aggregate' of a batch, not {shown(part)}."
+            self._add(_path(node_id, ".part"), fault)
+            return None, None
+        if part is not None and "job" not in node:
+            self._add(_path(node_id, ".part"), f"A node that is the {part} of a batch has a job.")
+        if interval is not None and (type(interval) is not int or interval < 1):
+            fault = f"checkpoint_interval is a whole number from 1 up, not {shown(interval)}."
+        elif interval is not None and part != NodeKind.WORKER:
+            fault = "Only the worker of a batch has a checkpoint interval."
+        else:
+            return _PARTS.get(part or ""), interval
+        self._add(_path(node_id, ".checkpoint_interval"), fault)
+        return _PARTS.get(part or ""), None
 
     def _keep_result(self, node_id: str, node: dict[str, Any]) -> bool:
         given = node.get("keep_result", False)

@@ -1,4 +1,4 @@
-"""The options that are stored with each node: those of its job, and whether it keeps its result."""
+"""The options that are stored with each node: those of its job, and its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options.options import Options
 
 
@@ -23,6 +24,8 @@ class Scheduling:
     wait: timedelta = timedelta(0)
     is_limited: bool = True  # unknown here: the worker that runs it decides
     keeps_result: bool = False  # said by the node; its job may say so too
+    part: NodeKind | None = None  # of a batch: the node is its worker or its aggregate
+    checkpoint_interval: int | None = None  # of a batch's worker
 
     @classmethod
     def of(cls, options: Options) -> Scheduling:
@@ -46,6 +49,10 @@ class Scheduling:
             written["is_limited"] = True
         if self.keeps_result:
             written["keep_result"] = True
+        if self.part is not None:
+            written["part"] = self.part
+        if self.checkpoint_interval is not None:
+            written["checkpoint_interval"] = self.checkpoint_interval
         return json.dumps(written) if written else None
 
 
@@ -62,17 +69,32 @@ def load(text: str) -> Scheduling:
         wait=timedelta(seconds=written.get("wait", 0)),
         is_limited=written.get("is_limited", False),
         keeps_result=written.get("keep_result", False),
+        part=NodeKind(written["part"]) if "part" in written else None,
+        checkpoint_interval=written.get("checkpoint_interval"),
     )
 
 
-def keeps_result(text: str | None) -> bool:
-    """True if the node itself, and not only its job, was declared with `keep_result=True`."""
-    return text is not None and load(text).keeps_result
+def of_row(text: str | None) -> Scheduling:
+    """Return the options that were stored with a node; the defaults if there are none."""
+    return UNKNOWN if text is None else load(text)
+
+
+def is_worker(text: str | None) -> bool:
+    """True for the worker of a batch: it has no execution of its own, but one for each range."""
+    return text is not None and load(text).part is NodeKind.WORKER
 
 
 @functools.lru_cache(maxsize=1_000)
-def with_kept_result(text: str | None, *, keep: bool) -> str | None:
-    """Return the options of a job as they are stored with a node that keeps its result or not."""
-    if text is None and not keep:
+def with_own(
+    text: str | None,
+    *,
+    keep: bool = False,
+    part: NodeKind | None = None,
+    checkpoint_interval: int | None = None,
+) -> str | None:
+    """Return the options of a job as they are stored with a node, together with the node's own."""
+    if text is None and not keep and part is None:
         return None
-    return replace(load(text) if text else UNKNOWN, keeps_result=keep).dump()
+    return replace(
+        of_row(text), keeps_result=keep, part=part, checkpoint_interval=checkpoint_interval
+    ).dump()

@@ -19,7 +19,10 @@ from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
+# Not jobs, but what the engine does itself, so that no other code runs such a node by mistake.
 CHILD_JOB: Final = "geneva_drive.child"
+BATCH_JOB: Final = "geneva_drive.batch"
+OWN_JOBS: Final = frozenset({CHILD_JOB, BATCH_JOB})
 
 # Comparing a hundred thousand names would take seconds.
 _MAX_COMPARED = 5_000
@@ -34,6 +37,11 @@ def job_name(thing: str, job: object) -> str:
         raise InvalidInput(
             f"{thing}: the job {CHILD_JOB!r} creates child workflows. Add them with "
             f"w.workflow(name, WorkflowClass)."
+        )
+    if isinstance(job, str) and job == BATCH_JOB:
+        raise InvalidInput(
+            f"{thing}: the job {BATCH_JOB!r} divides the work of a batch. Add it with "
+            f"w.batch(name, batches, worker=job, aggregate=job)."
         )
     if isinstance(job, str):
         return checks.text(f"{thing}: the name of a job", job, longest=MAX_NAME_LENGTH)

@@ -68,7 +68,16 @@ class StoredGraph:
         found: dict[str, dict[str, Any]] = {}
         for node_id, node in self.nodes.items():
             called = {} if node.job is None else {"job": node.job, "args": next(args)}
-            kept = {"keep_result": True} if node.keep_result else {}
+            own = {} if node.part is None and not node.keep_result else _own_options(node)
             depends_on = list(node.depends_on)
-            found[node_id] = {"name": node.name, **called, **kept, "depends_on": depends_on}
+            found[node_id] = {"name": node.name, **called, **own, "depends_on": depends_on}
         return found
+
+
+def _own_options(node: StoredNode) -> dict[str, Any]:
+    own: dict[str, Any] = {"keep_result": True} if node.keep_result else {}
+    if node.part is not None:
+        own["part"] = node.part.value
+    if node.checkpoint_interval is not None:
+        own["checkpoint_interval"] = node.checkpoint_interval
+    return own

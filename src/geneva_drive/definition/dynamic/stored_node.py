@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.serialization import typed_json
 
 
@@ -52,6 +53,8 @@ class StoredNode:
     args: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
     keep_result: bool = False
+    part: NodeKind | None = None  # of a batch: its worker or its aggregate
+    checkpoint_interval: int | None = None  # of a batch's worker, in items
 
     @property
     def args_text(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from geneva_drive.definition.dynamic.jobs import Job
+    from geneva_drive.definition.dynamic.stored_batch import StoredBatch
     from geneva_drive.definition.nodes.child import Child, ChildStep
     from geneva_drive.definition.nodes.map import ChildMap
     from geneva_drive.definition.nodes.removed_step import RemovedStep
@@ -106,5 +107,5 @@ class Junction(Declared):
 
 if TYPE_CHECKING:
     Declaration: TypeAlias = (
-        Step[..., Any] | JobTask[Any] | ChildStep | ChildMap | RemovedStep | Junction
+        Step[..., Any] | JobTask[Any] | ChildStep | ChildMap | RemovedStep | Junction | StoredBatch
     )

@@ -29,9 +29,14 @@ class JobTask(Declared, Generic[R]):
     job: Job[..., R]
 
     def __init__(
-        self, job: Job[..., R], args: Mapping[str, Any], opts: Options, where: str
+        self,
+        job: Job[..., R],
+        args: Mapping[str, Any],
+        opts: Options,
+        where: str,
+        kind: NodeKind = NodeKind.TASK,
     ) -> None:
-        super().__init__(NodeKind.TASK, job.name, opts, where)
+        super().__init__(kind, job.name, opts, where)
         self.job = job
         self.args = args
 

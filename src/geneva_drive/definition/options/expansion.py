@@ -30,6 +30,10 @@ class CheckpointOptions(TypedDict, total=False):
     checkpoint_interval: int
 
 
+class BatchTerms(ExpansionOptions, CheckpointOptions, total=False):
+    """The keywords of `w.batch` that are not about its jobs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpansionTerms:
     """How the workers of a batch or a map run."""

@@ -64,7 +64,7 @@ class Options:
 
 def parse(given: Mapping[str, Any], kind: NodeKind, known: Any = None) -> Options:
     """Return the options of a node from its keywords; `known` is their TypedDict, if not usual."""
-    _refuse_unknown(given, (known or _KEYWORDS[kind]).__annotations__)
+    refuse_unknown(given, (known or _KEYWORDS[kind]).__annotations__)
     _refuse_both(given, "before_step", "after_step")
     _refuse_both(given, "skip_if", "run_if")
     _refuse_both(given, "depends_on", "also_depends_on")
@@ -73,11 +73,11 @@ def parse(given: Mapping[str, Any], kind: NodeKind, known: Any = None) -> Option
 
 def parse_of_job(given: Mapping[str, Any]) -> Options:
     """Return the options of a job from its keywords."""
-    _refuse_unknown(given, keywords.JobOptions.__annotations__)
+    refuse_unknown(given, keywords.JobOptions.__annotations__)
     return _read(given, NodeKind.TASK)
 
 
-def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     unknown = sorted(set(given) - set(known))
     if unknown:
         close = get_close_matches(unknown[0], known, 1)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
 from geneva_drive.definition.nodes.child import ChildStep
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.drive.handle.fields import W
@@ -47,7 +48,8 @@ class HandleFamily(HandleGraph[W]):
         """Return the names under which executions of a loop may be stored."""
         definition = self._definition
         if definition is None or self._record.type == DYNAMIC_TYPE:
-            return [self.dag["nodes"][self._node_id(step)]["name"]]
+            node = self.dag["nodes"][self._node_id(step)]
+            return [node["args"]["worker"] if node.get("job") == BATCH_JOB else node["name"]]
         node = definition.require(step)
         if node.is_batch:
             node = definition.worker_of(node.name)

@@ -9,6 +9,8 @@ from typing import Any
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.dynamic.stored_batch import part_name, stem_in
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.graph_view import view_of_workflow
 from geneva_drive.drive.handle.fields import HandleFields, W
@@ -16,6 +18,7 @@ from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.transitions.ancestry import ancestry_mismatches
+from geneva_drive.engine.transitions.workers import whole_of
 from geneva_drive.errors import NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -167,6 +170,10 @@ class HandleGraph(HandleFields[W]):
         definition = self._definition
         if definition is None or not isinstance(reference, str) or definition.get(reference):
             return None
+        if self._record.type == DYNAMIC_TYPE:
+            stem = stem_in(reference)
+            workers = stem and part_name(stem, NodeKind.WORKER)
+            return reference if workers in self.dag["nodes"] else None
         return reference if definition.expansion_node(reference) else None
 
     def _read_statuses(self) -> dict[str, NodeStatus]:
@@ -188,7 +195,7 @@ class HandleGraph(HandleFields[W]):
         found: dict[str, list[ExecutionRecord]] = {}
         for record in self._read_executions():
             node_id = (
-                record.node_id
+                whole_of(record)
                 if is_dynamic
                 else id_in_graph(self._definition, graph, record.step_name)
             )

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from geneva_drive.definition.batches import MAX_BATCHES, Batches, CsvSource, RecordSource
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic.stored_batch import StoredBatch
 from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
@@ -24,14 +25,14 @@ def expand_batch(
 ) -> Expanded:
     """Return the workers of a batch, from what its body returned."""
     batches = require_batches(node, returned)
-    worker = definition.worker_of(node.name)
-    workers = tuple(_workers(environment, worker.name, batches))
+    expansion = _expansion_of(definition, node)
+    workers = tuple(_workers(environment, expansion, batches))
     reason = batches.reason
     if not workers and reason is None:
         reason = "There is nothing to do."
     return Expanded(
         kind=ExpansionKind.BATCH,
-        node_id=worker.name,
+        node_id=expansion,
         workers=workers,
         terms=node.expansion,
         reason=reason,
@@ -45,6 +46,13 @@ def require_batches(node: Node, returned: object) -> Batches:
         f"Batch {node.name!r} returned {shown(returned)}. Return a gd.Batches, such as "
         f"gd.Batches.split(total=1_000, batch_size=100)."
     )
+
+
+def _expansion_of(definition: Definition, batch: Node) -> str:
+    """Return the id of the node that a batch's workers belong to."""
+    if isinstance(batch.declared, StoredBatch):
+        return batch.declared.worker
+    return definition.worker_of(batch.name).name
 
 
 def expand_map(node: Node, items: object, largest: int) -> Expanded:

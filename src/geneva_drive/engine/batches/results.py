@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Node
+from geneva_drive.definition.dynamic.stored_batch import worker_stem
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.workers import Worker
@@ -67,12 +68,15 @@ def results_for(
     environment: Environment, execution: ExecutionRecord, aggregate: Node
 ) -> BatchResults:
     """Return what the workers before an aggregate have come to."""
-    definition = registry.require_definition(execution.type)
-    batch = definition.batch_of(aggregate.name)
-    expansion = definition.worker_of(batch.name).name
+    expansion = aggregate.depends_on[0]
+    batch = (
+        registry.require_definition(execution.type).batch_of(aggregate.name).name
+        if aggregate.job is None
+        else worker_stem(expansion)
+    )
     store = environment.store
     return store.read(
-        lambda connection: _results(connection, store, execution.workflow_id, expansion, batch.name)
+        lambda connection: _results(connection, store, execution.workflow_id, expansion, batch)
     )
 
 

@@ -13,16 +13,25 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredNode
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
+from geneva_drive.engine.graphs.node_states import status_of_all
 from geneva_drive.engine.graphs.successors import plan_graph_node
 from geneva_drive.engine.transitions.change import Change, NewExecution, WorkflowMove, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.engine.transitions.partitions import latest_attempts
+from geneva_drive.engine.transitions.workers import whole_of
 from geneva_drive.errors import InvalidInput, InvalidStateError
-from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState, is_done
-from geneva_drive.storage.schema.records import ExecutionRecord, NodeOutline
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    Request,
+    WorkflowState,
+    is_done,
+)
+from geneva_drive.storage.schema.expansion_record import expansion_of
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline
 from geneva_drive.storage.store import Store
 
 
@@ -84,12 +93,6 @@ def replace_graph(
         )
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("import a graph into")
-    if store.expansions.of(connection, workflow.id):
-        raise InvalidStateError(
-            "Cannot import a graph: a batch or map of this workflow has workers already, and they "
-            "belong to its present graph. Repair single workers with reset_for_retry, skip or "
-            "complete_manually."
-        )
     if subject.running:
         raise subject.refuse(
             "import a graph into", " Pause it, and import when the running nodes have ended."
@@ -97,7 +100,8 @@ def replace_graph(
     former = store.graphs.get(connection, workflow.id)
     assert former is not None, "has_graph says so"
     graph = replace(StoredGraph.parse(document).within(limit), frozen_at=former.frozen_at)
-    latest = _latest(subject, store.attempts.latest_of(connection, workflow.id))
+    tried = store.attempts.latest_of(connection, workflow.id)
+    latest = _latest(subject, tried) | _expanded(connection, store, workflow.id)
     done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
     _check(graph, latest, done)
     row = graph_rows.graph_row(workflow.id, graph, former.template, done=len(done))
@@ -122,7 +126,25 @@ def _latest(subject: Subject, attempts: Iterable[ExecutionRecord]) -> dict[str, 
     return latest
 
 
+def _expanded(connection: Connection, store: Store, workflow_id: Key) -> dict[str, ExecutionRecord]:
+    """Return an attempt that stands for all workers of each batch, or all items of each map."""
+    workers = store.expansions.workers(connection, workflow_id)
+    firsts = {expansion_of(one.share): (workflow_id, one.node_id) for one in workers}
+    expansions = store.expansions.of(connection, workflow_id)
+    found = {}
+    for record in store.attempts.latest(connection, list(firsts.values())):
+        key = whole_of(record)
+        # A batch that was skipped has one idle worker and no counts.
+        found[key] = record._replace(node_id=key)
+        if key in expansions:
+            status = status_of_all(expansions[key])
+            found[key] = found[key]._replace(state=status.state, outcome=status.outcome)
+    return found
+
+
 def _id_of(subject: Subject, record: ExecutionRecord) -> str:
+    if record.is_worker:
+        return whole_of(record)
     return record.node_id if subject.nodes is None else subject.nodes.id_of(record)
 
 
@@ -134,11 +156,22 @@ def _check(graph: StoredGraph, latest: Mapping[str, ExecutionRecord], done: set[
         )
     for node_id, one in latest.items():
         node = graph.nodes.get(node_id)
+        if node is None and one.is_worker:
+            raise InvalidInput(
+                f"{one.step_name!r} has workers that are not done, but the new graph does not have "
+                f"it. Keep it under its id, {node_id!r}."
+            )
         unmet = [p for p in node.depends_on if p not in done] if node else []
         if unmet:
             raise InvalidInput(
                 f"Node {one.step_name!r} ({node_id}) is {one.state} and cannot depend on "
                 f"{graph.nodes[unmet[0]].name!r}, which is not done."
+            )
+    for node in graph.nodes.values():
+        if node.part is NodeKind.WORKER and node.id not in latest and done & {*node.depends_on}:
+            raise InvalidInput(
+                f"Node {node.name!r} ({node.id}) has no workers, and its batch is done: a node "
+                f"that has run cannot become a batch. Add the batch as new nodes."
             )
 
 

@@ -29,6 +29,7 @@ def is_plain(ending: Ending) -> bool:
         ending.stored is not None
         and ending.seen is not None
         and ending.seen[0].type == DYNAMIC_TYPE
+        and not ending.seen[1].is_worker
         and isinstance(ending.outcome, Returned)
         and ending.outcome.result is None
     )

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.jobs import JobNode
+from geneva_drive.definition.dynamic.stored_batch import PASSED, StoredBatch
 from geneva_drive.definition.nodes.approval import ApprovalStep
 from geneva_drive.definition.nodes.batch import AggregateStep
 from geneva_drive.definition.nodes.child import Child, ChildStep
@@ -46,17 +47,36 @@ def call(
             return function(instance, _item(execution), *arguments)
         case Step(function=function):
             return function(instance, *arguments)
-        case JobTask(job=job, args=args):
-            called = JobNode(id=execution.node_id, name=node.name, args=args)
-            return job.call(args, instance, called, *arguments)
-        case ChildStep(child=child):
-            return _await_child(environment, execution, child, instance)
-        case ChildMap(child=child):
+        case JobTask():
+            return _call_job(environment, execution, node, instance, arguments)
+        case StoredBatch(batches=batches):
+            return batches
+        case ChildStep(child=child) | ChildMap(child=child):
             return _await_child(environment, execution, _for_item(child, execution), instance)
         case Junction() | RemovedStep():
             return None
         case _:
             assert_never(node.declared)
+
+
+def _call_job(
+    environment: Environment,
+    execution: ExecutionRecord,
+    node: Node,
+    instance: Workflow[Any, Any],
+    arguments: tuple[Any, ...],
+) -> Any:
+    """Call a node's job; those of a batch get their ranges or results beside the node's args."""
+    job, args = node.job, node.job_args
+    assert job is not None, "it is a task that calls one"
+    passed: dict[str, Any] = {}
+    if node.is_worker:
+        passed, arguments = {PASSED[node.kind]: arguments[0]}, arguments[1:]
+    elif node.is_aggregate:
+        passed = {PASSED[node.kind]: results_for(environment, execution, node)}
+    name = execution.node_id if node.is_worker else node.name
+    called = JobNode(id=execution.node_id, name=name, args=args)
+    return job.call({**args, **passed}, instance, called, *arguments)
 
 
 def _await_child(
@@ -80,7 +100,9 @@ def _item(execution: ExecutionRecord) -> Any:
 
 
 def _for_item(child: Child, execution: ExecutionRecord) -> Child:
-    """Return the child of one item; its hero and context may be callables of the item."""
+    """Return the child of a node; in a map, its hero and context may be callables of the item."""
+    if not execution.is_worker:
+        return child
     item = _item(execution)
     hero, context = child.hero, child.context
     return replace(

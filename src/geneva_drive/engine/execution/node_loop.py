@@ -33,7 +33,8 @@ def loop_of(
         return StepLoop(environment, workflow, execution, node, iteration, breaks)
     if not node.is_worker:
         return None
-    batch = definition.batch_of(node.name)
+    # A worker of a stored graph has the terms itself, and no query or file.
+    batch = node if node.job is not None else definition.batch_of(node.name)
     return WorkerLoop(
         environment,
         workflow,
@@ -47,6 +48,8 @@ def loop_of(
 
 def _divided_by(batch: Node, call: Callable[[Node], Any]) -> Batches:
     """Call the body of a batch again, for the query or file whose items a worker asks for."""
+    if batch.is_worker:
+        return Batches()
     if batch.options.transaction:
         raise InvalidInput(
             f"Batch {batch.name!r} has transaction=True, so its workers cannot ask it for their "

@@ -64,6 +64,8 @@ class RunContext:
 
     @property
     def is_resumable(self) -> bool:
+        if self._workflow.type == DYNAMIC_TYPE:
+            return self._execution is not None and self._execution.is_worker
         node = self._definition.get(self._execution.step_name) if self._execution else None
         return node is not None and (node.is_resumable or node.is_worker)
 

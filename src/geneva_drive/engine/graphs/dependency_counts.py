@@ -11,6 +11,9 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.dynamic import job_options, jobs
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
+from geneva_drive.definition.dynamic.stored_batch import StoredBatch
+from geneva_drive.definition.dynamic.stored_node import StoredArgs
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import NewExecution
@@ -113,7 +116,8 @@ def _ready(
         key = found.workflow_id, found.node.node_id
         if found.unmet is not None:
             joins[key] = met[key]
-        if (found.unmet or 1) <= met[key]:
+        # The workers of a batch are planned where it is expanded.
+        if (found.unmet or 1) <= met[key] and not job_options.is_worker(found.node.scheduling):
             ready[found.workflow_id].append(found.node)
     store.graphs.meet(connection, joins)
     return ready
@@ -147,6 +151,13 @@ def _parent_hashes(
         (key, node_id): [hashes.get((key, parent)) for parent in ids]
         for (key, node_id), ids in parent_ids.items()
     }
+
+
+def worker_of(node: GraphNodeRecord) -> str | None:
+    """Return the id of the node that a batch's workers belong to; None if it is no batch."""
+    if node.job == BATCH_JOB:
+        return StoredBatch(node.name, StoredArgs(node.args or "{}"), node.name).worker
+    return node.node_id if job_options.is_worker(node.scheduling) else None
 
 
 def plan_stored_node(

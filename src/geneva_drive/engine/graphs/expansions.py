@@ -8,7 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Summary, WorkerEnds
 from geneva_drive.engine.transitions.change import ExecutionMove, ExpansionChange, NewExecution
 from geneva_drive.engine.transitions.outcome import Expanded
@@ -61,8 +62,7 @@ def _expand(
 ) -> None:
     """Create an expansion with all its workers; the key of its row allows it only once."""
     assert isinstance(end.outcome, Expanded), "it is listed as expanded"
-    assert end.definition is not None, "this outcome comes from running the class"
-    planned = _planned_worker(end.definition, found.workflow, end.outcome, move.record, now)
+    planned = _planned_worker(connection, store, found.workflow, end, move.record, now)
     record = _record_of(end.outcome, found.workflow.id, planned.ancestry_hash, now)
     store.expansions.insert(connection, record)
     found.expansions.append(_changed(record, move.record, is_over=False))
@@ -77,23 +77,30 @@ def _expand(
 
 
 def _planned_worker(
-    definition: Definition,
+    connection: Connection,
+    store: Store,
     workflow: WorkflowRecord,
-    outcome: Expanded,
+    end: NodeEnd,
     expanded: ExecutionRecord,
     now: datetime,
 ) -> NewExecution:
     """Plan an execution with everything that all workers have in common."""
-    node = definition.require(outcome.node_id)
-    is_map = outcome.kind is ExpansionKind.MAP
-    planned = plan_node(
-        definition, workflow, node, now + node.options.wait, [expanded.ancestry_hash]
-    )
-    if is_map:
+    outcome, parents = end.outcome, [expanded.ancestry_hash]
+    assert isinstance(outcome, Expanded), "it is listed as expanded"
+    assert end.definition is not None, "this outcome comes from running the class"
+    if workflow.type == DYNAMIC_TYPE:
+        key = workflow.id, outcome.node_id
+        stored = store.graphs.nodes(connection, [key])[key]
+        planned = plan_stored_node(workflow, stored, now, parents)
+    else:
+        node = end.definition.require(outcome.node_id)
+        at = now + node.options.wait
+        planned = plan_node(end.definition, workflow, node, at, parents)
+    if outcome.kind is ExpansionKind.MAP:
         # The wait was over before the items were found, and it is the same node.
         planned = replace(planned, scheduled_for=now, ancestry_hash=expanded.ancestry_hash)
     # Only an expanding node that ran again can have earlier attempts of its workers.
-    return planned if expanded.attempt_number > 1 else replace(planned, attempt=1)
+    return replace(planned, attempt=None if expanded.attempt_number > 1 else 1)
 
 
 def _record_of(

@@ -57,8 +57,11 @@ def node_rows(
             depends_on=dump_ids(node.depends_on),
             dependants=dump_ids(dependants.get(node.id, ())),
             dependency_count=len(node.depends_on),
-            scheduling=job_options.with_kept_result(
-                scheduling.get(node.job), keep=node.keep_result
+            scheduling=job_options.with_own(
+                scheduling.get(node.job),
+                keep=node.keep_result,
+                part=node.part,
+                checkpoint_interval=node.checkpoint_interval,
             ),
         )
 
@@ -72,8 +75,8 @@ def scheduling_of(
     return {
         name: known[name].scheduling.dump()
         if name in known
-        # Stored with nodes, of which only some may keep their results.
-        else job_options.with_kept_result(stored.get(name), keep=False)
+        # Stored with nodes, which may have options of their own.
+        else job_options.with_own(stored.get(name))
         for name in named
     }
 
@@ -99,13 +102,16 @@ def stored_graph(connection: Connection, store: Store, workflow_id: Key) -> Stor
 
 
 def _node(row: GraphNodeRecord) -> StoredNode:
+    own = job_options.of_row(row.scheduling)
     return StoredNode(
         row.node_id,
         row.name,
         row.job,
         StoredArgs(row.args or "{}"),
         tuple(load_ids(row.depends_on)),
-        job_options.keeps_result(row.scheduling),
+        own.keeps_result,
+        own.part,
+        own.checkpoint_interval,
     )
 
 

@@ -71,11 +71,11 @@ def node_statuses(
         if one is not None
     }
     for name, expansion in expansions.items():
-        statuses[id_in_graph(definition, graph, name)] = _status_of_all(expansion)
+        statuses[id_in_graph(definition, graph, name)] = status_of_all(expansion)
     return statuses
 
 
-def _status_of_all(expansion: ExpansionRecord) -> NodeStatus:
+def status_of_all(expansion: ExpansionRecord) -> NodeStatus:
     state, outcome = StepState.IN_PROGRESS, None
     if expansion.is_over:
         state, outcome = StepState.COMPLETED, Outcome.SUCCESS

@@ -14,22 +14,33 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic import job_options
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.dependency_counts import (
     DoneNode,
     DoneNodes,
     count_down,
     plan_stored_node,
+    worker_of,
 )
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.graphs.summary import Successors
+from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
-from geneva_drive.engine.transitions.workers import Worker, worker_id
+from geneva_drive.engine.transitions.planned_workers import plan_idle_worker
+from geneva_drive.engine.transitions.workers import Worker, whole_of, worker_id
 from geneva_drive.errors import InvalidStateError, NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
-from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    Key,
+    NodeOutline,
+    WorkflowRecord,
+)
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
 
@@ -165,11 +176,11 @@ class GraphNodes:
     def after(self, passed: dict[str, str | None]) -> Successors:
         """Plan the successors of nodes that are passed over, given with their ancestry hashes."""
         statuses = dict(self._statuses)
-        for node_id, ancestry_hash in passed.items():
+        for node_id, known in passed.items():
             statuses[node_id] = NodeStatus(
                 state=StepState.SKIPPED,
                 outcome=Outcome.SKIPPED_BY_OPERATOR,
-                ancestry_hash=ancestry_hash,
+                ancestry_hash=known,
             )
         return successors.plan_successors(
             self._definition, self._graph, self._workflow, statuses, self._now
@@ -213,27 +224,56 @@ class StoredNodes(GraphNodes):
         nodes = self._store.graphs.nodes_of(self._connection, self._id)
         return Graph.of({node.node_id: load_ids(node.depends_on) for node in nodes})
 
+    @cached_property
+    def _expansions(self) -> dict[str, ExpansionRecord]:
+        return self._store.expansions.of(self._connection, self._id)
+
     def find(self, reference: object) -> str:
-        found = None
-        if isinstance(reference, str) and not text_fault(reference):
-            found = self._store.graphs.find(self._connection, self._id, reference)
+        if not isinstance(reference, str) or text_fault(reference):
+            raise NodeNotFound(self._id, reference)
+        found = self._store.graphs.find(self._connection, self._id, reference)
+        if found is None and self._latest_worker(reference) is not None:
+            return reference
         if found is None:
             raise NodeNotFound(self._id, reference)
+        if found in self._expansions:
+            raise _names_many(self._expansions[found])
         return found
+
+    def expansion(self, reference: object) -> ExpansionRecord:
+        found = self._store.graphs.find(self._connection, self._id, str(reference))
+        if found is None:
+            raise NodeNotFound(self._id, reference)
+        node = self._node(found)
+        workers = worker_of(node)
+        if workers is None:
+            raise InvalidStateError(f"Node {node.name!r} is no batch.")
+        if workers not in self._expansions:
+            raise InvalidStateError(f"Batch {node.name!r} has no workers yet.")
+        return self._expansions[workers]
+
+    def _node(self, node_id: str) -> GraphNodeRecord:
+        key = self._id, node_id
+        return self._store.graphs.nodes(self._connection, [key])[key]
 
     def id_of(self, record: ExecutionRecord) -> str:
         return record.node_id
 
     def name_of(self, node_id: str) -> str:
-        [node] = self._store.graphs.nodes(self._connection, [(self._id, node_id)]).values()
-        return node.name
+        return node_id if self._latest_worker(node_id) is not None else self._node(node_id).name
 
     def step_name_of(self, record: ExecutionRecord) -> str:
-        return self.name_of(record.node_id)  # an import may have changed it
+        return self._node(whole_of(record)).name  # an import may have changed it
 
     def present(self, node_ids: Collection[str]) -> Collection[str]:
         wanted = [(self._id, node_id) for node_id in node_ids]
-        return {node_id for _, node_id in self._store.graphs.nodes(self._connection, wanted)}
+        found = {node_id for _, node_id in self._store.graphs.nodes(self._connection, wanted)}
+        if not self._expansions:
+            return found
+        rest = [key for key in wanted if key[1] not in found]
+        tried = self._store.attempts.latest(self._connection, rest)
+        # An import keeps the nodes of workers that have begun.
+        return found | {one.node_id for one in tried if one.is_worker}
 
     def definition_of(self, node_id: str) -> Node | None:  # noqa: ARG002 - its nodes call jobs
         return None
@@ -242,30 +282,49 @@ class StoredNodes(GraphNodes):
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
         tried = list(records)
-        wanted = {(self._id, record.node_id) for record in tried}
+        wanted = {(self._id, whole_of(record)) for record in tried}
         outlines = self._store.graphs.outlines(self._connection, wanted)
         names = {node.node_id: node.name for node in outlines[self._id]}
         return [
             replace(
-                plan_next_attempt(record, self._now, rewind=rewind), step_name=names[record.node_id]
+                plan_next_attempt(record, self._now, rewind=rewind),
+                step_name=names[whole_of(record)],
             )
             for record in tried
         ]
 
     def after(self, passed: dict[str, str | None]) -> Successors:
-        if not passed:
+        wanted = [(self._id, node_id) for node_id in passed]
+        rows = self._store.graphs.nodes(self._connection, wanted) if wanted else {}
+        if not rows:  # a worker has no row: the counts of its batch tell what follows
             return Successors()
-        done = {node_id: DoneNode(known) for node_id, known in passed.items()}
+        done = {node.node_id: DoneNode(passed[node.node_id], node) for node in rows.values()}
+        idle = [self._idle_worker(node, done) for node in rows.values() if node.job == BATCH_JOB]
         [following] = count_down(
             self._connection, self._store, [DoneNodes(self._workflow, done)], self._now
         )
-        return following
+        return replace(following, schedule=(*idle, *following.schedule))
+
+    def _idle_worker(self, batch: GraphNodeRecord, done: dict[str, DoneNode]) -> NewExecution:
+        """Plan the idle worker of a batch that is passed over, and count it as done."""
+        workers = worker_of(batch)
+        assert workers is not None, "it is a batch"
+        node = self._node(workers)
+        parents = [done[batch.node_id].ancestry_hash]
+        planned = plan_stored_node(self._workflow, node, self._now, parents)
+        done[workers] = DoneNode(planned.ancestry_hash, node)
+        return plan_idle_worker(replace(planned, scheduled_for=self._now), workers)
 
     def stranded(self) -> Successors:
         nodes = self._store.graphs.nodes_of(self._connection, self._id)
         latest = self._store.attempts.latest_of(self._connection, self._id)
         done = {one.node_id for one in latest if is_done(one.state, one.outcome)}
         tried = {one.node_id: one.ancestry_hash for one in latest}
+        for node in nodes:
+            if job_options.is_worker(node.scheduling) and done.issuperset(
+                load_ids(node.depends_on)
+            ):
+                self._add_workers(node, done, tried)
         ready = [
             plan_stored_node(
                 self._workflow,
@@ -278,6 +337,16 @@ class StoredNodes(GraphNodes):
         ]
         return Successors(schedule=tuple(ready), is_over=len(done) == len(nodes))
 
+    def _add_workers(
+        self, node: GraphNodeRecord, done: set[str], tried: dict[str, str | None]
+    ) -> None:
+        """Add the workers of a batch as a whole; without an expansion, it was passed over."""
+        expansion = self._expansions.get(node.node_id)
+        parents = [tried[parent] for parent in load_ids(node.depends_on)]
+        tried[node.node_id] = ancestry_hash(node.node_id, parents)
+        if expansion is None or expansion.is_over:
+            done.add(node.node_id)
+
     def is_done(self, node_id: str) -> bool:
         return bool(self._store.attempts.done_among(self._connection, self._id, [node_id]))
 
@@ -286,7 +355,7 @@ class StoredNodes(GraphNodes):
         return latest[0].state if latest else None
 
     def done_downstream(self, node_id: str) -> str | None:
-        behind = self._graph.downstream(node_id)
+        behind = self._graph.downstream(self._whole(node_id))
         done = self._store.attempts.done_among(self._connection, self._id, behind)
         return self.name_of(done[0]) if done else None
 

@@ -71,9 +71,10 @@ def _definition_of(ends: Sequence[NodeEnd]) -> Definition:
 
 
 def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
-    stored = {end.execution.id: end.stored for end in ends}
+    # Workers have the node of their batch, whose end may be among these too.
+    stored = {end.stored.node_id: end.stored for end in ends if end.stored is not None}
     return {
-        move.record.node_id: DoneNode(move.record.ancestry_hash, stored[move.record.id])
+        move.record.node_id: DoneNode(move.record.ancestry_hash, stored.get(move.record.node_id))
         for move in found.done
     }
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from geneva_drive.engine.transitions.workers import whole_of
 from geneva_drive.states import is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -43,7 +44,7 @@ def ancestry_mismatches(
             continue  # removed from the graph
         above = [done.get(parent) for parent in parents[node_id]]
         for record in records:
-            own = record.node_id if record.share is None else record.step_name
+            own = record.step_name if record.is_partition else whole_of(record)
             if record.ancestry_hash not in (None, ancestry_hash(own, above)):
                 wrong.append(record)
     return wrong

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from geneva_drive.definition.dynamic.stored_batch import worker_stem
+from geneva_drive.storage.schema.expansion_record import expansion_of
 from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 _NULL = "null"
@@ -78,5 +80,10 @@ class Worker:
 _VALUES = ("start", "end", "metadata", "item")
 
 
+def whole_of(record: ExecutionRecord) -> str:
+    """Return the node that a worker belongs to; the execution's own node if it is none."""
+    return expansion_of(record.share) or record.node_id
+
+
 def worker_id(expansion: str, number: int) -> str:
-    return f"{expansion}_{number:03d}"
+    return f"{worker_stem(expansion)}_{number:03d}"

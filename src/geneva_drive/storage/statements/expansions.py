@@ -112,16 +112,15 @@ class Expansions:
             c.workflow_id == workflow_id,
             is_worker_execution(self._tables),
             self._is_last(),
-            c.node_id != f"{node_id}_000",
         )
         found = [
             WorkerResult(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
             for row in connection.execute(query)
         ]
-        # Of other batches of the workflow there may be workers too.
-        numbers = {row.node_id: _number_in(row.share, node_id) for row in found}
-        own = [row for row in found if numbers[row.node_id] is not None]
-        return sorted(own, key=lambda row: numbers[row.node_id] or 0)
+        # Of other batches of the workflow there may be workers too; 0 has nothing to do.
+        numbers = {row.node_id: _number_in(row.share, node_id) or 0 for row in found}
+        own = [row for row in found if numbers[row.node_id]]
+        return sorted(own, key=lambda row: numbers[row.node_id])
 
     def under_way(self, connection: Connection, workflow_id: Key) -> dict[str, WorkersUnderWay]:
         """Count the active workers of each batch and map, by its node."""

@@ -21,6 +21,7 @@ class NodeShape(NamedTuple):  # a tuple: a large graph has 100,000
     name: str
     job: str | None
     depends_on: str  # ids as JSON
+    scheduling: str | None  # its stored options as JSON
 
 
 class NodeAttempt(NamedTuple):
@@ -58,7 +59,7 @@ class Overviews:
         """Return the nodes of a stored graph, in order."""
         c = self._nodes.c
         query = (
-            select(c.node_id, c.name, c.job, c.depends_on)
+            select(c.node_id, c.name, c.job, c.depends_on, c.scheduling)
             .where(c.workflow_id == workflow_id)
             .order_by(c.position)
         )
