@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot, name_of
+from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 
 _SETTLED = (gd.StepState.COMPLETED, gd.StepState.SKIPPED, gd.StepState.FAILED)
 
@@ -59,7 +59,7 @@ def _of_attempt(
             yield LogLine(at, f"{one.error_message}; again in {wait:.1f} s", "yellow")
         case gd.Outcome.APPROVED | gd.Outcome.REJECTED | gd.Outcome.EXPIRED:
             yield LogLine(at, one.outcome, "dim")
-        case gd.Outcome.PAUSED_BY_EXCEPTION if name_of(one) != one.step_name:
+        case gd.Outcome.PAUSED_BY_EXCEPTION if one.share is not None:
             yield LogLine(at, f"{one.error_message}; the others go on", "red")
         case gd.Outcome.PAUSED_BY_EXCEPTION:
             yield LogLine(at, f"{one.error_message}; workflow paused", "red")

@@ -18,10 +18,11 @@ import geneva_drive as gd
 from geneva_drive.cli.demo.listing import Code, lines_of, listing
 from geneva_drive.cli.demo.marks import legend, mark_of
 from geneva_drive.cli.demo.processes import WorkerProcess
-from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot, name_of
+from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.cli.live import parts
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import state_text
+from geneva_drive.cli.output.names import name_of
 from geneva_drive.states import ACTIVE_STEP_STATES
 
 _BAR_WIDTH = 40

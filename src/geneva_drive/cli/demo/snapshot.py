@@ -9,17 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
+from geneva_drive.cli.output.names import name_of
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.states import is_done
 from geneva_drive.storage.schema.records import AuditRecord
 
 _MOST_NAMED = 12  # nodes of one level; more are counted instead of named
-
-
-def name_of(execution: gd.StepExecution) -> str:
-    """Return the name of the step; that of a batch worker has its number."""
-    is_worker = execution.node_id.startswith(f"{execution.step_name}_")
-    return execution.node_id if is_worker else execution.step_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +63,7 @@ class WorkflowSnapshot:
     @property
     def workers(self) -> list[gd.StepExecution]:
         """The latest attempt at each worker of a batch."""
-        latest = {e.node_id: e for e in self.executions if name_of(e) != e.step_name}
+        latest = {e.node_id: e for e in self.executions if e.share is not None}
         return list(latest.values())
 
     def states(self) -> dict[str, list[gd.StepState]]:
@@ -111,7 +106,7 @@ class Snapshot:
     def loop(self) -> gd.StepExecution | None:
         """The latest attempt at the resumable step, once it has begun."""
         found = (e for e in reversed(self.executions) if e.progress is not None)
-        return next((e for e in found if name_of(e) == e.step_name), None)
+        return next((e for e in found if e.share is None), None)
 
     def of_type(self, type_name: str | None) -> list[WorkflowSnapshot]:
         return [workflow for workflow in self.workflows if workflow.type == type_name]
