@@ -18,7 +18,7 @@ class WorkflowState(StrEnum):
 class StepState(StrEnum):
     """The state of a step execution."""
 
-    PENDING = "pending"  # a node whose dependencies are not done
+    PENDING = "pending"  # a worker of a batch or map that waits for its turn
     SCHEDULED = "scheduled"  # runs when it is due
     IN_PROGRESS = "in_progress"  # held by one worker
     SUSPENDED = "suspended"  # an interrupted loop; the same execution continues from its cursor

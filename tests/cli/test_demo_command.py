@@ -12,12 +12,13 @@ from tests.cli.conftest import Run
 def test_the_demo_gets_a_console_and_its_answer_is_the_exit_code(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tell(console: Console) -> int:
-        console.print("Once upon a time")
+    def tell(console: Console, story: str) -> int:
+        console.print(f"Once upon a time there was a {story}")
         return 7
 
     monkeypatch.setattr(demo, "run_demo", tell)
 
-    result = run("demo")
+    assert run("demo").stdout == "Once upon a time there was a shop\n"
+    result = run("demo", "batch")
 
-    assert (result.exit_code, result.stdout) == (7, "Once upon a time\n")
+    assert (result.exit_code, result.stdout) == (7, "Once upon a time there was a batch\n")

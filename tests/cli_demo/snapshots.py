@@ -10,6 +10,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord
 
@@ -27,6 +28,7 @@ def execution(step_name: str, state: str = "completed", **given: Any) -> gd.Step
         "id": 1,
         "workflow_id": 1,
         "step_name": step_name,
+        "node_id": step_name,
         "attempt_number": 1,
         "state": gd.StepState(state),
         "outcome": gd.Outcome(outcome) if outcome else None,
@@ -79,6 +81,23 @@ def mutations(first: int, last: int, state: str = "completed", **given: Any) -> 
     return [execution(f"mutation_{number}", state, id=number, **given) for number in numbers]
 
 
+def reconciliation(state: str, *workers: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
+    """Return a batch with these workers."""
+    rows = execution("rows", id=100)
+    named = {"type": "Reconcile", "hero_name": "march", "step_names": ("rows", "add_rows", "total")}
+    return workflow(state, rows, *workers, **{**named, **given})
+
+
+def batch_worker(
+    number: int, state: str, done: int | None = None, **given: Any
+) -> gd.StepExecution:
+    """Return a worker of a batch, which has done so many of 2,000 items if it has begun."""
+    begun = {"completed_iterations": done, "progress": _progress(2_000)} if done else {}
+    worker = Worker(expansion="add_rows", number=number)
+    named = {"id": number, "node_id": worker.node_id, "share": worker.dump()}
+    return execution("add_rows", state, **{**named, **begun, **given})
+
+
 def refund(state: str, *executions: gd.StepExecution, **given: Any) -> WorkflowSnapshot:
     """Return a refund that a person decides."""
     names = ("approval", "pay_back")
@@ -107,5 +126,9 @@ def snapshot(*workflows: WorkflowSnapshot, **given: Any) -> Snapshot:
 
 
 def loop(state: str, done: int, total: int | None, **given: Any) -> gd.StepExecution:
-    progress = json.dumps({"total": total, "seconds": 2.0})
-    return execution("import_rows", state, completed_iterations=done, progress=progress, **given)
+    given = {"completed_iterations": done, "progress": _progress(total), **given}
+    return execution("import_rows", state, **given)
+
+
+def _progress(total: int | None) -> str:
+    return json.dumps({"total": total, "seconds": 2.0})

@@ -4,12 +4,14 @@ from geneva_drive.cli.demo import changes
 from geneva_drive.cli.demo.changes import LogLine
 from tests.cli_demo.snapshots import (
     at,
+    batch_worker,
     checked_order,
     entry,
     execution,
     ledger,
     loop,
     mutations,
+    reconciliation,
     refund,
     snapshot,
     workflow,
@@ -141,6 +143,26 @@ def test_the_log_says_what_people_did_and_what_came_of_it() -> None:
         "Refund mug: approve by dora, a loyal customer",
         "Refund mug: pause by olga",
         "Refund mug, approval: approved",
+    ]
+
+
+def test_the_workers_of_a_batch_are_logged_one_by_one() -> None:
+    batch = reconciliation(
+        "performing",
+        batch_worker(1, "failed", 600, outcome="recovered"),
+        batch_worker(
+            2, "failed", 300, outcome="paused_by_exception", error_message="no 7", finished_at=at(2)
+        ),
+        batch_worker(1, "in_progress", 600, attempt_number=2, started_at=at(3)),
+    )
+
+    log = changes.between(None, snapshot(batch))
+
+    assert [line.text for line in log] == [
+        "Reconcile march, rows: completed",
+        "Reconcile march, add_rows_001: lost with worker A after 600 items",
+        "Reconcile march, add_rows_002: no 7; the others go on",
+        "Reconcile march, add_rows_001: taken over by worker A after item 600",
     ]
 
 

@@ -14,27 +14,17 @@ import pytest
 pytestmark = pytest.mark.scenario
 
 _RUN = """
+import sys
 from rich.console import Console
 from geneva_drive.cli.demo import run_demo
-raise SystemExit(run_demo(Console(width=100)))
+raise SystemExit(run_demo(Console(width=100), *sys.argv[1:]))
 """
 
 
 @pytest.mark.timeout(480)
 def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Path) -> None:
-    demo = subprocess.run(
-        [sys.executable, "-c", _RUN],
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path), "GENEVA_DATABASE_URL": "sqlite:///not-ours.db"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=330,
-        check=False,
-    )
+    told = _told(tmp_path)
 
-    assert (demo.returncode, demo.stderr) == (0, "")
-    told = demo.stdout
     assert "Checkout mug, charge_card: 429 Too Many Requests; again in" in told
     assert "Checkout poster, print_label: no postcode; workflow paused" in told
     assert "Checkout poster: resume by olga@shop.example, postcode added" in told
@@ -79,6 +69,23 @@ def test_the_demo_ends_by_itself_and_states_what_the_database_holds(tmp_path: Pa
     assert {file.name for file in folder.iterdir()} == {"demo.db", "workers.log"}
 
 
+def test_a_batch_survives_a_kill_and_a_worker_that_fails(tmp_path: Path) -> None:
+    told = _told(tmp_path, "batch")
+
+    assert re.search(
+        r"Reconcile march, add_rows_00\d: lost with worker [AB] after \d00 items", told
+    )
+    assert "Reconcile march, add_rows_004: row 7,850 is damaged; the others go on" in told
+    assert "Reconcile march: reset_for_retry by olga@shop.example, row repaired" in told
+    assert re.search(
+        r"^yes  1 workflow, each step done once and in order, [1-4] recovered after kill -9\n"
+        r"yes  10,000 rows in 5 parts, each row counted exactly once\n"
+        r"yes  parts: [1-4] killed, 1 failed and reset, each continued at its checkpoint$",
+        told,
+        re.MULTILINE,
+    )
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_an_interrupted_demo_leaves_no_process_and_no_file(
     tmp_path: Path, number: signal.Signals
@@ -116,6 +123,22 @@ def test_the_workers_of_a_demo_that_is_killed_end_as_well(tmp_path: Path) -> Non
 
     [log] = tmp_path.glob("geneva-*/workers.log")
     assert _stops_logged(log, wanted=2) == 2
+
+
+def _told(folder: Path, *story: str) -> str:
+    """Run a story to its end, and return what it prints."""
+    demo = subprocess.run(
+        [sys.executable, "-c", _RUN, *story],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder), "GENEVA_DATABASE_URL": "sqlite:///not-ours.db"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=330,
+        check=False,
+    )
+    assert (demo.returncode, demo.stderr) == (0, "")
+    return demo.stdout
 
 
 def _answer(command: str, *, cwd: Path) -> str:

@@ -15,11 +15,13 @@ from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import WorkflowSnapshot
 from tests.cli_demo.snapshots import (
     at,
+    batch_worker,
     checked_order,
     execution,
     ledger,
     loop,
     mutations,
+    reconciliation,
     refund,
     request,
     snapshot,
@@ -153,6 +155,33 @@ def test_a_loop_has_a_bar_that_is_red_while_its_worker_is_dead() -> None:
     ]
     assert ("\x1b[32m" in running[1], "\x1b[1;31m" in running[1]) == (True, False)
     assert ("\x1b[32m" in dead[1], "\x1b[1;31m" in dead[1]) == (False, True)
+
+
+def test_each_worker_of_a_batch_has_a_bar() -> None:
+    batch = reconciliation(
+        "performing",
+        batch_worker(1, "completed", 1_900),
+        batch_worker(2, "failed", 600, outcome="recovered"),
+        batch_worker(3, "in_progress", 1_000, worker_id="worker-2"),
+        batch_worker(4, "pending", worker_id=None),
+        batch_worker(2, "scheduled", 600, attempt_number=2, worker_id=None),
+    )
+
+    assert _printed(*frame.progress_bars(_console(), _scene(batch))) == [
+        "add_rows_001  ━━━━━━━━━━━━━━━━━━━━━  2,000 of 2,000 items  completed    worker A",
+        "add_rows_002  ━━━━━━                 600 of 2,000 items    scheduled",
+        "add_rows_003  ━━━━━━━━━━╸            1,000 of 2,000 items  in_progress  worker B",
+        "add_rows_004                                               pending",
+    ]
+    assert frame.step_marks(batch).plain == "●◉○"
+    assert list(frame.progress_bars(_console(), _scene(reconciliation("finished")))) == []
+
+
+def test_a_paused_batch_says_why_its_worker_failed() -> None:
+    failed = batch_worker(1, "failed", 600, error_message="row 7 is damaged")
+    batch = reconciliation("paused", failed, batch_worker(2, "completed", 1_900))
+
+    assert frame.doing(batch, snapshot(batch)) == "row 7 is damaged"
 
 
 def test_without_a_loop_or_a_fan_out_there_is_no_bar() -> None:

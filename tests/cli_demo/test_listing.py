@@ -90,7 +90,17 @@ def test_the_nodes_of_a_template_are_marked_where_they_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Signup", "Checkout", "Refund", "PhotoBook", "Import", "CheckedOrder", "close_ledger"]
+    "name",
+    [
+        "Signup",
+        "Checkout",
+        "Refund",
+        "PhotoBook",
+        "Import",
+        "CheckedOrder",
+        "Reconcile",
+        "close_ledger",
+    ],
 )
 def test_the_code_of_the_shop_is_as_narrow_as_the_screen(shop: Shop, name: str) -> None:
     code: Any = inspect.unwrap(getattr(shop.tables, name))

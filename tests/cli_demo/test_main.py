@@ -12,6 +12,7 @@ from geneva_drive.cli.live.screen import Screen
 from tests.cli_demo.conftest import Shop
 from tests.cli_demo.snapshots import at, execution, snapshot, workflow
 
+EXPLORED = ("sqlite:////tmp/demo.db", [("history", "Checkout poster")])
 RECOVERED = snapshot(
     workflow(
         "finished",
@@ -61,7 +62,7 @@ def test_the_report_fits_a_terminal_of_24_lines_with_the_prompt(shop: Shop) -> N
     paper = io.StringIO()
     console = Console(file=paper, width=80, height=24, force_terminal=True, color_system=None)
 
-    shop.modules["main"].report(console, snapshot(*many), 4 * [kept], "sqlite:////tmp/demo.db")
+    shop.modules["main"].report(console, snapshot(*many), 4 * [kept], *EXPLORED)
 
     lines = paper.getvalue().splitlines()
     assert sum(max(1, math.ceil(len(line) / 80)) for line in lines) == 23
@@ -71,7 +72,7 @@ def test_a_report_in_ascii_has_question_marks_for_the_marks(shop: Shop) -> None:
     paper = io.BytesIO()
     console = Console(file=io.TextIOWrapper(paper, encoding="ascii", write_through=True), width=80)
 
-    shop.modules["main"].report(console, RECOVERED, [], "sqlite:////tmp/demo.db")
+    shop.modules["main"].report(console, RECOVERED, [], *EXPLORED)
 
     assert " 7   Checkout poster  finished  ??     2 " in paper.getvalue().decode()
 
@@ -101,7 +102,7 @@ def test_a_report_of_broken_promises_names_every_fault_once(shop: Shop) -> None:
 def _report(shop: Shop, checked: list[Any]) -> tuple[bool, list[str]]:
     paper = io.StringIO()
     console = Console(file=paper, width=80)
-    is_kept = shop.modules["main"].report(console, RECOVERED, checked, "sqlite:////tmp/demo.db")
+    is_kept = shop.modules["main"].report(console, RECOVERED, checked, *EXPLORED)
     return is_kept, [line.strip() for line in paper.getvalue().splitlines() if line.strip()]
 
 

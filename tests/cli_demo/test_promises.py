@@ -36,7 +36,7 @@ def test_each_step_done_once_is_as_promised(shop: Shop) -> None:
 
     assert promise.faults == []
     assert promise.text == (
-        "1 workflows, each step done once and in order, 1 recovered after kill -9"
+        "1 workflow, each step done once and in order, 1 recovered after kill -9"
     )
 
 

@@ -1,6 +1,7 @@
-"""`geneva demo`: a story told by real worker processes on one SQLite file.
+"""`geneva demo`: stories told by real worker processes on one SQLite file.
 
-`workflows` is the application as a user would write it, and `story` is what happens to it.
+`workflows` is the application as a user would write it. `story` and `batch_story` are what happens
+to it; `main` lists them by name.
 `observer` reads the database, which is the only source of what is shown: `changes` and `frame` show
 it while the story runs, beside the code (`listing`), and `promises` checks at the end what was
 promised.
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def run_demo(console: Console) -> int:
-    """Run the demo; return 0 if it kept all promises, 1 if not, 130 if it was interrupted."""
+def run_demo(console: Console, story: str = "shop") -> int:
+    """Run a story; return 0 if it kept all promises, 1 if not, 130 if it was interrupted."""
     # Imported late: the demo's workflow classes would occupy their names in every `geneva` process.
     from geneva_drive.cli.demo.main import main
 
-    return main(console)
+    return main(console, story)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -20,8 +22,10 @@ from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.cli.live import parts
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.console import state_text
+from geneva_drive.cli.output.names import name_of
 from geneva_drive.states import ACTIVE_STEP_STATES
 
+_BAR_WIDTH = 40
 _LOG_SHARE = 8  # one line in eight, at least, is left to the log
 
 
@@ -104,9 +108,9 @@ def step_marks(workflow: WorkflowSnapshot) -> Text:
     """Return a mark for each step, and a single one for all nodes of a fan-out."""
     known, line = workflow.states(), Text()
     for level in workflow.graph.levels:
-        states = [known.get(name) for name in level]
+        groups = [known.get(name, [None]) for name in level]
         is_fan_out = not workflow.fan_out_names.isdisjoint(level)
-        for together in [states] if is_fan_out else [[state] for state in states]:
+        for together in [list(chain(*groups))] if is_fan_out else groups:
             line.append(mark_of(together).text)
     return line
 
@@ -124,13 +128,14 @@ def doing(workflow: WorkflowSnapshot, snapshot: Snapshot) -> str:
         return f"{request.role}, {_days(snapshot, request.expires_at)} left"
     active = [e for e in workflow.executions if e.state in ACTIVE_STEP_STATES]
     if len(active) > 1:
-        return ", ".join(e.step_name for e in active)
-    latest = next(iter(active or workflow.executions[-1:]), None)
+        return ", ".join(name_of(e) for e in active)
+    failed = [e for e in workflow.workers if e.state is gd.StepState.FAILED]
+    latest = next(iter(active or failed or workflow.executions[-1:]), None)
     return "" if latest is None else _doing(latest, snapshot)
 
 
 def _doing(latest: gd.StepExecution, snapshot: Snapshot) -> str:
-    name, starts_at = latest.step_name, latest.scheduled_for
+    name, starts_at = name_of(latest), latest.scheduled_for
     match latest.state:
         case gd.StepState.IN_PROGRESS:
             return f"{name} on worker {snapshot.label_of(latest)}"
@@ -145,17 +150,40 @@ def _doing(latest: gd.StepExecution, snapshot: Snapshot) -> str:
 
 
 def progress_bars(console: Console, scene: Scene) -> Iterator[RenderableType]:
-    """Yield the progress of a running fan-out, and of the loop, red if it is lost."""
+    """Yield the progress of a fan-out, of a batch, and of the loop, red if it is lost."""
     for workflow in scene.snapshot.workflows:
+        if workflow.workers and workflow.finished_at is None:
+            yield batch_bars(scene, workflow.workers)
         if workflow.fan_out_names and workflow.finished_at is None:
             done = len(workflow.done_names) / len(workflow.step_names)
             yield from parts.loop_bar(console, workflow.type, doing(workflow, scene.snapshot), done)
     loop = scene.snapshot.loop
     if loop is not None and loop.progress is not None and not loop.completed_at:
-        killed = {worker.label for worker in scene.workers if worker.was_killed}
-        style = "bold red" if scene.snapshot.label_of(loop) in killed else "green"
         words, fraction = loops.items(loop.progress), loop.progress.fraction
-        yield from parts.loop_bar(console, loop.step_name, words, fraction, style)
+        yield from parts.loop_bar(console, loop.step_name, words, fraction, _style(loop, scene))
+
+
+def batch_bars(scene: Scene, workers: Sequence[gd.StepExecution]) -> Table:
+    """Draw a line with a bar for each worker of a batch."""
+    table = Table.grid(padding=(0, 2))
+    for worker in workers:
+        progress, style = worker.progress, _style(worker, scene)
+        if progress and progress.total and worker.completed_at:
+            progress = replace(progress, done=progress.total)  # the last part saves no checkpoint
+        done = (progress.fraction or 0.0) if progress else 0.0
+        bar = ProgressBar(total=1.0, completed=done, width=_BAR_WIDTH, complete_style=style)
+        where = f"worker {scene.snapshot.label_of(worker)}" if worker.worker_id else ""
+        state = Text(worker.state, style if worker.state is gd.StepState.FAILED else "")
+        items = loops.items(progress) if progress else ""
+        table.add_row(Text(worker.node_id, "bold"), bar, items, state, where)
+    return table
+
+
+def _style(loop: gd.StepExecution, scene: Scene) -> str:
+    """Return the style of a loop's bar: red if it has failed, or if its worker is dead."""
+    killed = {worker.label for worker in scene.workers if worker.was_killed}
+    is_lost = loop.state is gd.StepState.IN_PROGRESS and scene.snapshot.label_of(loop) in killed
+    return "bold red" if is_lost or loop.state is gd.StepState.FAILED else "green"
 
 
 def worker_line(scene: Scene) -> Text:

@@ -36,7 +36,7 @@ def listing(code: Code, workflows: Sequence[WorkflowSnapshot], room: int) -> Tex
     for workflow in workflows:
         known = workflow.states()
         for name in workflow.step_names:
-            states[name.rstrip("0123456789")].append(known.get(name))
+            states[name.rstrip("0123456789")] += known.get(name, [None])
     lines, current = list(lines_of(code)), 0
     for name, found in reversed(states.items()):
         place, mark = _place_of(name, lines), mark_of(found)

@@ -10,19 +10,20 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo import frame, promises, story
+from geneva_drive.cli.demo import batch_story, frame, promises, story
 from geneva_drive.cli.demo.frame import Scene
 from geneva_drive.cli.demo.marks import legend
 from geneva_drive.cli.demo.processes import WorkerProcesses
 from geneva_drive.cli.demo.promises import Promise
 from geneva_drive.cli.demo.run import DemoFailed, DemoRun
-from geneva_drive.cli.demo.snapshot import Snapshot
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.live.screen import Screen, is_redrawable
 from geneva_drive.cli.signals import interrupted_by_signals
@@ -30,12 +31,6 @@ from geneva_drive.errors import GenevaDriveError
 
 _SMALLEST_WIDTH = 80
 _SMALLEST_HEIGHT = 24
-_TO_EXPLORE = (
-    ("show", "close_ledger"),
-    ("why", "Import"),
-    ("history", "Checkout poster"),
-    ("graph", "close_ledger"),
-)
 # A short lease: a killed worker's steps are recovered within seconds, as the story needs it.
 _SETTINGS = {
     "table_prefix": "geneva_drive_",
@@ -48,11 +43,39 @@ _SETTINGS = {
 }
 
 
-def main(console: Console) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What is told, what it promises, and the commands that show more of its workflows."""
+
+    tell: Callable[[DemoRun], list[Kill]]
+    check: Callable[[gd.Drive, Snapshot, Sequence[Kill]], list[Promise]]
+    to_explore: tuple[tuple[str, str], ...]
+
+
+STORIES = {
+    "shop": Story(
+        tell=story.tell,
+        check=promises.check,
+        to_explore=(
+            ("show", "close_ledger"),
+            ("why", "Import"),
+            ("history", "Checkout poster"),
+            ("graph", "close_ledger"),
+        ),
+    ),
+    "batch": Story(
+        tell=batch_story.tell,
+        check=batch_story.check,
+        to_explore=(("show", "Reconcile march"), ("history", "Reconcile march")),
+    ),
+}
+
+
+def main(console: Console, name: str) -> int:
     with interrupted_by_signals() as stop_if_asked:
         folder = Path(tempfile.mkdtemp(prefix="geneva-"))
         try:
-            return _run(console, folder, stop_if_asked)
+            return _run(console, STORIES[name], folder, stop_if_asked)
         except KeyboardInterrupt:
             shutil.rmtree(folder)
             console.print(
@@ -61,7 +84,7 @@ def main(console: Console) -> int:
             return ExitCode.INTERRUPTED
 
 
-def _run(console: Console, folder: Path, stop_if_asked: Callable[[], None]) -> int:
+def _run(console: Console, told: Story, folder: Path, stop_if_asked: Callable[[], None]) -> int:
     url = f"sqlite:///{folder / 'demo.db'}"
     workers = WorkerProcesses(folder, url, _SETTINGS)
     drive = gd.Drive(url, **_SETTINGS)
@@ -71,9 +94,10 @@ def _run(console: Console, folder: Path, stop_if_asked: Callable[[], None]) -> i
         screen = screen_on(console)
         run = DemoRun(drive, workers, console, screen, stop_if_asked)
         with closing(workers), screen or nullcontext():
-            kills = story.tell(run)
+            kills = told.tell(run)
         snapshot = run.look()
-        if report(console, snapshot, promises.check(drive, snapshot, kills), url):
+        checked = told.check(drive, snapshot, kills)
+        if report(console, snapshot, checked, url, told.to_explore):
             return 0
     except (DemoFailed, GenevaDriveError) as error:
         console.print(Text(f"The demo failed. {error}", "bold red"))
@@ -92,13 +116,17 @@ def screen_on(console: Console) -> Screen[Scene] | None:
 
 
 def report(
-    console: Console, snapshot: Snapshot, checked: Sequence[Promise], database_url: str
+    console: Console,
+    snapshot: Snapshot,
+    checked: Sequence[Promise],
+    database_url: str,
+    to_explore: Sequence[tuple[str, str]],
 ) -> bool:
     """Print what happened, and whether each promise was kept; return whether all were."""
     lines = [_answer(promise) for promise in checked]
     faults = dict.fromkeys(fault for promise in checked for fault in promise.faults)
     lines += [Text(f"Wrong: {fault}", "bold red") for fault in faults]
-    lines = [legend(), Text(), *lines, Text(), *_invitation(snapshot, database_url)]
+    lines = [legend(), Text(), *lines, Text(), *_invitation(snapshot, database_url, to_explore)]
     # Long lines are left to the terminal, so that a command is copied whole.
     height = sum(max(1, math.ceil(line.cell_len / console.width)) for line in lines)
     # Two lines less: the head of the table, and the prompt.
@@ -116,7 +144,9 @@ def _answer(promise: Promise) -> Text:
     return Text.assemble(answer, promise.text)
 
 
-def _invitation(snapshot: Snapshot, database_url: str) -> Iterator[Text]:
+def _invitation(
+    snapshot: Snapshot, database_url: str, to_explore: Sequence[tuple[str, str]]
+) -> Iterator[Text]:
     """Yield the commands that show more about the most interesting workflows."""
     called = sys.argv[0]
     is_found = Path(called).name != "geneva" or shutil.which("geneva") == called
@@ -124,7 +154,7 @@ def _invitation(snapshot: Snapshot, database_url: str) -> Iterator[Text]:
     ids = {workflow.title: str(workflow.id) for workflow in snapshot.workflows}
     yield Text("The database stays for you to explore, until you delete its folder:", "italic")
     yield Text(shlex.join([*program, "list"]))
-    for command, title in _TO_EXPLORE:
+    for command, title in to_explore:
         if title in ids:
             yield Text(shlex.join([*program, command, ids[title]]))
     yield Text(f"The code that you saw at work: {Path(__file__).with_name('workflows.py')}")

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
-from geneva_drive.cli.demo.workflows import DAY, Customer, Order
+from geneva_drive.cli.demo.workflows import DAY, Customer, Order, Statement
 from geneva_drive.definition.compiler.graph import Graph
 
 
@@ -71,7 +71,7 @@ class DemoObserver:
         with self._drive.store.reading() as connection:
             return {
                 (hero.__name__, str(key)): name
-                for hero in (Customer, Order)
+                for hero in (Customer, Order, Statement)
                 for key, name in connection.execute(select(hero.id, hero.name))
             }
 

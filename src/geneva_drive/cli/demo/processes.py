@@ -51,9 +51,9 @@ class WorkerProcesses:
         given = {**settings, "database_url": database_url, "app": _APP}
         self._environment |= {f"GENEVA_{name.upper()}": value for name, value in given.items()}
 
-    def start(self, label: str) -> WorkerProcess:
+    def start(self, label: str, concurrency: int = 4) -> WorkerProcess:
         lifeline = self._lifeline.handed_down
-        options = ["--concurrency", "4", "--lifeline", str(lifeline)]
+        options = ["--concurrency", str(concurrency), "--lifeline", str(lifeline)]
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 # -P and the folder: no file of the user's directory can replace an import.

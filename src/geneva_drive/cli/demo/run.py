@@ -74,8 +74,8 @@ class DemoRun:
     def look(self) -> Snapshot:
         return self.observer.look(self._workers.labels_by_pid())
 
-    def start_worker(self, label: str) -> None:
-        worker = self._workers.start(label)
+    def start_worker(self, label: str, concurrency: int = 4) -> None:
+        worker = self._workers.start(label, concurrency)
         self.note(f"Worker {label} is pid {worker.pid}")
 
     def kill_worker(self, choose: Callable[[Snapshot], str | None]) -> Kill:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import geneva_drive as gd
+from geneva_drive.cli.output.names import name_of
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.states import is_done
 from geneva_drive.storage.schema.records import AuditRecord
@@ -49,15 +51,30 @@ class WorkflowSnapshot:
         return frozenset(e.step_name for e in self.executions if is_done(e.state, e.outcome))
 
     def attempts(self) -> dict[str, list[gd.StepExecution]]:
-        """Return all attempts at each step by its name, oldest first."""
-        found: dict[str, list[gd.StepExecution]] = {name: [] for name in self.step_names}
+        """Return all attempts at each step and each batch worker by its name, oldest first."""
+        expanded = {worker.step_name for worker in self.workers}
+        found: dict[str, list[gd.StepExecution]] = {
+            name: [] for name in self.step_names if name not in expanded
+        }
         for execution in self.executions:
-            found[execution.step_name].append(execution)
+            found.setdefault(name_of(execution), []).append(execution)
         return found
 
-    def states(self) -> dict[str, gd.StepState]:
-        """Return the state of the latest attempt at each step that was scheduled."""
-        return {e.step_name: e.state for e in self.executions}
+    @property
+    def workers(self) -> list[gd.StepExecution]:
+        """The latest attempt at each worker of a batch."""
+        latest = {e.node_id: e for e in self.executions if e.share is not None}
+        return list(latest.values())
+
+    def states(self) -> dict[str, list[gd.StepState]]:
+        """Return the state of the latest attempt at each step that was scheduled.
+
+        A batch has one for each of its workers.
+        """
+        found: dict[str, list[gd.StepState]] = {}
+        for execution in {e.node_id: e for e in self.executions}.values():
+            found.setdefault(execution.step_name, []).append(execution.state)
+        return found
 
     def count(self, outcome: gd.Outcome) -> int:
         return sum(e.outcome is outcome for e in self.executions)
@@ -88,10 +105,19 @@ class Snapshot:
     @property
     def loop(self) -> gd.StepExecution | None:
         """The latest attempt at the resumable step, once it has begun."""
-        return next((e for e in reversed(self.executions) if e.progress is not None), None)
+        found = (e for e in reversed(self.executions) if e.progress is not None)
+        return next((e for e in found if e.share is None), None)
 
     def of_type(self, type_name: str | None) -> list[WorkflowSnapshot]:
         return [workflow for workflow in self.workflows if workflow.type == type_name]
+
+    @property
+    def paused(self) -> list[WorkflowSnapshot]:
+        return [one for one in self.workflows if one.state is gd.WorkflowState.PAUSED]
+
+    @property
+    def has_ended(self) -> bool:
+        return all(workflow.finished_at is not None for workflow in self.workflows)
 
     @property
     def running(self) -> list[gd.StepExecution]:
@@ -99,6 +125,11 @@ class Snapshot:
 
     def running_on(self, label: str) -> list[gd.StepExecution]:
         return [e for e in self.running if self.label_of(e) == label]
+
+    def busiest(self, is_meant: Callable[[gd.StepExecution], bool]) -> str | None:
+        """Return the label of the worker that runs the most of these executions, if any does."""
+        counts = Counter(self.label_of(e) for e in self.running if is_meant(e))
+        return max(counts, key=counts.__getitem__, default=None)
 
     def has_recovered(self, kill: Kill) -> bool:
         held = (e for e in self.executions if e.id in kill.held_ids)

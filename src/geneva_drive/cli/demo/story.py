@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import select
@@ -12,21 +10,14 @@ from sqlalchemy.orm import Session
 import geneva_drive as gd
 from geneva_drive.cli.demo import workflows as shop
 from geneva_drive.cli.demo.run import DemoRun
-from geneva_drive.cli.demo.snapshot import Kill, Snapshot, WorkflowSnapshot
+from geneva_drive.cli.demo.snapshot import Kill, Snapshot
 
 _REFUSALS = 3
 
 
 def tell(run: DemoRun) -> list[Kill]:
     """Run all chapters; each ends when the database says that it has happened."""
-    shop.Base.metadata.create_all(run.drive.engine)
-    run.say(
-        "Two worker processes start",
-        "They share nothing but one SQLite file: no broker, no server.",
-    )
-    run.start_worker("A")
-    run.start_worker("B")
-    run.play(lambda now: set(now.leases) == {"A", "B"})
+    open_shop(run)
     _sleep(run)
     _retry(run)
     _repair(run)
@@ -34,10 +25,27 @@ def tell(run: DemoRun) -> list[Kill]:
     kills = [_kill_step(run), *_kill_import(run)]
     _check_in_parallel(run)
     kills.append(_kill_fan_out(run))
-    run.play(_all_ended, at_least=1)
-    run.say("The end", "Every workflow has ended.")
-    run.play(_all_ended, at_least=1)
+    end(run)
     return kills
+
+
+def open_shop(run: DemoRun, concurrency: int = 4) -> None:
+    """Begin a story: create the shop's tables, and start two workers."""
+    shop.Base.metadata.create_all(run.drive.engine)
+    run.say(
+        "Two worker processes start",
+        "They share nothing but one SQLite file: no broker, no server.",
+    )
+    run.start_worker("A", concurrency)
+    run.start_worker("B", concurrency)
+    run.play(lambda now: set(now.leases) == {"A", "B"})
+
+
+def end(run: DemoRun) -> None:
+    """End a story, once all workflows have ended."""
+    run.play(lambda now: now.has_ended, at_least=1)
+    run.say("The end", "Every workflow has ended.")
+    run.play(lambda now: now.has_ended, at_least=1)
 
 
 def _sleep(run: DemoRun) -> None:
@@ -76,13 +84,13 @@ def _retry(run: DemoRun) -> None:
 
 
 def _repair(run: DemoRun) -> None:
-    [poster] = _paused(run.play(lambda now: bool(_paused(now))))
+    [poster] = run.play(lambda now: bool(now.paused)).paused
     run.say(
         "3. A step that needs a person",
         "print_label of the poster failed, so its workflow paused there. All others go on. An "
         "operator looks at it ...",
     )
-    run.play(lambda now: bool(_paused(now)), at_least=3)
+    run.play(lambda now: bool(now.paused), at_least=3)
     workflow = shop.Checkout.using(run.drive).find(poster.id)
     with Session(run.drive.engine) as session, session.begin():
         session.get_one(shop.Order, int(workflow.hero_id or "")).postcode = "2491 XS"
@@ -171,7 +179,7 @@ def _kill_import(run: DemoRun) -> list[Kill]:
 
 
 def _kill_importer(run: DemoRun, title: str, row: int) -> Kill:
-    kill = run.kill_worker(lambda now: _busiest(now, lambda e: e.completed_iterations >= row))
+    kill = run.kill_worker(lambda now: now.busiest(lambda e: e.completed_iterations >= row))
     loop = run.look().loop
     run.say(
         title,
@@ -212,19 +220,13 @@ def _kill_fan_out(run: DemoRun) -> Kill:
 
 
 def _rendering(now: Snapshot) -> str | None:
-    return _busiest(now, lambda e: e.step_name == "render_pages")
+    return now.busiest(lambda e: e.step_name == "render_pages")
 
 
 def _booking(now: Snapshot) -> str | None:
     [ledger] = now.of_type("close_ledger")
     is_half_way = len(ledger.done_names) >= len(shop.MUTATIONS) // 2
-    return _busiest(now, lambda e: e.workflow_id == ledger.id) if is_half_way else None
-
-
-def _busiest(now: Snapshot, is_meant: Callable[[gd.StepExecution], bool]) -> str | None:
-    """Return the label of the worker that runs the most of these executions, if any does."""
-    counts = Counter(now.label_of(e) for e in now.running if is_meant(e))
-    return max(counts, key=counts.__getitem__, default=None)
+    return now.busiest(lambda e: e.workflow_id == ledger.id) if is_half_way else None
 
 
 def _order(
@@ -238,11 +240,3 @@ def _order(
 
 def _all_passed(now: Snapshot, type_name: str, step_name: str) -> bool:
     return all(step_name in workflow.done_names for workflow in now.of_type(type_name))
-
-
-def _paused(now: Snapshot) -> list[WorkflowSnapshot]:
-    return [one for one in now.workflows if one.state is gd.WorkflowState.PAUSED]
-
-
-def _all_ended(now: Snapshot) -> bool:
-    return all(workflow.finished_at is not None for workflow in now.workflows)

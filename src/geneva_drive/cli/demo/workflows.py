@@ -14,6 +14,7 @@ import geneva_drive as gd
 # Compressed for the demo. You would write timedelta(days=1).
 DAY = timedelta(seconds=1.5)
 ROWS = 100_000  # of a supplier's catalogue
+BATCH_ROWS = 10_000  # of a bank's statement
 # In cents, of one month. Losing one and counting another twice would change the sum.
 MUTATIONS = [number**2 for number in range(1, 501)]
 
@@ -46,6 +47,11 @@ class Charge(Base):
 
 class Repayment(Base):
     order_id: Mapped[int] = mapped_column(ForeignKey("shop_order.id"))
+
+
+class Statement(Base):
+    name: Mapped[str]
+    damaged_row: Mapped[int | None]
 
 
 class Email(Base):
@@ -180,6 +186,40 @@ class CheckedOrder(gd.Workflow[Order]):
     @gd.step(depends_on=charge_card)
     def ship(self) -> None:
         time.sleep(0.6)
+
+
+class Reconcile(gd.Workflow[Statement]):
+    """Add up a bank's statement in five parts, four at a time."""
+
+    @gd.batch(
+        checkpoint_interval=100,
+        parallelism=4,
+        failure_strategy="isolate",
+    )
+    def rows(self) -> gd.Batches:
+        return gd.Batches.split(total=BATCH_ROWS, batch_size=2_000)
+
+    # A yield is saved, and then the body is called again at its cursor.
+    @rows.worker
+    def add_rows(self, batch: gd.Batch) -> int | gd.CheckpointYield:
+        end = min(batch.position + batch.checkpoint_interval, batch.end)
+        if self.hero.damaged_row in range(batch.position, end):
+            raise ValueError(f"row {self.hero.damaged_row:,} is damaged")
+        total = batch.accumulated_results or 0
+        total += cents(batch.position, end)
+        if end < batch.end:
+            return batch.checkpoint_yield(end, end - batch.start, total)
+        return total
+
+    @rows.aggregate
+    def total(self, results: gd.BatchResults) -> int:
+        return sum(results.by_worker.values())
+
+
+def cents(start: int, end: int) -> int:
+    """Add up the rows from `start` up to `end`."""
+    time.sleep(0.2)  # slow enough to be watched
+    return sum(number**2 for number in range(start, end))
 
 
 # The result and the node's completion commit together, or not at all.
