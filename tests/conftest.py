@@ -173,7 +173,7 @@ def create_database(worker_id: str) -> Callable[[str, str], str]:
 
 @pytest.fixture(scope="session")
 def worker_database(create_database: Callable[[str, str], str]) -> Callable[[str], str]:
-    return functools.cache(lambda database: create_database(database, "shared"))
+    return functools.cache(lambda database: create_database(database, engines.LASTING))
 
 
 @pytest.fixture(scope="session")
