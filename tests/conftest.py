@@ -18,6 +18,8 @@ from sqlalchemy import text
 import geneva_drive as gd
 from tests import engines
 from tests.databases import ALL, ONE_SERVER, wanted
+from tests.own_classes import own_classes as own_classes
+from tests.own_classes import pytest_make_collect_report as pytest_make_collect_report
 from tests.servers import (
     KINDS,
     Missing,

@@ -64,9 +64,7 @@ class LastingConnections:
                 return None
             _, known = self._idle.pop(places[-1])
         connection = psycopg.Connection(known)
-        connection.prepare_threshold = options.get(
-            _PREPARE_THRESHOLD, connection.prepare_threshold
-        )
+        connection.prepare_threshold = options.get(_PREPARE_THRESHOLD, connection.prepare_threshold)
         return connection
 
     def _keep(self, connection: psycopg.Connection[Any]) -> bool:
