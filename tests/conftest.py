@@ -189,17 +189,27 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def geneva_database_url(
-    database: str,
-    worker_database: Callable[[str], str],
-    migrated_file: Path,
-    tmp_path: Path,
+def migrated_sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """A migrated SQLite database of this test alone."""
+    shutil.copy(migrated_file, tmp_path / "geneva.db")
+    return f"sqlite:///{tmp_path / 'geneva.db'}"
+
+
+@pytest.fixture
+def every_database_url(
+    database: str, worker_database: Callable[[str], str], request: pytest.FixtureRequest
 ) -> str:
-    """Where the `geneva` fixture lives; its tables are emptied between tests by the plugin."""
+    """A migrated database on each of the databases, one after the other."""
     if database == "sqlite":
-        shutil.copy(migrated_file, tmp_path / "geneva.db")
-        return f"sqlite:///{tmp_path / 'geneva.db'}"
+        url: str = request.getfixturevalue("migrated_sqlite_url")
+        return url
     return worker_database(database)
+
+
+@pytest.fixture
+def geneva_database_url(every_database_url: str) -> str:
+    """Where the `geneva` fixture lives; its tables are emptied between tests by the plugin."""
+    return every_database_url
 
 
 @pytest.fixture(scope="session")
