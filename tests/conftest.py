@@ -18,6 +18,8 @@ from sqlalchemy import text
 import geneva_drive as gd
 from tests import engines
 from tests.databases import ALL, ONE_SERVER, wanted
+from tests.own_classes import own_classes as own_classes
+from tests.own_classes import pytest_make_collect_report as pytest_make_collect_report
 from tests.servers import (
     KINDS,
     Missing,
@@ -175,7 +177,7 @@ def create_database(worker_id: str) -> Callable[[str, str], str]:
 
 @pytest.fixture(scope="session")
 def worker_database(create_database: Callable[[str, str], str]) -> Callable[[str], str]:
-    return functools.cache(lambda database: create_database(database, "shared"))
+    return functools.cache(lambda database: create_database(database, engines.LASTING))
 
 
 @pytest.fixture(scope="session")
@@ -189,17 +191,27 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def geneva_database_url(
-    database: str,
-    worker_database: Callable[[str], str],
-    migrated_file: Path,
-    tmp_path: Path,
+def migrated_sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """A migrated SQLite database of this test alone."""
+    shutil.copy(migrated_file, tmp_path / "geneva.db")
+    return f"sqlite:///{tmp_path / 'geneva.db'}"
+
+
+@pytest.fixture
+def every_database_url(
+    database: str, worker_database: Callable[[str], str], request: pytest.FixtureRequest
 ) -> str:
-    """Where the `geneva` fixture lives; its tables are emptied between tests by the plugin."""
+    """A migrated database on each of the databases, one after the other."""
     if database == "sqlite":
-        shutil.copy(migrated_file, tmp_path / "geneva.db")
-        return f"sqlite:///{tmp_path / 'geneva.db'}"
+        url: str = request.getfixturevalue("migrated_sqlite_url")
+        return url
     return worker_database(database)
+
+
+@pytest.fixture
+def geneva_database_url(every_database_url: str) -> str:
+    """Where the `geneva` fixture lives; its tables are emptied between tests by the plugin."""
+    return every_database_url
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,10 @@ from sqlalchemy import (
 from geneva_drive.storage.connections import engine as connecting
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.store import Store
+from tests.lasting_connections import LastingConnections
+
+# How the name of a database ends that is there for all tests of a process.
+LASTING = "shared"
 
 # The dialect that an engine was made with, where it was given another's.
 OWN_DIALECTS: WeakKeyDictionary[Engine, Dialect] = WeakKeyDictionary()
@@ -64,10 +68,11 @@ def compiling_once() -> Iterator[None]:
     """Let engines of one address share what they compile, which took half of the tests' time.
 
     It is found again only under the same dialect, so that they share that too, once it has met its
-    server.
+    server. On PostgreSQL they also share their connections, one after the other.
     """
     make_engine = connecting.make_engine
     known: dict[str, tuple[Dialect, dict[Any, Any]]] = {}
+    lasting = LastingConnections()
 
     def make(url: str | URL) -> Engine:
         engine = make_engine(url)
@@ -82,11 +87,14 @@ def compiling_once() -> Iterator[None]:
             # The dialect that is shared has asked the server these five questions already.
             own.initialize = _ask_nothing  # type: ignore[method-assign]
         engine.update_execution_options(compiled_cache=compiled)
+        if engine.driver == "psycopg" and str(engine.url.database).endswith(LASTING):
+            lasting.serve(own)
         return engine
 
     with pytest.MonkeyPatch.context() as patching:
         patching.setattr(connecting, "make_engine", make)
         yield
+    lasting.close()
 
 
 def trace(engine: Engine) -> None:

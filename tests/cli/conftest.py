@@ -37,8 +37,8 @@ class StandingClock:
 
 
 @pytest.fixture
-def geneva_database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'geneva.db'}"
+def geneva_database_url(migrated_sqlite_url: str) -> str:
+    return migrated_sqlite_url
 
 
 @pytest.fixture(autouse=True)

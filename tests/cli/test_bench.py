@@ -34,12 +34,8 @@ SMALL = ("--workflows", "6", "--steps", "3")
 
 
 @pytest.fixture
-def geneva_database_url(
-    database: str, worker_database: Callable[[str], str], tmp_path: Path
-) -> str:
-    if database == "sqlite":
-        return f"sqlite:///{tmp_path / 'geneva.db'}"
-    return worker_database(database)
+def geneva_database_url(every_database_url: str) -> str:
+    return every_database_url
 
 
 def _tables(drive: gd.Drive) -> set[str]:

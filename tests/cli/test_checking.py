@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +20,8 @@ Check = Callable[[], list[tuple[str | None, str, str, int]]]
 
 
 @pytest.fixture
-def geneva_database_url(
-    database: str, worker_database: Callable[[str], str], tmp_path: Path
-) -> str:
-    if database == "sqlite":
-        return f"sqlite:///{tmp_path / 'geneva.db'}"
-    return worker_database(database)
+def geneva_database_url(every_database_url: str) -> str:
+    return every_database_url
 
 
 @pytest.fixture

@@ -55,14 +55,11 @@ HEALTHY = {
 
 
 @pytest.fixture
-def geneva_database_url(
-    database: str, worker_database: Callable[[str], str], tmp_path: Path
-) -> str:
-    if database == "sqlite":
-        return f"sqlite:///{tmp_path / 'geneva.db'}"
-    url = worker_database(database)
+def geneva_database_url(database: str, every_database_url: str) -> str:
+    if database != "postgresql":
+        return every_database_url
     # Other tests need not wait for the disk: see `tests.servers`.
-    return with_query(url, options="-csynchronous_commit=on") if database == "postgresql" else url
+    return with_query(every_database_url, options="-csynchronous_commit=on")
 
 
 @pytest.fixture

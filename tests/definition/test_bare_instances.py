@@ -14,9 +14,9 @@ from geneva_drive.testing import instance
 
 
 @pytest.fixture
-def geneva_database_url(tmp_path: Any) -> str:
+def geneva_database_url(migrated_sqlite_url: str) -> str:
     """One database is enough: nothing is stored of a bare instance."""
-    return f"sqlite:///{tmp_path / 'geneva.db'}"
+    return migrated_sqlite_url
 
 
 def test_a_body_is_called_with_hero_and_context(geneva: gd.Drive) -> None:

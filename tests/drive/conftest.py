@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +21,10 @@ def users(geneva: gd.Drive) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def sqlite_drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gd.Drive]:
+def sqlite_drive(
+    migrated_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[gd.Drive]:
     """A Drive for all tests of a module that is about arguments, not about a database."""
-    with fresh_drive(f"sqlite:///{tmp_path_factory.mktemp('drive') / 'geneva.db'}") as drive:
+    copy = shutil.copy(migrated_file, tmp_path_factory.mktemp("drive"))
+    with fresh_drive(f"sqlite:///{copy}") as drive:
         yield drive
