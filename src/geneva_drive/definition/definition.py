@@ -56,6 +56,12 @@ class Node:
         return self.declared.kind
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and the one that it was renamed from: what is stored may have either."""
+        former = self.options.renamed_from
+        return (self.name, former) if former else (self.name,)
+
+    @property
     def is_removed(self) -> bool:
         return self.kind is NodeKind.REMOVED
 

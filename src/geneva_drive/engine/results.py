@@ -20,6 +20,7 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.expansion_record import expansion_of
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, NodeOutline, WorkflowRecord
+from geneva_drive.storage.statements.expansions import WorkerResult
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
 
@@ -86,7 +87,9 @@ def of_nodes(
     return [_value(node, text) for node, text in zip(nodes, texts, strict=True)]
 
 
-def _stored_workers(open_store: OpenStore, workflow: WorkflowRecord, wanted: object) -> str | None:
+def _stored_workers(
+    open_store: OpenStore, workflow: WorkflowRecord, wanted: object
+) -> tuple[str, ...] | None:
     """Return the id of a stored batch's worker, if that is wanted; None for anything else."""
     if not isinstance(wanted, str):
         return None
@@ -94,23 +97,29 @@ def _stored_workers(open_store: OpenStore, workflow: WorkflowRecord, wanted: obj
     found = store.read(lambda c: store.graphs.find_many(c, workflow.id, [name]))
     if name not in found:
         raise NodeNotFound(workflow.id, name)
-    return found[name].node_id if job_options.is_worker(found[name].scheduling) else None
+    return (found[name].node_id,) if job_options.is_worker(found[name].scheduling) else None
 
 
-def _expanded(definition: Definition | None, wanted: object) -> str | None:
-    """Return the name of the wanted map or batch worker; None for anything else."""
+def _expanded(definition: Definition | None, wanted: object) -> tuple[str, ...] | None:
+    """Return the names of the wanted map or batch worker; None for anything else."""
     if definition is None or isinstance(wanted, list | tuple | set | dict):
         return None
     try:
         node = definition.require(wanted)
     except StepNotDefined:
         return None
-    return definition.require_result(wanted).name if node.is_map or node.is_worker else None
+    return definition.require_result(wanted).names if node.is_map or node.is_worker else None
 
 
-def _of_expansion(store: Store, workflow_id: Key, node_id: str) -> list[Any]:
-    rows = store.read(lambda connection: store.expansions.results(connection, workflow_id, node_id))
-    return [typed_json.load(row.result) for row in rows]
+def _of_expansion(store: Store, workflow_id: Key, names: Sequence[str]) -> list[Any]:
+    """Return the results of the workers of a node, which may have been renamed meanwhile."""
+
+    def read(connection: Connection) -> list[WorkerResult]:
+        expansions = store.expansions.of(connection, workflow_id)
+        known = [name for name in names if name in expansions]
+        return store.expansions.results(connection, workflow_id, known[0]) if known else []
+
+    return [typed_json.load(row.result) for row in store.read(read)]
 
 
 def _value(node: Node | None, text: str | None) -> Any:

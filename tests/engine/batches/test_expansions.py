@@ -9,6 +9,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step
+from tests.deploys import former_code
 from tests.looking import error_of, pending_dead_letters
 
 pytestmark = pytest.mark.usefixtures("geneva")
@@ -379,3 +380,33 @@ def test_a_reset_goes_on_at_the_checkpoint_or_starts_over(
     drain()
     assert called == list(range(begins, 8000, 200))
     assert workflow.reload().result == 10_000
+
+
+def test_a_batch_whose_worker_is_renamed_meanwhile_goes_on() -> None:
+    with former_code():
+        former = _batch_class(gd.Batches.split(total=30, batch_size=10), parallelism=1)
+        workflow_id = former.create().id
+        failing.add("002")
+        drain()
+
+    class Import(gd.Workflow):
+        type_name = "test_expansions.Import"
+
+        @gd.batch
+        def rows(self) -> gd.Batches:
+            raise AssertionError("it ran before")
+
+        @rows.worker(renamed_from="process")
+        def handle_rows(self, batch: gd.Batch) -> int:
+            return _count(batch)
+
+        @rows.aggregate
+        def summarize(self, results: gd.BatchResults) -> int:
+            return _sum(results)
+
+    failing.clear()
+    workflow = Import.find(workflow_id)
+    workflow.set_parallelism("rows", 2)
+    workflow.reset_for_retry("process_002", actor="ann")
+    drain()
+    assert (workflow.reload().state, workflow.result) == ("finished", 30)

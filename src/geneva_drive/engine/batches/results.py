@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -68,33 +69,34 @@ def results_for(
     environment: Environment, execution: ExecutionRecord, aggregate: Node
 ) -> BatchResults:
     """Return what the workers before an aggregate have come to."""
-    expansion = aggregate.depends_on[0]
-    batch = (
-        registry.require_definition(execution.type).batch_of(aggregate.name).name
-        if aggregate.job is None
-        else worker_stem(expansion)
-    )
+    names: tuple[str, ...] = (aggregate.depends_on[0],)
+    batch = worker_stem(names[0])
+    if aggregate.job is None:
+        definition = registry.require_definition(execution.type)
+        batch = definition.batch_of(aggregate.name).name
+        names = definition.require(names[0]).names
     store = environment.store
     return store.read(
-        lambda connection: _results(connection, store, execution.workflow_id, expansion, batch)
+        lambda connection: _results(connection, store, execution.workflow_id, names, batch)
     )
 
 
 def _results(
-    connection: Connection, store: Store, workflow_id: Key, expansion: str, batch: str
+    connection: Connection, store: Store, workflow_id: Key, names: Sequence[str], batch: str
 ) -> BatchResults:
-    record = store.expansions.of(connection, workflow_id).get(expansion)
+    records = store.expansions.of(connection, workflow_id)
+    record = next((records[name] for name in names if name in records), None)
     if record is None:
         return BatchResults(scenario="no_batches", reason=f"Batch {batch!r} was skipped.")
     if record.total == 0:
         return BatchResults(scenario="no_batches", reason=record.reason)
-    rows = store.expansions.results(connection, workflow_id, expansion)
+    rows = store.expansions.results(connection, workflow_id, record.node_id)
     done = [row for row in rows if is_done(row.state, row.outcome)]
     failed = [row for row in rows if not is_done(row.state, row.outcome)]
     error_count = len(failed) + sum(row.item_errors for row in rows)
     errors = [_of_worker(row) for row in failed[:_MAX_ERRORS]]
     if len(errors) < min(error_count, _MAX_ERRORS):
-        found = store.checkpoints.of_steps(connection, workflow_id, [expansion], SKIPPED_ITEM)
+        found = store.checkpoints.of_steps(connection, workflow_id, names, SKIPPED_ITEM)
         errors += [_of_item(worker, item) for worker, item in found[: _MAX_ERRORS - len(errors)]]
     return BatchResults(
         # One that was passed over by an operator has none.

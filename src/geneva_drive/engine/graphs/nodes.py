@@ -101,10 +101,10 @@ class GraphNodes:
         if not (node.expands or node.is_worker):
             raise InvalidStateError(f"Step {name!r} is neither a batch nor a map.")
         batch = self._definition.batch_of(node.name)
-        record = self._expansions.get(self._definition.worker_of(batch.name).name)
-        if record is None:
-            raise InvalidStateError(f"{node.kind.noun.capitalize()} {name!r} has no workers yet.")
-        return record
+        for known in self._definition.worker_of(batch.name).names:
+            if known in self._expansions:
+                return self._expansions[known]
+        raise InvalidStateError(f"{node.kind.noun.capitalize()} {name!r} has no workers yet.")
 
     def _latest_worker(self, node_id: str) -> ExecutionRecord | None:
         """Return the latest attempt of a worker; None if no worker has this id."""
@@ -116,7 +116,9 @@ class GraphNodes:
     def _whole(self, node_id: str) -> str:
         """Return the node that a worker belongs to; the id itself for any other node."""
         worker = self._latest_worker(node_id)
-        return Worker.of(worker).expansion if worker is not None else node_id
+        if worker is None:
+            return node_id
+        return id_in_graph(self._known_definition, self._graph, Worker.of(worker).expansion)
 
     def keeps_from_going_on(self, record: ExecutionRecord) -> bool:
         """True if a failed attempt holds its workflow: not of a worker that its batch tolerates."""
@@ -127,7 +129,8 @@ class GraphNodes:
 
     def check_open(self, node_id: str, verb: str) -> None:
         """Raise an error if a worker's batch or map is over, so that nothing waits for it."""
-        expansion = self._expansions.get(self._whole(node_id))
+        worker = self._latest_worker(node_id)
+        expansion = self._expansions.get(Worker.of(worker).expansion) if worker else None
         if expansion is not None and expansion.is_over:
             raise InvalidStateError(
                 f"Cannot {verb} worker {node_id!r}: all of {expansion.node_id!r} is over, and what "

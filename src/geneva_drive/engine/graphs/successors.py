@@ -16,7 +16,7 @@ from geneva_drive.engine.graphs.combined_change import change_after
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
 from geneva_drive.engine.graphs.expansions import settle_expansions
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
-from geneva_drive.engine.graphs.summary import NodeEnd, Successors, Summary, summarize
+from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Successors, Summary, summarize
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
 from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
@@ -56,7 +56,7 @@ def settle(
             passed = [DoneNodes(workflow, _done_nodes(found, ends))]
             [following] = count_down(connection, store, passed, now)
         else:
-            following = _class_successors(connection, store, found, _definition_of(ends), now)
+            following = _following(connection, store, found, ends, now)
     elif workflow.type == DYNAMIC_TYPE and found.done_count:
         # The workflow ends or has ended, so nothing follows; the nodes still count as done.
         store.graphs.pass_nodes(connection, {workflow.id: found.done_count})
@@ -66,8 +66,19 @@ def settle(
     return change_after(found, following, [one for one in active if one.id not in found.moves])
 
 
-def _definition_of(ends: Sequence[NodeEnd]) -> Definition:
-    return next(end.definition for end in ends if end.definition is not None)
+def _following(
+    connection: Connection, store: Store, found: Summary, ends: Sequence[NodeEnd], now: datetime
+) -> Successors:
+    definition = next((end.definition for end in ends if end.definition is not None), None)
+    if definition is not None:
+        return _class_successors(connection, store, found, definition, now)
+    # A process without the class gave up the last worker of a batch: `resume` goes on from there.
+    found.hold = found.hold or Hold(
+        f"Its last worker was lost, and the class {found.workflow.type!r} is not known where that "
+        f"was found.",
+        found.last_step_name,
+    )
+    return Successors()
 
 
 def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
