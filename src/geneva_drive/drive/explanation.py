@@ -103,12 +103,14 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
 def _paused(
     workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
 ) -> str:
-    reason = _in_brackets(short_name(workflow.paused_reason or "").removesuffix("."))
-    since = f"It has been paused since {moment_words(workflow.paused_at)}{reason}"
+    reason = _in_brackets(short_name(workflow.paused_reason or ""))
+    at = f"It has been paused since {moment_words(workflow.paused_at)}"
+    since = f"{at}{reason}"
     step, failed = workflow.next_step_name, workflow.paused_step_name
     for batch in known.batches:
         if is_held_at(batch, failed):
-            return f"{since}: {held_batch(workflow, batch, known, reason)}"
+            told = reason.replace(".)", ")")  # the reason of a batch is a sentence
+            return f"{at}{told}: {held_batch(workflow, batch, known, reason)}"
     if "StepVanished" in reason or (step is None and failed is None):
         return f"{since}."
     if step is None and failed not in {one.step_name for one in active}:
