@@ -120,7 +120,7 @@ def _find_servers(config: pytest.Config) -> Findings:
 
 @pytest.fixture(scope="session", autouse=True)
 def fast_databases() -> Iterator[None]:
-    with engines.compiling_once(), engines.emptying_fast():
+    with engines.compiling_once(), engines.emptying_fast(), engines.opening_fast():
         yield
 
 

@@ -21,8 +21,11 @@ from sqlalchemy import (
     union_all,
 )
 
+from geneva_drive.storage import store as opening
 from geneva_drive.storage.connections import engine as connecting
+from geneva_drive.storage.dialects.base import Dialect as OwnDialect
 from geneva_drive.storage.schema.keys import KeyType
+from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.store import Store
 from tests.lasting_connections import LastingConnections
 
@@ -60,6 +63,25 @@ def emptying_fast() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patching:
         patching.setattr(Store, "empty", empty)
+        yield
+
+
+@contextmanager
+def opening_fast() -> Iterator[None]:
+    """Ask for the type of the keys once in a database that all tests of a process share."""
+    read_tables = opening.read_tables
+    known: dict[tuple[URL, str], Tables] = {}
+
+    def read(connection: Connection, prefix: str, dialect: OwnDialect) -> Tables:
+        url = connection.engine.url
+        if not str(url.database).endswith(LASTING):
+            return read_tables(connection, prefix, dialect)
+        if (url, prefix) not in known:
+            known[url, prefix] = read_tables(connection, prefix, dialect)
+        return known[url, prefix]
+
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(opening, "read_tables", read)
         yield
 
 

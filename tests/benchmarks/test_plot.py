@@ -6,12 +6,13 @@ import pytest
 
 from benchmarks.results import Results, Sample
 
-# Only `make bench` installs the plotting library, and only it draws.
-plot = pytest.importorskip("benchmarks.plot")
 FACTS = {"rounds": 1, "processor_count": 2, "python": "3.11"}
 
 
 def drawn(folder: Path, *measures: str) -> list[str]:
+    # Only `make bench` installs the plotting library, and only it draws. Importing it takes a tenth
+    # of the time in which a test process collects all tests, so this waits until it is needed.
+    plot = pytest.importorskip("benchmarks.plot")
     results = Results(
         scale="quick",
         started_at="2030-01-02T03:04:05+00:00",
