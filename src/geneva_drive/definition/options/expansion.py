@@ -16,6 +16,7 @@ from geneva_drive.states import FailureStrategy
 FailureStrategyName = Literal["fail_fast", "continue_on_failure", "isolate"]
 
 DEFAULT_CHECKPOINT_INTERVAL = 1000
+MAX_PARALLELISM = 2**31 - 1  # what its column holds
 
 
 class ExpansionOptions(TypedDict, total=False):
@@ -61,7 +62,9 @@ def parse(given: Mapping[str, Any]) -> ExpansionTerms:
 def parse_parallelism(value: object) -> int | None:
     if value is None:
         return None
-    return checks.whole_number("parallelism", value, at_least=1, error=StepConfigurationError)
+    return checks.whole_number(
+        "parallelism", value, at_least=1, at_most=MAX_PARALLELISM, error=StepConfigurationError
+    )
 
 
 def _failure_strategy(value: object) -> FailureStrategy:

@@ -210,7 +210,7 @@ class Approval:
         data: object = None,
     ) -> Self:
         """Vote for one of the choices; a later vote of the same person replaces it."""
-        if choice not in self.choices:
+        if not isinstance(choice, str) or choice not in self.choices:
             listed = ", ".join(repr(one) for one in self.choices)
             raise InvalidInput(
                 f"Approval {self.id} has no choice {shown(choice)}. Its choices are: {listed}."

@@ -169,7 +169,8 @@ def _read_passed_over(
         (change.record.id, new.node)
         for change in changes
         for new in change.schedule
-        if new.state is not StepState.SCHEDULED
+        # Workers that wait for their turn become known when they are scheduled.
+        if new.state not in (StepState.SCHEDULED, StepState.PENDING)
     ]
     return store.attempts.latest(connection, nodes) if nodes else []
 
