@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from geneva_drive import checks
+from geneva_drive.checks import text_fault
 from geneva_drive.definition import registry
 from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
@@ -210,7 +211,8 @@ class Approval:
         data: object = None,
     ) -> Self:
         """Vote for one of the choices; a later vote of the same person replaces it."""
-        if not isinstance(choice, str) or choice not in self.choices:
+        # Compared only as text: the equality of another type may raise anything.
+        if text_fault(choice) or choice not in self.choices:
             listed = ", ".join(repr(one) for one in self.choices)
             raise InvalidInput(
                 f"Approval {self.id} has no choice {shown(choice)}. Its choices are: {listed}."
