@@ -10,7 +10,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord
 
@@ -93,7 +93,7 @@ def batch_worker(
 ) -> gd.StepExecution:
     """Return a worker of a batch, which has done so many of 2,000 items if it has begun."""
     begun = {"completed_iterations": done, "progress": _progress(2_000)} if done else {}
-    worker = Worker(expansion="add_rows", number=number)
+    worker = BatchWorker(expansion="add_rows", number=number)
     named = {"id": number, "node_id": worker.node_id, "share": worker.dump()}
     return execution("add_rows", state, **{**named, **begun, **given})
 

@@ -17,7 +17,7 @@ from geneva_drive.drive.execution_words import (
     which_attempt,
 )
 from geneva_drive.durations import describe
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
@@ -39,7 +39,7 @@ def batch_under_way(
     known: Circumstances,
 ) -> str:
     """Return a sentence with the counts, and what keeps the batch from going on."""
-    own = [one for one in workers if Worker.of(one).expansion == batch.node]
+    own = [one for one in workers if BatchWorker.of(one).expansion == batch.node]
     counts = batch_words.standing(batch)
     failed = batch_words.failures(batch, known.failed_workers.get(batch.node, ()))
     then = what_then(workflow)

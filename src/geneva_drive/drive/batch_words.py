@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from geneva_drive.display import short_name
 from geneva_drive.drive.batch_progress import BatchProgress
-from geneva_drive.engine.transitions.workers import worker_id
+from geneva_drive.engine.transitions.batch_workers import worker_id
 from geneva_drive.states import ExpansionKind
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
@@ -47,10 +47,10 @@ def _items_in_brackets(batch: BatchProgress) -> str:
 
 def is_held_at(batch: BatchProgress, step_name: str | None) -> bool:
     """True if a workflow that is paused at this step is paused at the batch or a worker of it."""
-    if batch.is_over or step_name is None:
-        return False
     if step_name == batch.node:
         return True
+    if batch.is_over or step_name is None:
+        return False
     number = step_name.rpartition("_")[2]
     return number.isdecimal() and step_name == worker_id(batch.node, int(number))
 

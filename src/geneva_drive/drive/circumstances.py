@@ -93,11 +93,12 @@ def read_circumstances(
 def open_batches(
     connection: Connection, store: Store, record: WorkflowRecord, now: datetime
 ) -> tuple[BatchProgress, ...]:
-    """Return the batches and maps that are not over."""
+    """Return the batches and maps that are not over, and one that the workflow is paused at."""
     if record.state in ENDED_WORKFLOW_STATES or not may_expand(record):
         return ()
     found = read_batches(connection, store, record, now)
-    return tuple(one for one in found if not one.is_over)
+    held = record.paused_step_name
+    return tuple(one for one in found if not one.is_over or one.node == held)
 
 
 def failed_workers(

@@ -20,8 +20,8 @@ from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.engine.graphs.node_states import id_in_graph
+from geneva_drive.engine.transitions.batch_workers import worker_id
 from geneva_drive.engine.transitions.partitions import latest_attempts
-from geneva_drive.engine.transitions.workers import worker_id
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord

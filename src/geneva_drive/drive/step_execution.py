@@ -8,8 +8,8 @@ from typing import Any
 
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
-from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
@@ -149,9 +149,9 @@ class StepExecution:
         return self._record.ancestry_hash
 
     @property
-    def share(self) -> Worker | None:
+    def share(self) -> BatchWorker | None:
         """The range of a batch worker, or the item of a map; None for other steps."""
-        return Worker.load(self._record.share)
+        return BatchWorker.load(self._record.share)
 
     @property
     def child_id(self) -> Any:

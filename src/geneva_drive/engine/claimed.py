@@ -12,9 +12,9 @@ from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.batch_workers import whole_of
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
-from geneva_drive.engine.transitions.workers import whole_of
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,

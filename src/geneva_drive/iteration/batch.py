@@ -65,7 +65,7 @@ class BatchFields:
 
     @property
     def metadata(self) -> Any:
-        """What the batch said about this range."""
+        """The metadata that the batch gave this range."""
         return self._part.metadata
 
     @property
@@ -131,9 +131,9 @@ class BatchFields:
         )
         if (cursor, done) == self._began_at:
             raise InvalidInput(
-                f"{what} has the cursor {shown(cursor)} and {done} items processed, where this "
-                f"call began: the worker would be called forever. Yield after items are done, and "
-                f"return the result after the last one."
+                f"{what} has the cursor {shown(cursor)} and {done} items processed, which is where "
+                f"this call started, so the worker would never end. Yield after items are done, "
+                f"and return the result after the last one."
             )
         return CheckpointYield(cursor, done, accumulated_results)
 
@@ -172,9 +172,10 @@ class Batch(BatchFields):
     ) -> Iterator[Any]:
         """Loop over the items of the range from `position` on, and save checkpoints.
 
-        Of an iterable, these are the items from the index `start` up to `end`; if the bounds are
-        not whole numbers, all its items. Without one, they are the records or rows of
-        `Batches.over` or `Batches.csv`, or the numbers of an integer range.
+        With an iterable: its items from index `start` up to `end`; all of them if the bounds are
+        not integers. Without one: the records or rows of `Batches.over` or `Batches.csv`, or the
+        numbers of an integer range. A total in a variable does not survive a crash: pass it on
+        with `checkpoint_yield`, or add it up in a table of your own.
 
         `on_error="skip"` skips items that raise; `workflow.failed_items(...)` lists them.
         """

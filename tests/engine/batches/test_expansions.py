@@ -218,6 +218,8 @@ def test_skipped_items_count_against_what_is_tolerated() -> None:
         ("process_002", "item 10"),
         ("process_002", "item 15"),
     ]
+    assert "`geneva resume" in workflow.why()
+    assert "--failed-items" in workflow.why()
     workflow.resume()  # nothing is left to run again: the operator accepts it
     drain()
     assert workflow.reload().state == "finished"
@@ -410,3 +412,30 @@ def test_a_batch_whose_worker_is_renamed_meanwhile_goes_on() -> None:
     workflow.reset_for_retry("process_002", actor="ann")
     drain()
     assert (workflow.reload().state, workflow.result) == ("finished", 30)
+
+
+def test_without_a_word_about_workers_none_may_fail() -> None:
+    batches = gd.Batches.split(total=20, batch_size=10)
+    workflow = _batch_class(batches, tolerate=gd.Tolerate(items=3)).create()
+    failing.add("001")
+    drain()
+    assert (workflow.reload().state, workflow.paused_step_name) == ("paused", "process_001")
+
+
+def test_workers_that_are_reset_one_by_one_keep_to_the_parallelism() -> None:
+    batches = gd.Batches.split(total=40, batch_size=10)
+    options: Any = {"parallelism": 1, "failure_strategy": "isolate"}
+    workflow = _batch_class(batches, **options).create()
+    failing.update({"001", "002", "003", "004"})
+    drain()
+    for number in (1, 2, 3):
+        workflow.reset_for_retry(f"process_00{number}", actor="ann")
+    latest = _states(workflow)
+    assert [latest[f"process_00{n}"] for n in (1, 2, 3)] == ["scheduled", "pending", "pending"]
+    with pytest.raises(gd.errors.InvalidStateError, match="It waits for its turn"):
+        workflow.skip("process_002")
+    failing.clear()
+    drain()
+    workflow.reload().resume()
+    drain()
+    assert (workflow.reload().state, workflow.result) == ("finished", 40)

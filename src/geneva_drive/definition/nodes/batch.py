@@ -133,7 +133,7 @@ def batch(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     """Make a method a step that divides work among workers; it returns a `gd.Batches`.
 
     The worker runs once for each range, up to `parallelism` at once, then the aggregate runs. All
-    workers are created in one transaction, and only once, whatever is repeated after a crash.
+    workers are created in one transaction, so a crash cannot create them twice.
 
     In the chain, the worker and the aggregate come right behind their batch, and the next step
     behind the aggregate. To wait for the whole batch, a node depends on the aggregate;

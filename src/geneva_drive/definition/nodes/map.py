@@ -1,4 +1,4 @@
-"""Maps: nodes that run once for each item of a list that only run time knows."""
+"""Maps: nodes that run once for each item of a list that is known only at run time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ class Tolerate:
     """How much of a batch or a map may fail before its `failure_strategy` applies.
 
     It applies once any given limit is exceeded. `workers` and `items` are numbers; `percent` is of
-    the workers. In a map, one item is one worker.
+    the workers. Without `workers` and `percent`, no worker may fail. In a map, one item is one
+    worker.
 
     >>> import geneva_drive as gd
     >>> gd.Tolerate(workers=2)

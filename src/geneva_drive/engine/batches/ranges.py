@@ -12,8 +12,8 @@ from geneva_drive.definition.dynamic.stored_batch import StoredBatch
 from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
+from geneva_drive.engine.transitions.batch_workers import FIRST_ROWS, RECORDS, BatchWorker
 from geneva_drive.engine.transitions.outcome import Expanded
-from geneva_drive.engine.transitions.workers import FIRST_ROWS, RECORDS, Worker
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.sources import csv_files
 from geneva_drive.serialization import typed_json
@@ -66,7 +66,7 @@ def expand_map(node: Node, items: object, largest: int) -> Expanded:
             f"batch, whose workers take many items each."
         )
     workers = tuple(
-        Worker(expansion=node.name, number=number, item=_dumped(node, number, item, largest))
+        BatchWorker(expansion=node.name, number=number, item=_dumped(node, number, item, largest))
         for number, item in enumerate(listed, 1)
     )
     return Expanded(
@@ -85,12 +85,12 @@ def _dumped(node: Node, number: int, item: object, largest: int) -> str:
     return text
 
 
-def _workers(environment: Environment, expansion: str, batches: Batches) -> Iterator[Worker]:
+def _workers(environment: Environment, expansion: str, batches: Batches) -> Iterator[BatchWorker]:
     source = batches.source
     match source:
         case None:
             for number, part in enumerate(batches.parts, 1):
-                yield Worker(
+                yield BatchWorker(
                     expansion=expansion,
                     number=number,
                     start=typed_json.dump(part.start),
@@ -107,7 +107,7 @@ def _workers(environment: Environment, expansion: str, batches: Batches) -> Iter
 
 def _of_records(
     environment: Environment, expansion: str, source: RecordSource, size: int
-) -> Iterator[Worker]:
+) -> Iterator[BatchWorker]:
     """Yield workers between cursors: each takes the records after `start`, up to `end`.
 
     The last one has no end, so that every record belongs to exactly one worker.
@@ -119,7 +119,7 @@ def _of_records(
     _refuse_too_many(borders)
     bounds = [None, *borders[:-1], None]
     for number in range(1, len(borders) + 1):
-        yield Worker(
+        yield BatchWorker(
             expansion=expansion,
             number=number,
             start=typed_json.dump(bounds[number - 1]),
@@ -128,7 +128,7 @@ def _of_records(
         )
 
 
-def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[Worker]:
+def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[BatchWorker]:
     """Yield workers by row number; each also knows the place in the file where its rows begin."""
     cursors = (cursor for _, cursor in _rows(source))
     place: Any = None
@@ -139,7 +139,7 @@ def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[Worker]:
             return
         _refuse_too_many(range(number))
         end = start + len(part)
-        yield Worker(
+        yield BatchWorker(
             expansion=expansion,
             number=number,
             start=str(start),

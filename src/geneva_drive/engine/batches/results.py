@@ -13,7 +13,7 @@ from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.stored_batch import worker_stem
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
@@ -125,6 +125,6 @@ def _of_item(worker: str, item: CheckpointRecord) -> BatchError:
 
 
 def _processed(row: WorkerResult) -> int:
-    worker = Worker.load(row.share)
+    worker = BatchWorker.load(row.share)
     size = worker.size if worker else None
     return row.completed_iterations if size is None else size

@@ -1,4 +1,4 @@
-"""After a command: count the workers of batches and maps again, and go on with those."""
+"""Recount the workers of batches and maps after a command, and start those that may run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def after_command(
 ) -> Change | None:
     """Return what follows for the batches and maps of a locked workflow; None if nothing does.
 
-    A command moves workers in its own way. So their counts are not added to, but made anew.
+    Commands change workers one by one, so the counts are recomputed.
     """
     is_chain = workflow.next_step_name is not None
     if is_chain or workflow.state in ENDED_WORKFLOW_STATES:
@@ -38,13 +38,17 @@ def after_command(
     if not before:
         return None
     workers = store.expansions.workers(connection, workflow.id)
+    is_ready = workflow.state is WorkflowState.READY
+    may_start = is_ready and workflow.requested is None
+    # The operator runs some failed workers again, while others keep the workflow held.
+    is_held_by_failure = is_ready and workflow.paused_step_name is not None
     moves: list[ExecutionMove] = []
     over: dict[str, str | None] = {}
     ended: list[ExpansionChange] = []
     for record in before.values():
         after = recounted(record, workers)
-        if workflow.state is WorkflowState.READY and workflow.requested is None:
-            after, started = start_pending(connection, store, after, now)
+        if may_start or is_held_by_failure:
+            after, started = start_pending(connection, store, after, now, only_again=not may_start)
             moves += started
         if after != record:
             store.expansions.save(connection, after)

@@ -19,10 +19,10 @@ from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.node_states import status_of_all
 from geneva_drive.engine.graphs.successors import plan_graph_node
+from geneva_drive.engine.transitions.batch_workers import whole_of
 from geneva_drive.engine.transitions.change import Change, NewExecution, WorkflowMove, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.engine.transitions.partitions import latest_attempts
-from geneva_drive.engine.transitions.workers import whole_of
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,

@@ -28,7 +28,7 @@ _UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 
 def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
     """Release what is held, and run every node again that failed or was paused."""
-    stopped = [one for one in _undone(subject, nodes) if nodes.keeps_from_going_on(one)]
+    stopped = [one for one in _undone(subject, nodes) if nodes.blocks_workflow(one)]
     planned = _in_turn(nodes.plan_attempts(stopped))
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
     return _continue(
@@ -76,7 +76,7 @@ def reattempt(
         paused_reason=None,
         paused_step_name=next(one for one in undone if one not in own).step_name,
     )
-    return Change(record=workflow, workflow=held, schedule=tuple(planned))
+    return Change(record=workflow, workflow=held, schedule=tuple(_in_turn(planned)))
 
 
 def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
@@ -133,9 +133,11 @@ def _check_passable(
     if passage.is_manual and not failed:
         raise _not_undone(nodes, node_id, passage.verb, " To pass over it, use skip.")
     if not passed and not failed:
+        is_pending = nodes.state_of(node_id) is StepState.PENDING
+        way_out = " It waits for its turn, and can be skipped then." if is_pending else ""
         raise InvalidStateError(
             f"Cannot {passage.verb} node {nodes.name_of(node_id)!r}: "
-            f"it {_state_text(nodes, node_id)}."
+            f"it {_state_text(nodes, node_id)}.{way_out}"
         )
 
 
@@ -243,7 +245,7 @@ def _undone_of(
     """Return what holds the workflow, with the attempts at one node, and these by themselves."""
     undone = _undone(subject, nodes)
     own = [one for one in undone if nodes.id_of(one) == node_id]
-    return [one for one in undone if one in own or nodes.keeps_from_going_on(one)], own
+    return [one for one in undone if one in own or nodes.blocks_workflow(one)], own
 
 
 def _running(subject: Subject) -> list[ExecutionRecord]:

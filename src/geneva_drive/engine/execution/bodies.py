@@ -20,7 +20,7 @@ from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.engine.batches.results import results_for
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.workers import Worker
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.waits import child as children
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.serialization import typed_json
@@ -96,7 +96,7 @@ def _items(node: Node, instance: Workflow[Any, Any]) -> Any:
 
 
 def _item(execution: ExecutionRecord) -> Any:
-    return typed_json.load(Worker.of(execution).item)
+    return typed_json.load(BatchWorker.of(execution).item)
 
 
 def _for_item(child: Child, execution: ExecutionRecord) -> Child:

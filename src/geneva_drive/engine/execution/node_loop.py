@@ -10,9 +10,9 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.batches.ranges import require_batches
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops.batch_worker_loop import BatchWorkerLoop
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.step_loop import StepLoop
-from geneva_drive.engine.loops.worker_loop import WorkerLoop
 from geneva_drive.errors import InvalidInput
 
 
@@ -35,7 +35,7 @@ def loop_of(
         return None
     # A worker of a stored graph has the terms itself, and no query or file.
     batch = node if node.job is not None else definition.batch_of(node.name)
-    return WorkerLoop(
+    return BatchWorkerLoop(
         environment,
         workflow,
         execution,

@@ -11,11 +11,11 @@ from sqlalchemy import Connection
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Summary, WorkerEnds
+from geneva_drive.engine.transitions.batch_workers import BatchWorker, worker_id
 from geneva_drive.engine.transitions.change import ExecutionMove, ExpansionChange, NewExecution
 from geneva_drive.engine.transitions.outcome import Expanded
+from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker, plan_workers
 from geneva_drive.engine.transitions.planned_executions import plan_node
-from geneva_drive.engine.transitions.planned_workers import plan_idle_worker, plan_workers
-from geneva_drive.engine.transitions.workers import Worker, worker_id
 from geneva_drive.states import (
     ExpansionKind,
     FailureStrategy,
@@ -60,7 +60,7 @@ def _expand(
     move: ExecutionMove,
     now: datetime,
 ) -> None:
-    """Create an expansion with all its workers; the key of its row allows it only once."""
+    """Create an expansion with all its workers; its primary key refuses a second one."""
     assert isinstance(end.outcome, Expanded), "it is listed as expanded"
     planned = _planned_worker(connection, store, found.workflow, end, move.record, now)
     record = _record_of(end.outcome, found.workflow.id, planned.ancestry_hash, now)
@@ -164,18 +164,15 @@ def _judge(
 
 
 def _hold_by(record: ExpansionRecord, ends: WorkerEnds) -> Hold:
+    name = record.node_id
+    if not record.has_too_many_failures:
+        items = "1 item" if record.item_errors == 1 else f"{record.item_errors} items"
+        tolerated = record.tolerated_items
+        are = f"{tolerated} {'is' if tolerated == 1 else 'are'} tolerated"
+        return Hold(f"{items} of {name!r} failed, and {are}.", name)
     if record.strategy is FailureStrategy.FAIL_FAST and ends.failed:
         return ends.failed[0][1]
-    if record.failed:
-        return Hold(
-            f"{record.failed} of the {record.total} workers of {record.node_id!r} failed.",
-            record.node_id,
-        )
-    return Hold(
-        f"{record.item_errors} items of {record.node_id!r} failed, and "
-        f"{record.tolerated_items} are tolerated.",
-        record.node_id,
-    )
+    return Hold(f"{record.failed} of the {record.total} workers of {name!r} failed.", name)
 
 
 def _changed(
@@ -185,7 +182,10 @@ def _changed(
 
 
 def _end(found: Summary, record: ExpansionRecord, worker: ExecutionRecord) -> None:
-    """Add the end of the batch or map as a whole, for what depends on it; it has no row."""
+    """Record the end of the whole batch or map, so that its dependants can run.
+
+    The last worker's row stands in for it, as the whole has none.
+    """
     found.expansions.append(_changed(record, worker, is_over=True))
     whole = worker._replace(
         step_name=record.node_id, node_id=record.node_id, ancestry_hash=record.ancestry_hash
@@ -195,7 +195,12 @@ def _end(found: Summary, record: ExpansionRecord, worker: ExecutionRecord) -> No
 
 
 def start_pending(
-    connection: Connection, store: Store, record: ExpansionRecord, now: datetime
+    connection: Connection,
+    store: Store,
+    record: ExpansionRecord,
+    now: datetime,
+    *,
+    only_again: bool = False,
 ) -> tuple[ExpansionRecord, list[ExecutionMove]]:
     """Plan the start of as many pending workers as may run now: first those that run again."""
     free = record.startable
@@ -204,8 +209,9 @@ def start_pending(
     again: list[ExecutionRecord] = []
     if record.requeued:
         waiting = store.attempts.requeued_workers(connection, record.workflow_id)
-        again = [row for row in waiting if Worker.of(row).expansion == record.node_id][:free]
-    count = min(free - len(again), record.total - record.started)
+        again = [row for row in waiting if BatchWorker.of(row).expansion == record.node_id][:free]
+    unstarted = 0 if only_again else record.total - record.started
+    count = min(free - len(again), unstarted)
     numbers = range(record.started + 1, record.started + 1 + count)
     nodes = [(record.workflow_id, worker_id(record.node_id, number)) for number in numbers]
     rows = store.attempts.latest(connection, nodes) if nodes else []
@@ -225,8 +231,8 @@ def _started(record: ExecutionRecord, now: datetime) -> ExecutionMove:
 
 
 def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> ExpansionRecord:
-    """Return an expansion with the counts of its workers; commands move them one by one."""
-    own = [(Worker.load(row.share), row) for row in workers]
+    """Return the expansion with counts recomputed from its workers' rows."""
+    own = [(BatchWorker.load(row.share), row) for row in workers]
     rows = [row for worker, row in own if worker and worker.expansion == record.node_id]
     rows = [row for row in rows if row.node_id != worker_id(record.node_id, 0)]
     done = [row for row in rows if is_done(row.state, row.outcome)]
@@ -248,6 +254,6 @@ def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> Expansio
 def _items_done(kind: ExpansionKind, row: WorkerRow | ExecutionRecord) -> int:
     if kind is ExpansionKind.MAP:
         return 1
-    worker = Worker.load(row.share)
+    worker = BatchWorker.load(row.share)
     size = worker.size if worker else None
     return row.completed_iterations if size is None else size

@@ -27,10 +27,10 @@ from geneva_drive.engine.graphs.dependency_counts import (
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.ancestry import ancestry_hash
+from geneva_drive.engine.transitions.batch_workers import BatchWorker, whole_of, worker_id
 from geneva_drive.engine.transitions.change import NewExecution
+from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
-from geneva_drive.engine.transitions.planned_workers import plan_idle_worker
-from geneva_drive.engine.transitions.workers import Worker, whole_of, worker_id
 from geneva_drive.errors import InvalidStateError, NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
@@ -89,7 +89,7 @@ class GraphNodes:
             return name
         found = id_in_graph(self._definition, self._graph, name)
         if found in self._expansions:
-            raise _names_many(self._expansions[found])
+            raise _ambiguous(self._expansions[found])
         if found not in self._graph.parents:
             raise StepNotDefined(self._definition.type, name, self._graph.order)
         return found
@@ -118,23 +118,23 @@ class GraphNodes:
         worker = self._latest_worker(node_id)
         if worker is None:
             return node_id
-        return id_in_graph(self._known_definition, self._graph, Worker.of(worker).expansion)
+        return id_in_graph(self._known_definition, self._graph, BatchWorker.of(worker).expansion)
 
-    def keeps_from_going_on(self, record: ExecutionRecord) -> bool:
-        """True if a failed attempt holds its workflow: not of a worker that its batch tolerates."""
+    def blocks_workflow(self, record: ExecutionRecord) -> bool:
+        """True if a failed attempt keeps its workflow paused; a tolerated worker does not."""
         if not record.is_worker or record.outcome is Outcome.PAUSED_BY_FLOW_CONTROL:
             return True
-        expansion = self._expansions.get(Worker.of(record).expansion)
+        expansion = self._expansions.get(BatchWorker.of(record).expansion)
         return expansion is not None and expansion.is_blocked
 
     def check_open(self, node_id: str, verb: str) -> None:
         """Raise an error if a worker's batch or map is over, so that nothing waits for it."""
         worker = self._latest_worker(node_id)
-        expansion = self._expansions.get(Worker.of(worker).expansion) if worker else None
+        expansion = self._expansions.get(BatchWorker.of(worker).expansion) if worker else None
         if expansion is not None and expansion.is_over:
             raise InvalidStateError(
-                f"Cannot {verb} worker {node_id!r}: all of {expansion.node_id!r} is over, and what "
-                f"depends on it was scheduled without this worker."
+                f"Cannot {verb} worker {node_id!r}: {expansion.node_id!r} has ended, and the steps "
+                f"after it no longer wait for this worker."
             )
 
     def id_of(self, record: ExecutionRecord) -> str:
@@ -208,7 +208,7 @@ class GraphNodes:
         return self._statuses[node_id].state if node_id in self._statuses else None
 
 
-def _names_many(expansion: ExpansionRecord) -> InvalidStateError:
+def _ambiguous(expansion: ExpansionRecord) -> InvalidStateError:
     return InvalidStateError(
         f"{expansion.node_id!r} runs as {expansion.total} workers. Name the one you mean, such as "
         f"{worker_id(expansion.node_id, 1)!r}; `resume` runs all that failed again."
@@ -240,7 +240,7 @@ class StoredNodes(GraphNodes):
         if found is None:
             raise NodeNotFound(self._id, reference)
         if found in self._expansions:
-            raise _names_many(self._expansions[found])
+            raise _ambiguous(self._expansions[found])
         return found
 
     def expansion(self, reference: object) -> ExpansionRecord:
@@ -250,7 +250,7 @@ class StoredNodes(GraphNodes):
         node = self._node(found)
         workers = worker_of(node)
         if workers is None:
-            raise InvalidStateError(f"Node {node.name!r} is no batch.")
+            raise InvalidStateError(f"Node {node.name!r} is not a batch.")
         if workers not in self._expansions:
             raise InvalidStateError(f"Batch {node.name!r} has no workers yet.")
         return self._expansions[workers]

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.transitions.change import (
     Change,
     ExecutionMove,
@@ -20,7 +21,6 @@ from geneva_drive.engine.transitions.holds import cancel_moves
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Decided, Expanded, Returned, StepOutcome
 from geneva_drive.engine.transitions.partitions import sibling_partitions
-from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
     DeadLetterReason,
@@ -170,7 +170,7 @@ def _add_failed_worker(found: Summary, end: NodeEnd, move: ExecutionMove, change
 
 
 def _ends_beside(found: Summary, execution: ExecutionRecord) -> WorkerEnds:
-    return found.workers.setdefault(Worker.of(execution).expansion, WorkerEnds())
+    return found.workers.setdefault(BatchWorker.of(execution).expansion, WorkerEnds())
 
 
 def _named(

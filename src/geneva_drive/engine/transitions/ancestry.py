@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from geneva_drive.engine.transitions.workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import whole_of
 from geneva_drive.states import is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
 

@@ -10,8 +10,8 @@ from typing import Any, assert_never
 
 from geneva_drive.definition.options.expansion import ExpansionTerms
 from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.transitions.wait_kinds import Wait
-from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import DeadLetterReason, ExpansionKind, Interruption, Outcome
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -159,7 +159,7 @@ class Expanded:
 
     kind: ExpansionKind
     node_id: str  # the node that the workers belong to; of a map, the map itself
-    workers: tuple[Worker, ...]
+    workers: tuple[BatchWorker, ...]
     terms: ExpansionTerms
     reason: str | None = None  # why there is nothing to do
 

@@ -22,7 +22,7 @@ def expansion_of(share: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpansionRecord:
-    """A batch or map: its terms, and how many of its workers stand where."""
+    """A batch or map: its terms, and how many of its workers are in each state."""
 
     workflow_id: Key
     node_id: str
@@ -69,31 +69,35 @@ class ExpansionRecord:
 
     @property
     def is_complete(self) -> bool:
-        """True if no worker is left that could still succeed by itself."""
+        """True if every worker is done or has failed for good."""
         return self.done + self.failed >= self.total
 
     @property
     def exceeds_tolerance(self) -> bool:
         """True if more has failed than the batch or map tolerates."""
-        workers, items, percent = (
-            self.tolerated_workers,
-            self.tolerated_items,
-            self.tolerated_percent,
-        )
-        if workers is None and items is None and percent is None:
+        return self.has_too_many_failures or self.has_too_many_item_errors
+
+    @property
+    def has_too_many_failures(self) -> bool:
+        """True if more workers failed than are tolerated: none, if nothing was said of workers."""
+        workers, percent = self.tolerated_workers, self.tolerated_percent
+        if workers is None and percent is None:
             return self.failed > 0
-        return (
-            (workers is not None and self.failed > workers)
-            or (items is not None and self.item_errors > items)
-            or (percent is not None and self.failed * 100 > percent * self.total)
+        return (workers is not None and self.failed > workers) or (
+            percent is not None and self.failed * 100 > percent * self.total
         )
+
+    @property
+    def has_too_many_item_errors(self) -> bool:
+        items = self.tolerated_items
+        return items is not None and self.item_errors > items
 
     @property
     def is_blocked(self) -> bool:
         """True if failed workers keep the batch or map from being over."""
         if self.strategy is FailureStrategy.CONTINUE_ON_FAILURE:
             return False
-        return self.failed > 0 and self.exceeds_tolerance
+        return self.has_too_many_failures
 
     @property
     def is_over(self) -> bool:

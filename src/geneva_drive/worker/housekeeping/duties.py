@@ -1,4 +1,4 @@
-"""The list of what a worker does every `heartbeat_interval` (10 seconds) beside its heartbeat."""
+"""What a worker does beside its heartbeat: most duties every `heartbeat_interval` (10 seconds)."""
 
 from __future__ import annotations
 

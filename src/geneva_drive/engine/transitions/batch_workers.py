@@ -15,7 +15,7 @@ FIRST_ROWS = '"rows"'  # in place of a place in a CSV file, if the rows begin wi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
+class BatchWorker:
     """What one worker of an expansion works on.
 
     The values stay typed JSON, because this is also read where their types are not known.
@@ -61,7 +61,7 @@ class Worker:
         )
 
     @classmethod
-    def load(cls, share: str | None) -> Worker | None:
+    def load(cls, share: str | None) -> BatchWorker | None:
         """Return the worker of a share; None for a partition or a whole step."""
         if share is None or not share.startswith(WORKER_SHARE):
             return None
@@ -70,7 +70,7 @@ class Worker:
         return cls(expansion=stored["expansion"], number=stored["number"], **values)
 
     @classmethod
-    def of(cls, record: ExecutionRecord) -> Worker:
+    def of(cls, record: ExecutionRecord) -> BatchWorker:
         """Return the worker of an execution that is one."""
         worker = cls.load(record.share)
         assert worker is not None, f"{record.node_id} is no worker"

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from geneva_drive.definition.batches import Batches, CsvSource, RecordSource
 from geneva_drive.display import shown
-from geneva_drive.engine.transitions.workers import FIRST_ROWS, Worker
+from geneva_drive.engine.transitions.batch_workers import FIRST_ROWS, BatchWorker
 from geneva_drive.errors import InvalidInput
 from geneva_drive.iteration.batch import BatchPart
 from geneva_drive.iteration.loop_run import LoopRun
@@ -21,7 +21,11 @@ _CHUNK = 1000
 
 
 def own_items(
-    batches: Callable[[], Batches], run: LoopRun, part: BatchPart, worker: Worker, position: Any
+    batches: Callable[[], Batches],
+    run: LoopRun,
+    part: BatchPart,
+    worker: BatchWorker,
+    position: Any,
 ) -> Pairs:
     """Return what `batch.items()` loops over: each item from a position on, with its cursor.
 

@@ -12,12 +12,12 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.commit.events import yielded
 from geneva_drive.engine.commit.rows import CHECKPOINT, YIELD
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops.batch_items import own_items
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.engine.loops.loop_start import read_cursor
 from geneva_drive.engine.loops.step_loop import StepLoop
-from geneva_drive.engine.loops.worker_items import own_items
+from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.transitions.loop_position import results_text
-from geneva_drive.engine.transitions.workers import Worker
 from geneva_drive.iteration.batch import AsyncBatch, Batch, BatchPart, CheckpointYield
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.serialization import typed_json
@@ -25,7 +25,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.checkpoints import CheckpointUpdate, HistoryEntry
 
 
-class WorkerLoop(StepLoop):
+class BatchWorkerLoop(StepLoop):
     """The backend of a batch worker, whether it yields or loops over `batch.items()`.
 
     Every checkpoint adds a row to the history. The accumulated results of the last yield are part
@@ -45,7 +45,7 @@ class WorkerLoop(StepLoop):
     ) -> None:
         iteration = Iteration(checkpoint_every=interval)
         super().__init__(environment, workflow, execution, node, iteration, breaks)
-        worker = Worker.of(execution)
+        worker = BatchWorker.of(execution)
         self._part = BatchPart(
             id=worker.label,
             start=read_cursor(execution, worker.start),
@@ -69,7 +69,10 @@ class WorkerLoop(StepLoop):
         return self._batch
 
     def goes_on_after(self, returned: object) -> bool:
-        """Save the checkpoint of a yield; raises if it is refused, or if the run ends there."""
+        """If the body yielded, save its checkpoint and return True: the body is called again.
+
+        Raises if the yield is refused, or if the run ends there.
+        """
         if not isinstance(returned, CheckpointYield):
             return False
         # Checked again: the body may have returned what it made in an earlier call.
