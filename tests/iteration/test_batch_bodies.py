@@ -69,7 +69,7 @@ def test_a_yield_holds_what_it_was_given() -> None:
         ({"cursor": 300, "items_processed": True}, "must be a whole number, got True"),
         ({"cursor": 300, "items_processed": -1}, "must be at least 200, got -1"),
         ({"cursor": 300, "items_processed": 199}, "must be at least 200, got 199"),
-        ({"cursor": 200, "items_processed": 200}, "would be called forever"),
+        ({"cursor": 200, "items_processed": 200}, "would never end"),
     ],
 )
 def test_a_yield_without_its_fields_or_without_progress_is_refused(
@@ -80,7 +80,7 @@ def test_a_yield_without_its_fields_or_without_progress_is_refused(
 
 
 def test_a_yield_at_the_start_of_the_range_is_no_progress() -> None:
-    with pytest.raises(InvalidInput, match="would be called forever"):
+    with pytest.raises(InvalidInput, match="would never end"):
         batch_at(start=500).checkpoint_yield(500, 0)
 
 
