@@ -134,9 +134,9 @@ REFUSED: dict[str, tuple[Callable[[gd.Batch], Any], str]] = {
     ),
     "a yield of an earlier call": (
         lambda batch: gd.CheckpointYield(200, 200),
-        "checkpoint_yield() of batch 001 has the cursor 200 and 200 items processed, which is where "
-        "this call started, so the worker would never end. Yield after items are done, and return "
-        "the result after the last one.",
+        "checkpoint_yield() of batch 001 has the cursor 200 and 200 items processed, which is "
+        "where this call started, so the worker would never end. Yield after items are done, and "
+        "return the result after the last one.",
     ),
 }
 
