@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import geneva_drive as gd
+from tests.documentation import prepared_process
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = Path(*gd.__path__)
@@ -20,6 +22,27 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 DATABASE = re.compile(r"sqlite(?:\+\w+)?:///([\w{}]+\.db)")
 LINK = re.compile(r"\]\(([^):#]*)(#[^)]*)?\)")
 QUOTED_SECTION = re.compile(r"See '([^']+)' in (docs/[^ ]+\.md)")
+
+
+Run = Callable[[Path], tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Run the file `page.py` in a folder, in a process of its own."""
+    command = [sys.executable, "-W", "error", prepared_process.__file__]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        order, answers = process.stdin, process.stdout
+
+        def run_page(folder: Path) -> tuple[int, str]:
+            order.write(f"{folder}\n")
+            return int(answers.readline()), (folder / "errors").read_text()
+
+        yield run_page
 
 
 def code_of(page: str) -> str:
@@ -46,22 +69,14 @@ def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if code_of(page) and page != "docs/tutorial.md"]
 )
-def test_the_examples_of_a_page_run_as_printed(page: str, tmp_path: Path) -> None:
-    script = tmp_path / "page.py"
-    script.write_text(code_of(page))
+def test_the_examples_of_a_page_run_as_printed(page: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text(code_of(page))
 
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    exit_code, errors = run(tmp_path)
 
     # Steps that fail on purpose are lines in the log, which begin with their ids.
-    noise = [line for line in run.stderr.splitlines() if not line.startswith("[")]
-    assert (run.returncode, noise) == (0, [])
+    noise = [line for line in errors.splitlines() if not line.startswith("[")]
+    assert (exit_code, noise) == (0, [])
 
 
 def test_two_pages_can_be_tried_in_one_folder() -> None:

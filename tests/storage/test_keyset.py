@@ -51,6 +51,8 @@ from tests.users_tables import make_empty
 class Base(DeclarativeBase):
     """The users' own tables."""
 
+    __geneva_type__ = "KeysetRecord"  # other tests have heroes named Author and Parcel
+
 
 class Author(Base):
     __tablename__ = "keyset_authors"
