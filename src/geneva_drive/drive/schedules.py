@@ -184,7 +184,7 @@ class Schedules:
 
 def _type_name(command: str, given: object) -> str:
     if isinstance(given, str):
-        return given
+        return checks.text(f"{command}(type)", given)
     if isinstance(given, WorkflowMeta) and given is not Workflow:
         return definition_of(given).type  # type: ignore[arg-type]  # only Workflow has this metaclass
     raise InvalidInput(f"{command}() takes a workflow class or its type, got {shown(given)}.")

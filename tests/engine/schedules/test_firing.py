@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
 import geneva_drive as gd
 from geneva_drive.testing import drain, time_travel
 from tests.scheduling import at, drain_at, runs_of, set_clock
@@ -58,6 +62,27 @@ def test_two_drives_that_see_the_same_moment_start_one_workflow(
 
     assert runs_of(monday, Digest) == [("02 09:00", "started")]
     assert Digest.finished().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("first_look", "expected"),
+    [
+        pytest.param(datetime(2026, 3, 28, 23, 45, tzinfo=UTC), "29 01:00", id="gap"),
+        pytest.param(datetime(2026, 10, 24, 23, 45, tzinfo=UTC), "25 00:30", id="repeat"),
+    ],
+)
+def test_a_night_with_a_change_of_clocks_has_one_run(
+    geneva: gd.Drive, first_look: datetime, expected: str
+) -> None:
+    class Nightly(gd.Workflow):
+        schedule = gd.cron("30 2 * * *", timezone="Europe/Amsterdam", missed="all")
+
+        @gd.step
+        def work(self) -> None: ...
+
+    drain_at(geneva, *(first_look + number * timedelta(minutes=15) for number in range(16)))
+
+    assert runs_of(geneva, Nightly) == [(expected, "started")]
 
 
 def test_time_travel_fires_schedules(geneva: gd.Drive) -> None:

@@ -70,6 +70,25 @@ def test_a_canceled_workflow_makes_room_for_the_queued_run(monday: gd.Drive) -> 
     assert Queueing.ongoing().ids() == [monday.schedules.runs(Queueing)[0].workflow_id]
 
 
+def test_a_queue_whose_rows_were_deleted_by_hand_is_empty(monday: gd.Drive) -> None:
+    class Queueing(gd.Workflow):
+        schedule = gd.cron("0 * * * *", overlap="queue")
+
+        @gd.step
+        def work(self) -> None: ...
+
+    drain_at(monday, at(8, 30))
+    store = monday.store
+    with store.transaction() as connection:
+        known = store.schedules.lock(connection, "Queueing")
+        assert known is not None
+        store.schedules.update(connection, known, {"queued_count": 1})
+
+    drain_at(monday, at(8, 45))
+
+    assert monday.schedules.get(Queueing).queued_count == 0
+
+
 def test_cancel_running_cancels_the_workflow_before_it_and_says_so(monday: gd.Drive) -> None:
     class Replacing(gd.Workflow):
         schedule = gd.cron("0 * * * *", overlap="cancel_running")

@@ -115,6 +115,8 @@ class Firing:
         while self._queued_count > 0 and not self.schedule.is_paused and not self._ongoing():
             run = store.schedule_runs.oldest_queued(self.connection, self.schedule.type)
             if run is None:
+                # Rows were deleted by hand: without this, the worker would look again for ever.
+                self.schedule = replace(self.schedule, queued_count=len(self._dequeued))
                 return
             started = self._started(run)
             self._dequeued.append(started)
