@@ -37,6 +37,7 @@ from geneva_drive.definition.options.backoff import exponential, linear
 from geneva_drive.definition.options.conditions import cancel_if
 from geneva_drive.definition.options.policies import ExceptionPolicy, Retry
 from geneva_drive.definition.options.tolerate import Tolerate
+from geneva_drive.definition.schedule import cron
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
@@ -58,6 +59,7 @@ if typing.TYPE_CHECKING:
     from geneva_drive.drive.default_drive import configure, current_drive
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
+    from geneva_drive.drive.schedules import Schedule, ScheduleRun
     from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
     from geneva_drive.engine.batches.results import BatchError, BatchResults
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
@@ -101,6 +103,8 @@ __all__ = [
     "RecordBatch",
     "Retry",
     "RetryableError",
+    "Schedule",
+    "ScheduleRun",
     "StepChanged",
     "StepExecution",
     "StepProgressed",
@@ -117,6 +121,7 @@ __all__ = [
     "cancel_if",
     "child",
     "configure",
+    "cron",
     "current_drive",
     "decision",
     "errors",
@@ -150,6 +155,8 @@ _ON_DEMAND = {
     "IterableStep": "geneva_drive.iteration.iterable_step",
     "IterationProgress": "geneva_drive.iteration.progress",
     "RecordBatch": "geneva_drive.iteration.sources.records",
+    "Schedule": "geneva_drive.drive.schedules",
+    "ScheduleRun": "geneva_drive.drive.schedules",
     "StepExecution": "geneva_drive.drive.step_execution",
     "WorkflowHandle": "geneva_drive.drive.handle.handle",
     "configure": "geneva_drive.drive.default_drive",

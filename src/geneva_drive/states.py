@@ -74,6 +74,31 @@ class FailureStrategy(StrEnum):
     ISOLATE = "isolate"  # runs the others, then the workflow pauses
 
 
+class Overlap(StrEnum):
+    """What a schedule does if its last workflow is ongoing when the next run is due."""
+
+    SKIP = "skip"  # the run is recorded as skipped
+    QUEUE = "queue"  # the run starts when the former workflow has ended
+    CANCEL_RUNNING = "cancel_running"  # the former workflow is canceled, and the run starts
+    ALLOW = "allow"  # the run starts beside it
+
+
+class MissedRuns(StrEnum):
+    """What a schedule does about runs that were due while no worker was running."""
+
+    LATEST = "latest"  # starts the newest one
+    SKIP = "skip"  # starts none
+    ALL = "all"  # starts each, in order
+
+
+class SkippedReason(StrEnum):
+    """Why a run of a schedule started no workflow."""
+
+    OVERLAP = "overlap"  # the workflow of an earlier run was ongoing
+    MISSED = "missed"  # no worker was running when it was due
+    PAUSED = "paused"  # the schedule was paused
+
+
 class ResumeTrigger(StrEnum):
     """What made a paused workflow continue."""
 

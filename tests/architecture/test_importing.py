@@ -95,6 +95,24 @@ def test_pydantic_is_loaded_by_the_first_form() -> None:
     assert done.stdout == "False True\n"
 
 
+def test_cronsim_is_loaded_by_the_first_schedule(migrated_file: Path) -> None:
+    script = (
+        "import sys; import geneva_drive as gd; gd.configure(f'sqlite:///{sys.argv[1]}');"
+        "Plain = type('Plain', (gd.Workflow,), {'a': gd.step(lambda self: None)});"
+        "gd.current_drive().worker().run_until_idle(); before = 'cronsim' in sys.modules;"
+        "gd.cron('0 9 * * *'); print(before, 'cronsim' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(migrated_file)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "False True\n"
+
+
 def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -> None:
     with pytest.raises(AttributeError, match=r"^module 'geneva_drive' has no attribute 'Dirve'$"):
         _ = gd.Dirve  # type: ignore[attr-defined]  # a misspelling
@@ -107,6 +125,7 @@ def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -
         "alembic",
         "celery",
         "click",
+        "cronsim",
         "django",
         "fastapi",
         "flask",

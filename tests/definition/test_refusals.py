@@ -300,6 +300,7 @@ def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
         "reattempt",
         "result_of",
         "results_of",
+        "schedule",
         "skip",
         "stale_after",
         "suspend",

@@ -30,6 +30,7 @@ from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
+from geneva_drive.drive.schedules import Schedules
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.settings import Settings
 from tests.junk import Call, anything, arguments
@@ -61,6 +62,8 @@ NOT_CALLED = {
     "PermanentError",
     "RecordBatch",
     "RetryableError",
+    "Schedule",
+    "ScheduleRun",
     "StepChanged",
     "StepExecution",
     "StepProgressed",
@@ -77,6 +80,8 @@ NOT_CALLED = {
 CREATE_OPTIONS = list(CreateOptions.__annotations__)
 # Methods of a Drive that get records of the database.
 FOR_OURSELVES = {"explain", "open_handle", "open_execution"}
+
+KEPT: list[type[gd.Workflow]] = []  # classes are known weakly
 
 # Methods of a handle that return when the workflow has ended.
 WAITING = {"wait", "ended"}
@@ -182,6 +187,19 @@ def an_approval() -> gd.Approval:
 
 def the_approvals() -> Approvals:
     return gd.current_drive().approvals
+
+
+def the_schedules() -> Schedules:
+    # Defined here, or every other test of this process would have a schedule.
+    class Sweep(gd.Workflow):
+        type_name = "junk.Sweep"
+        schedule = gd.cron("0 3 1 1 *")
+
+        @gd.step
+        def sweep(self) -> None: ...
+
+    KEPT[:] = [Sweep]
+    return gd.current_drive().schedules
 
 
 def a_graph() -> gd.WorkflowHandle[Any]:
@@ -297,6 +315,7 @@ FUNCTIONS = [
         for name in ("split", "workers", "ranges", "none", "over", "csv")
     ),
     Call("Tolerate", lambda: gd.Tolerate),
+    Call("cron", lambda: gd.cron, then=lambda cron: made_class(schedule=cron)),
     Call("Actor", lambda: gd.Actor, then=lambda actor: an_approval().approve(actor)),
     Call("child", lambda: gd.child, options_of(keywords.ChildOptions), decorated),
     Call("removed_step", lambda: gd.removed_step, then=decorated),
@@ -332,6 +351,7 @@ METHODS = [
     *methods(an_order),
     *methods(an_approval),
     *methods(the_approvals, pending=read),
+    *methods(the_schedules),
     *methods(a_graph),
     *methods(a_builder),
     *methods(a_template, runs=read),

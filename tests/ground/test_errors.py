@@ -73,6 +73,11 @@ WORDS: list[tuple[Exception, str]] = [
         "There is no dead letter with id 41. `geneva dlq list` lists those that are pending.",
     ),
     (
+        errors.ScheduleNotFound("Gone"),
+        "Workflow type 'Gone' has no schedule. `geneva schedules` lists those that there are. A "
+        "schedule is known once a worker that imports its class has run.",
+    ),
+    (
         errors.ApprovalNotFound(7),
         "There is no approval with id 7. `geneva approvals` lists those that are pending.",
     ),

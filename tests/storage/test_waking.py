@@ -57,10 +57,10 @@ def test_a_held_execution_sleeps_on(geneva: gd.Drive, rows: Rows) -> None:
 def test_the_next_moment_to_wake_is_the_earliest(geneva: gd.Drive, rows: Rows) -> None:
     store = geneva.store
     with store.reading() as connection:
-        assert store.executions.next_wake(connection) is None
+        assert store.next_wakes.earliest(connection) is None
     rows.due(claimable=False, wakes_at=NOW + SECOND)
     rows.due(claimable=False, wakes_at=NOW)
     rows.due()
 
     with store.reading() as connection:
-        assert store.executions.next_wake(connection) == NOW
+        assert store.next_wakes.earliest(connection) == NOW

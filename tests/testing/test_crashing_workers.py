@@ -224,5 +224,6 @@ def test_an_unknown_point_is_refused() -> None:
         pass
 
     assert str(refusal.value) == (
-        "crash_after(point) must be 'claim', 'body', 'commit', 'checkpoint' or 'item', got 'lunch'."
+        "crash_after(point) must be 'claim', 'body', 'commit', 'checkpoint', 'item', 'redispatch', "
+        "'fire' or 'fired', got 'lunch'."
     )

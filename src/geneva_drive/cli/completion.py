@@ -1,4 +1,4 @@
-"""Shell completion of the ids of workflows, approvals and dead letters."""
+"""Shell completion of the ids of workflows, approvals and dead letters, and of schedules."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ def dead_letter_ids(
     return _completions(context, incomplete, _dead_letters)
 
 
+def schedule_types(
+    context: click.Context,
+    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
+    return _completions(context, incomplete, _schedules)
+
+
 def _ongoing(drive: Drive) -> _Found:
     for workflow in drive.workflows(Workflow).ongoing().limit(_MOST):
         yield workflow.id, f"{workflow.type or 'dynamic'} {workflow.state}"
@@ -58,6 +66,11 @@ def _pending(drive: Drive) -> _Found:
 def _dead_letters(drive: Drive) -> _Found:
     for entry in drive.dead_letters.list(limit=_MOST):
         yield entry.id, f"workflow {entry.workflow_id} {entry.reason}"
+
+
+def _schedules(drive: Drive) -> _Found:
+    for schedule in drive.schedules.list():
+        yield schedule.type, schedule.cron
 
 
 def _completions(

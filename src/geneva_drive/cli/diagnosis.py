@@ -46,6 +46,7 @@ def examine(drive: Drive) -> Iterator[Check]:
     workers = drive.workers
     yield from _workers(drive, workers)
     yield from _unserved(overdue, workers)
+    yield from _schedules(drive, workers)
     yield _dead_letters(store)
     yield _paused(drive)
     yield _retention(drive)
@@ -121,6 +122,20 @@ def _unserved_queues(unserved: Overdue) -> Check:
         f"No worker serves {', '.join(found)}.",
         f"Start a worker for them: `geneva worker --queues {queues}`.",
     )
+
+
+def _schedules(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
+    schedules = drive.schedules.list()
+    firing = [one.type for one in schedules if one.seen_at is not None and one.next_at is not None]
+    unserved = [name for name in firing if not any(worker.knows(name) for worker in workers)]
+    if unserved:
+        yield problem(
+            "schedules",
+            f"No worker that is alive has the class of {', '.join(unserved)}, so no run is fired.",
+            "Start a worker whose --app imports it, or `geneva schedules pause TYPE`.",
+        )
+    elif firing:
+        yield ok("schedules", "Workers serve every schedule.")
 
 
 def _class(type_name: str) -> str:

@@ -19,6 +19,7 @@ from geneva_drive.errors import GenevaDriveError
 SECTIONS = {
     "Run": ("demo", "migrate", "worker"),
     "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
+    "Schedule": ("schedules",),
     "Decide": ("approvals", "approve", "reject", "link"),
     "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Repair": ("dlq", "reset", "resolve", "complete"),
@@ -36,6 +37,7 @@ _SYNONYMS = {  # the words of other programs
     "start": "worker",
     "decide": "approve",
     "inbox": "approvals",
+    "cron": "schedules",
 }
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.options.approval_terms import ApprovalTerms
     from geneva_drive.definition.options.expansion import ExpansionTerms
     from geneva_drive.definition.options.map_items import MapItems
+    from geneva_drive.definition.schedule import Cron
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
@@ -170,6 +171,7 @@ class Definition:
     priority: int
     context_type: ContextType | None = None
     stale_after: timedelta | None = None  # without progress for longer, it is a dead letter
+    schedule: Cron | None = None  # its own, never a parent's
 
     @cached_property
     def signature(self) -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.nodes.child import ChildStep
     from geneva_drive.definition.nodes.map import ChildMap
     from geneva_drive.definition.nodes.task import JobTask
+    from geneva_drive.definition.schedule import Cron
     from geneva_drive.drive.class_workflows import ClassWorkflows
     from geneva_drive.drive.create_options import CreateOptions
     from geneva_drive.drive.drive import Drive
@@ -82,6 +83,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     may_proceed_without_hero: ClassVar[bool] = False
     stale_after: ClassVar[Duration | None] = None
     type_name: ClassVar[str | None] = None
+    schedule: ClassVar[Cron | None] = None
 
     _geneva_definition: ClassVar[Definition]
     _geneva_execution: CurrentExecution | None = None

@@ -24,6 +24,7 @@ from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
+from geneva_drive.drive.schedules import Schedules
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import Duration
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
@@ -177,9 +178,9 @@ class Drive:
     def housekeep(self) -> int:
         """Do one round of a worker's housekeeping; return how many rows changed.
 
-        It wakes sleeping executions, reschedules the executions of dead workers and orphaned
-        workflows, and deletes old workflows if the setting `retention` is set. It is safe while
-        workers do the same.
+        It wakes sleeping executions, fires due schedules, reschedules the executions of dead
+        workers and orphaned workflows, and deletes old workflows if the setting `retention` is set.
+        It is safe while workers do the same.
         """
         return housekeep(self.environment)
 
@@ -207,6 +208,11 @@ class Drive:
     def approvals(self) -> Approvals:
         """The requests that wait, or waited, for people."""
         return Approvals(self)
+
+    @property
+    def schedules(self) -> Schedules:
+        """The schedules of workflow classes, and their runs."""
+        return Schedules(self)
 
     @property
     def dead_letters(self) -> DeadLetters:

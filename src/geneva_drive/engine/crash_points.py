@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
-Point = Literal["claim", "body", "commit", "checkpoint", "item", "redispatch"]
+Point = Literal["claim", "body", "commit", "checkpoint", "item", "redispatch", "fire", "fired"]
 
 
 class Crash(BaseException):

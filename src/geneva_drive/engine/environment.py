@@ -10,6 +10,7 @@ from geneva_drive.clock import Clock
 from geneva_drive.engine.awaited_ends import AwaitedEnds
 from geneva_drive.engine.checkpointer import Checkpointer
 from geneva_drive.engine.event_loop import LoopThread
+from geneva_drive.engine.served_schedules import ServedSchedules
 from geneva_drive.engine.wakeups import Wakeups
 from geneva_drive.settings import Settings
 from geneva_drive.storage.schema.records import WorkflowRecord
@@ -29,6 +30,7 @@ class Environment:
     wakeups: Wakeups
     loop: LoopThread = field(default_factory=LoopThread)
     awaited_ends: AwaitedEnds = field(default_factory=AwaitedEnds)
+    served_schedules: ServedSchedules = field(default_factory=ServedSchedules)
     checkpointer: Checkpointer = field(init=False)
 
     def __post_init__(self) -> None:

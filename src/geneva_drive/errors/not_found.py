@@ -55,6 +55,18 @@ class DeadLetterNotFound(NotFound):
         )
 
 
+class ScheduleNotFound(NotFound):
+    def __init__(self, type_name: str, *, is_known_class: bool = False) -> None:
+        self.type_name = type_name
+        way_out = (
+            "Give the class one: schedule = gd.cron('0 9 * * *')."
+            if is_known_class
+            else "`geneva schedules` lists those that there are. A schedule is known once a worker "
+            "that imports its class has run."
+        )
+        super().__init__(f"Workflow type {shown(type_name)} has no schedule. {way_out}")
+
+
 class HeroGone(NotFound):
     def __init__(self, hero_type: str, hero_id: str) -> None:
         self.hero_type = hero_type

@@ -24,11 +24,14 @@ from geneva_drive.storage.statements.expansions import Expansions
 from geneva_drive.storage.statements.families import Families
 from geneva_drive.storage.statements.graphs import Graphs
 from geneva_drive.storage.statements.limits import Limits
+from geneva_drive.storage.statements.next_wakes import NextWakes
 from geneva_drive.storage.statements.overviews import Overviews
 from geneva_drive.storage.statements.parked_executions import ParkedExecutions
 from geneva_drive.storage.statements.requirements import Requirements
 from geneva_drive.storage.statements.results import Results
 from geneva_drive.storage.statements.resume_requests import ResumeRequests
+from geneva_drive.storage.statements.schedule_runs import ScheduleRuns
+from geneva_drive.storage.statements.schedules import Schedules
 from geneva_drive.storage.statements.stale_executions import StaleExecutions
 from geneva_drive.storage.statements.workers import Workers
 from geneva_drive.storage.statements.workflow_search import WorkflowSearch
@@ -60,6 +63,9 @@ class Store:
         self.approvals = Approvals(tables)
         self.approval_people = ApprovalPeople(tables)
         self.resume_requests = ResumeRequests(tables)
+        self.schedules = Schedules(tables, database.dialect)
+        self.schedule_runs = ScheduleRuns(tables)
+        self.next_wakes = NextWakes(tables, self.schedules)
         self.limits = Limits(tables, database.dialect)
         self.parked_executions = ParkedExecutions(tables, database.dialect)
         self.write = database.write

@@ -25,7 +25,8 @@ def crash_after(
 
     `crash_after(items=3)` crashes after the third item of a loop, before its checkpoint, and
     `crash_after("redispatch")` after a yield is saved, before the body of a batch worker is called
-    again.
+    again. `crash_after("fire")` crashes in the transaction that fires a run of a schedule, and
+    `crash_after("fired")` after its commit.
     The body of a node that starts a child ends when the child is created; the child commits with
     its step, and is lost with it.
 

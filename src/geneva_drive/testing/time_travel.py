@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from geneva_drive.clock import ShiftedClock, shift_of
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import Duration
+from geneva_drive.engine.schedules import registration
+from geneva_drive.engine.served_schedules import ServedSchedules
 from geneva_drive.testing.arguments import drive_or_default
 
 
@@ -15,7 +17,8 @@ from geneva_drive.testing.arguments import drive_or_default
 def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[ShiftedClock]:
     """Move a Drive's clock within the block: for schedules, timeouts and prune, not for leases.
 
-    `span` is a timedelta, seconds, or text such as `1d`.
+    `span` is a timedelta, seconds, or text such as `1d`. Schedules of classes that are defined
+    before the block count from its beginning, and are fired by `drain` or a worker within it.
 
     >>> from geneva_drive.testing import drain, time_travel
     >>> with time_travel("2d"):  # doctest: +SKIP
@@ -23,6 +26,9 @@ def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[Sh
     """
     traveller = drive_or_default("time_travel", drive)
     former = traveller.clock
+    if ServedSchedules().all():
+        # A schedule fires from the moment at which it is first seen.
+        registration.register_served(traveller.environment)
     shifted = ShiftedClock(former, shift_of("time_travel", span))
     traveller.clock = shifted
     try:

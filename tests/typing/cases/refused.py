@@ -36,6 +36,9 @@ gd.map("pages", context={})  # type: ignore[call-overload]
 gd.map("pages", workflow=int)  # type: ignore[arg-type]
 gd.Tolerate(percent="5")  # type: ignore[arg-type]
 gd.ExceptionPolicy("retry")  # type: ignore[arg-type]
+gd.cron("0 9 * * *", overlap="skp")  # type: ignore[arg-type]
+gd.cron("0 9 * * *", "UTC")  # type: ignore[call-arg]
+gd.cron("0 9 * * *", jiter=5)  # type: ignore[call-arg]
 gd.Retry(backoff="quadratic")  # type: ignore[arg-type]
 
 

@@ -15,6 +15,7 @@ from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
@@ -247,6 +248,39 @@ def progress_body(progress: IterationProgress | None) -> dict[str, Any] | None:
 
 def _seconds(span: timedelta | None) -> float | None:
     return None if span is None else round(span.total_seconds(), 3)
+
+
+def schedule_body(schedule: Schedule) -> dict[str, Any]:
+    last = schedule.last_run
+    return {
+        "type": schedule.type,
+        "cron": schedule.cron,
+        "timezone": schedule.timezone,
+        "overlap": schedule.overlap,
+        "missed": schedule.missed,
+        "jitter_seconds": _seconds(schedule.jitter),
+        "next_at": _moment(schedule.next_at),
+        "paused_at": _moment(schedule.paused_at),
+        "paused_by": schedule.paused_by,
+        "seen_at": _moment(schedule.seen_at),
+        "queued_count": schedule.queued_count,
+        "last_run": None if last is None else schedule_run_body(last),
+    }
+
+
+def schedule_run_body(run: ScheduleRun) -> dict[str, Any]:
+    return {
+        "type": run.type,
+        "at": _moment(run.at),
+        "state": run.state,
+        "workflow_id": _optional_key_body(run.workflow_id),
+        "skipped_reason": run.skipped_reason,
+        "blocked_by": _optional_key_body(run.blocked_by),
+        "is_manual": run.is_manual,
+        "actor": run.actor,
+        "recorded_at": _moment(run.recorded_at),
+        "started_at": _moment(run.started_at),
+    }
 
 
 def key_body(key: Any) -> int | str:

@@ -20,6 +20,7 @@ from geneva_drive.definition.nodes.step import is_method
 from geneva_drive.definition.options import options, policies
 from geneva_drive.definition.options.conditions import CancelCondition, Condition
 from geneva_drive.definition.options.policies import Policy
+from geneva_drive.definition.schedule import own_schedule
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
@@ -73,6 +74,7 @@ def compile_class(
         priority = options.priority(workflow_class.priority) or 0
         context = context_type.of_class(workflow_class, root)
         stale_after = _stale_after(workflow_class)
+        schedule = own_schedule(workflow_class, context)
     nodes, sources = placed.nodes(), placed.sources()
     expansions.check(owner, nodes)
     edges = expansions.with_items(workflow_class, nodes, placed.edges(), sources)
@@ -91,6 +93,7 @@ def compile_class(
         priority=priority,
         context_type=context,
         stale_after=stale_after,
+        schedule=schedule,
     )
     _check_step_conditions(definition)
     approval.check_branches(definition)

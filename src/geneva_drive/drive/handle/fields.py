@@ -158,6 +158,12 @@ class HandleFields(Generic[W]):
         store, key = self._drive.store, self._record.id
         return store.read(lambda connection: store.workflows.started_by(connection, key))
 
+    @property
+    def scheduled_at(self) -> datetime | None:
+        """The moment of the schedule's run that started it; None for any other workflow."""
+        store, key = self._drive.store, self._record.id
+        return store.read(lambda connection: store.schedule_runs.moment_of(connection, key))
+
     previous_step_name = RecordField[str | None]()
     created_at = RecordField[datetime]()
     updated_at = RecordField[datetime]()

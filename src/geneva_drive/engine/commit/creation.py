@@ -43,6 +43,7 @@ class NewWorkflow:
     queue: str | None
     priority: int | None
     wait: timedelta | datetime | None  # before the first step, or until a moment
+    not_before: datetime | None = None  # from when its first wait counts, if that is later
     idempotency_key: str | None
     started_by: str | None = None  # the actor of `create`
     graph: StoredGraph | None = None  # of a dynamic workflow
@@ -218,6 +219,8 @@ def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterato
 def _first_at(new: NewWorkflow, own_wait: timedelta, now: datetime) -> datetime:
     if isinstance(new.wait, datetime):
         return max(new.wait, now)
+    if new.not_before is not None:
+        now = max(now, new.not_before)
     return now + (own_wait if new.wait is None else new.wait)
 
 

@@ -74,10 +74,16 @@ class TableBuilder:
         )
         return Column("workflow_id", self.key_kind(), target, nullable=False, **options)
 
-    def check_in(self, table: str, column: str, values: Iterable[str]) -> CheckConstraint:
+    def check_in(
+        self, table: str, column: str, values: Iterable[str], *, label: str | None = None
+    ) -> CheckConstraint:
+        """Return the check that a column has one of these values.
+
+        `label` stands for the column in its name, which PostgreSQL limits to 63 characters.
+        """
         listed = ", ".join(f"'{value}'" for value in sorted(values))
         return CheckConstraint(
-            f"{column} IN ({listed})", name=f"{self.prefix}{table}_{column}_known"
+            f"{column} IN ({listed})", name=f"{self.prefix}{table}_{label or column}_known"
         )
 
     def unique_where(self, name: str, *columns: str, marker: str, where: str) -> list[SchemaItem]:

@@ -38,6 +38,7 @@ from geneva_drive.storage.schema.expansion_table import expansions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.limit_tables import limit_slots, limits
+from geneva_drive.storage.schema.schedule_tables import schedule_runs, schedules
 from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
@@ -63,6 +64,8 @@ class Tables(TableBuilder):
         self.approval_links = approval_links(self)
         self.resume_requests = resume_requests(self)
         self.expansions = expansions(self)
+        self.schedules = schedules(self)
+        self.schedule_runs = schedule_runs(self)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))

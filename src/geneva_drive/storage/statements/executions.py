@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     Connection,
     Select,
     Update,
@@ -303,44 +302,9 @@ class Executions:
     def _to_wake(self, now: datetime, limit: int, passed_over: Collection[Key]) -> Select[Any]:
         c = self._table.c
         due = select(c.id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
-        return _without(due, c.id, passed_over).order_by(c.wakes_at).limit(limit)
-
-    def next_wake(
-        self,
-        connection: Connection,
-        passed_over: Collection[Key] = (),
-        passed_over_approvals: Collection[Key] = (),
-    ) -> datetime | None:
-        """Return when the next sleeper, limit or deadline of an approval is due."""
-        asked = (
-            self._next_wakes(passed_over, passed_over_approvals)
-            if passed_over or passed_over_approvals
-            else self._next_of_all
-        )
-        moments = connection.execute(asked).one()
-        return min((moment for moment in moments if moment is not None), default=None)
-
-    @cached_property
-    def _next_of_all(self) -> Select[Any]:
-        return self._next_wakes((), ())
-
-    def _next_wakes(
-        self, passed_over: Collection[Key], passed_over_approvals: Collection[Key]
-    ) -> Select[Any]:
-        """Select when the next sleeper wakes, and the next limit and approval are due."""
-        sleepers, limits = self._table.c, self._tables.limits.c
-        approvals = self._tables.approvals.c
-        # Not MIN(): MariaDB would read all rows.
-        next_sleeper = select(sleepers.wakes_at).where(sleepers.wakes_at.is_not(None))
-        next_sleeper = _without(next_sleeper, sleepers.id, passed_over)
-        next_limit = select(limits.wakes_at).where(limits.wakes_at.is_not(None))
-        next_deadline = select(approvals.wakes_at).where(approvals.wakes_at.is_not(None))
-        next_deadline = _without(next_deadline, approvals.id, passed_over_approvals)
-        return select(
-            next_sleeper.order_by(sleepers.wakes_at).limit(1).scalar_subquery(),
-            next_limit.order_by(limits.wakes_at).limit(1).scalar_subquery(),
-            next_deadline.order_by(approvals.wakes_at).limit(1).scalar_subquery(),
-        )
+        if passed_over:
+            due = due.where(c.id.not_in(passed_over))
+        return due.order_by(c.wakes_at).limit(limit)
 
     def top_priority(
         self, connection: Connection, types: Sequence[str], queues: Iterable[str] | None
@@ -392,7 +356,3 @@ class Executions:
     def _by_id(connection: Connection, query: Any) -> dict[Key, ExecutionRecord]:
         rows = connection.execute(query).mappings()
         return {row["id"]: ExecutionRecord.of(row) for row in rows}
-
-
-def _without(query: Select[Any], key: Column[Any], passed_over: Collection[Key]) -> Select[Any]:
-    return query.where(key.not_in(passed_over)) if passed_over else query

@@ -42,9 +42,12 @@ class Retention:
                 connection, before, _BATCH, passing_over=refused
             )
         )
-        # Unused limits (of single accounts, say) are by-products of executions: not counted.
+        # By-products are not counted: unused limits (of single accounts, say), runs of schedules.
         forgotten = waiters.forget_unused(environment, before, _BATCH)
-        return Round(deleted, has_more=_BATCH in (deleted, forgotten))
+        runs = store.write(
+            lambda connection: store.schedule_runs.delete_before(connection, before, _BATCH)
+        )
+        return Round(deleted, has_more=_BATCH in (deleted, forgotten, runs))
 
     def _delete_each(self, environment: Environment, before: datetime) -> Round:
         store, refused = environment.store, self._refusals.keys

@@ -1,4 +1,4 @@
-"""Sleeping executions and deadlines: act when their time has come."""
+"""Sleeping executions, deadlines and schedules: act when their time has come."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from geneva_drive.worker.housekeeping.deadlines import Deadlines
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
+from geneva_drive.worker.housekeeping.schedules import DueSchedules
 
 _BATCH = 500
 _SHORTEST_REST = 0.001  # seconds
@@ -28,16 +29,21 @@ class Timers:
         self._environment = environment
         self.limit_waiters = LimitWaiters(environment, queues)
         self._deadlines = Deadlines(environment)
+        self._schedules = DueSchedules(environment)
         self._refusals = Refusals("Execution %s cannot be woken")
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
 
     def wake_due(self) -> Round:
-        """Make a batch of executions claimable that are due or may ask their limit again."""
+        """Make a batch of executions claimable that are due or may ask their limit again.
+
+        Deadlines that have passed are handled, and due runs of schedules are fired.
+        """
+        self._schedules.register()
         woken, has_more = self._wake()
-        passed = self._deadlines.pass_due()
-        changed = woken + self.limit_waiters.wake_due() + passed.changed
-        return Round(changed, has_more or passed.has_more)
+        passed, fired = self._deadlines.pass_due(), self._schedules.fire_due()
+        changed = woken + self.limit_waiters.wake_due() + passed.changed + fired.changed
+        return Round(changed, has_more or passed.has_more or fired.has_more)
 
     def _wake(self) -> tuple[int, bool]:
         now = self._environment.clock.now()
@@ -70,6 +76,7 @@ class Timers:
     def look(self) -> int:
         """Wake what is due, and note when the next sleeper wakes; return how many were woken."""
         self._looks_at = time.monotonic() + _LOOK_INTERVAL
+        self._schedules.register()
         self._next = self._read_next()
         if self._next is None or self._next > self._environment.clock.now():
             return 0
@@ -93,6 +100,7 @@ class Timers:
     def _read_next(self) -> datetime | None:
         store = self._environment.store
         refused, approvals = self._refusals.keys, self._deadlines.refused
+        types = self._schedules.types()
         return store.read_at_once(
-            lambda connection: store.executions.next_wake(connection, refused, approvals)
+            lambda connection: store.next_wakes.earliest(connection, refused, approvals, types)
         )

@@ -1,0 +1,100 @@
+"""Brings the schedules of this process's classes to the database."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from geneva_drive.definition.schedule import Cron
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.schedules.due_runs import cron_of
+from geneva_drive.storage.schema.schedule_records import ScheduleRecord
+from geneva_drive.storage.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+def register_served(environment: Environment) -> None:
+    """Bring what this process has not brought yet; the process that came last rules.
+
+    Runs that are due by what the former class said are fired first. Until then, the schedule stays
+    unregistered, and the next call tries again.
+    """
+    served, store = environment.served_schedules, environment.store
+    for type_name, cron in served.unregistered():
+        now = environment.clock.now()
+        if store.write(lambda c, name=type_name, said=cron: _register(c, store, name, said, now)):  # type: ignore[misc]  # noqa: B023 - called at once
+            served.note_registered(type_name, cron)
+
+
+def ensure(environment: Environment, type_name: str, cron: Cron) -> None:
+    """Insert a schedule if the database does not have it; leave it as it is otherwise."""
+    store, now = environment.store, environment.clock.now()
+    known = store.read(lambda connection: store.schedules.get(connection, type_name))
+    if known is None:
+        store.write(lambda connection: _insert(connection, store, type_name, cron, now))
+
+
+def new_record(type_name: str, cron: Cron, now: datetime) -> ScheduleRecord:
+    """Return a schedule that was never seen: it fires from now on."""
+    return ScheduleRecord(
+        type=type_name,
+        **_terms(cron),
+        seen_at=now,
+        changed_at=now,
+        next_at=cron.first_after(now),
+    )
+
+
+def _register(
+    connection: Connection, store: Store, type_name: str, cron: Cron, now: datetime
+) -> bool:
+    """Store what the class says; False if it has to be tried again."""
+    known = store.schedules.get(connection, type_name)
+    if known is None:
+        return _insert(connection, store, type_name, cron, now)
+    if cron_of(known) == cron:
+        return True
+    known = store.schedules.lock(connection, type_name)
+    if known is None or known.is_due(now):
+        return False
+    return _take_over(connection, store, known, cron, now)
+
+
+def _insert(
+    connection: Connection, store: Store, type_name: str, cron: Cron, now: datetime
+) -> bool:
+    try:
+        with connection.begin_nested():
+            store.schedules.insert(connection, new_record(type_name, cron, now))
+    except IntegrityError:
+        return False  # another process was faster
+    return True
+
+
+def _take_over(
+    connection: Connection, store: Store, known: ScheduleRecord, cron: Cron, now: datetime
+) -> bool:
+    values: dict[str, Any] = {**_terms(cron), "changed_at": now}
+    if (known.cron, known.timezone) != (cron.line, cron.timezone):
+        # The clock of the process that fired last may be ahead: never the same moment again.
+        values["next_at"] = cron.first_after(max(now, known.last_at or now))
+        logger.info(
+            "Schedule %s: %r (%s) replaces %r (%s)",
+            *(known.type, cron.line, cron.timezone, known.cron, known.timezone),
+        )
+    return store.schedules.update(connection, known, values)
+
+
+def _terms(cron: Cron) -> dict[str, Any]:
+    return {
+        "cron": cron.line,
+        "timezone": cron.timezone,
+        "overlap": cron.overlap,
+        "missed": cron.missed,
+        "jitter_seconds": None if cron.jitter is None else cron.jitter.total_seconds(),
+    }

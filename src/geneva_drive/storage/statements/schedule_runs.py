@@ -1,0 +1,78 @@
+"""Statements on the runs of schedules.
+
+The caller of each write has locked the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, insert, select, tuple_, update
+
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.schedule_records import ScheduleRunRecord
+from geneva_drive.storage.schema.tables import Tables
+
+
+class ScheduleRuns:
+    """The rows of `schedule_runs`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.schedule_runs
+
+    def insert(self, connection: Connection, runs: Sequence[ScheduleRunRecord]) -> None:
+        if runs:
+            connection.execute(insert(self._table), [asdict(run) for run in runs])
+
+    def get(self, connection: Connection, type_name: str, at: datetime) -> ScheduleRunRecord | None:
+        c = self._table.c
+        query = select(self._table).where(c.type == type_name, c.at == at)
+        row = connection.execute(query).mappings().first()
+        return None if row is None else ScheduleRunRecord.of(dict(row))
+
+    def oldest_queued(self, connection: Connection, type_name: str) -> ScheduleRunRecord | None:
+        c = self._table.c
+        query = select(self._table).where(c.type == type_name, c.queued_at.is_not(None))
+        query = query.order_by(c.queued_at, c.at).limit(1)
+        row = connection.execute(query).mappings().first()
+        return None if row is None else ScheduleRunRecord.of(dict(row))
+
+    def update_queued(
+        self, connection: Connection, run: ScheduleRunRecord, values: Mapping[str, Any]
+    ) -> bool:
+        """Update a run that is still queued; True if it was."""
+        c = self._table.c
+        is_queued = c.queued_at.is_not(None)
+        statement = update(self._table).where(c.type == run.type, c.at == run.at, is_queued)
+        return connection.execute(statement.values(**values)).rowcount == 1
+
+    def page(
+        self, connection: Connection, type_name: str, limit: int | None
+    ) -> list[ScheduleRunRecord]:
+        """Return the runs of a schedule, the newest first."""
+        c = self._table.c
+        query = select(self._table).where(c.type == type_name).order_by(c.at.desc()).limit(limit)
+        rows = connection.execute(query).mappings()
+        return [ScheduleRunRecord.of(dict(row)) for row in rows]
+
+    def moment_of(self, connection: Connection, workflow_id: Key) -> datetime | None:
+        """Return the moment of the run that started a workflow."""
+        c = self._table.c
+        return connection.scalar(select(c.at).where(c.workflow_id == workflow_id))
+
+    def delete_before(self, connection: Connection, before: datetime, limit: int) -> int:
+        """Delete a batch of runs from before a moment whose workflow is gone, or that had none."""
+        c, workflows = self._table.c, self._tables.workflows.c
+        is_kept = exists().where(workflows.id == c.workflow_id)
+        is_queued = c.queued_at.is_not(None)
+        old = select(c.type, c.at).where(c.at < before, ~is_kept, ~is_queued).limit(limit)
+        keys = [(row[0], row[1]) for row in connection.execute(old.order_by(c.at))]
+        if not keys:
+            return 0
+        return connection.execute(
+            delete(self._table).where(tuple_(c.type, c.at).in_(keys))
+        ).rowcount

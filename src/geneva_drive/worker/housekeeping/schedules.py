@@ -1,0 +1,60 @@
+"""Schedules of the classes that this worker has: register them, and fire the runs that are due."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.schedules import registration
+from geneva_drive.engine.schedules.firing import fire
+from geneva_drive.errors import InvalidInput
+from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.refused_rows import Refusals
+
+logger = logging.getLogger(__name__)
+
+_REST = 0.25  # seconds for which a schedule that another process holds is left alone
+
+
+class DueSchedules:
+    """Fires due schedules, one transaction each; without schedules it asks the database nothing."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._refusals = Refusals("Schedule %s cannot be fired")
+        self._held: dict[str, float] = {}  # until when to leave it alone
+
+    def register(self) -> None:
+        """Bring new schedules of this process to the database."""
+        registration.register_served(self._environment)
+
+    def types(self) -> list[str]:
+        """Return the schedules that this worker may fire now."""
+        served = self._environment.served_schedules.all()
+        if not served:
+            return []
+        now = time.monotonic()
+        refused = self._refusals.keys
+        return [name for name in served if name not in refused and self._held.get(name, now) <= now]
+
+    def fire_due(self) -> Round:
+        types = self.types()
+        if not types:
+            return Round(0, has_more=False)
+        store, now = self._environment.store, self._environment.clock.now()
+        due = store.read(lambda connection: store.schedules.due(connection, types, now))
+        changed = self._refusals.each(self._environment, due, self._fire)
+        return Round(changed, has_more=changed > 0)
+
+    def _fire(self, type_name: str) -> int:
+        try:
+            fired = fire(self._environment, type_name)
+        except InvalidInput as error:
+            # A context type that refuses its defaults, or a time zone that this machine lacks.
+            self._refusals.keys.add(type_name)
+            logger.warning("Schedule %s cannot be fired by this worker: %s", type_name, error)
+            return 0
+        if fired is None:
+            self._held[type_name] = time.monotonic() + _REST
+        return fired or 0
