@@ -55,7 +55,8 @@ _AND_MYSQL = """
     engine/test_blocked_event_loop.py engine/test_context.py engine/test_empty_pages.py
     engine/test_exceptions.py engine/test_freezing.py engine/test_graph_retries.py
     engine/test_graphs.py engine/test_healing_into_chains.py engine/test_job_options.py
-    engine/test_leaving_loops.py engine/test_progress.py engine/test_reattempt_limits.py
+    engine/test_leaving_loops.py engine/test_moments.py engine/test_progress.py
+    engine/test_reattempt_limits.py
     engine/test_resumable_steps.py engine/test_templates.py engine/test_timeouts.py
     engine/test_unstorable_cursors.py engine/test_wrapped_async_bodies.py
     parity/test_feature_parity.py

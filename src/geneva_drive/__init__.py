@@ -33,6 +33,7 @@ from geneva_drive.definition.nodes.removed_step import removed_step
 from geneva_drive.definition.nodes.resumable_step import resumable_step
 from geneva_drive.definition.nodes.step import step
 from geneva_drive.definition.nodes.task import task
+from geneva_drive.definition.nodes.wait import wait
 from geneva_drive.definition.options.backoff import exponential, linear
 from geneva_drive.definition.options.conditions import cancel_if
 from geneva_drive.definition.options.policies import ExceptionPolicy, Retry
@@ -136,6 +137,7 @@ __all__ = [
     "step",
     "task",
     "template",
+    "wait",
 ]
 
 # These import SQLAlchemy, which takes longer than all the rest. They are loaded on first use, so

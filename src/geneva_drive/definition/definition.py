@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
 _KEEPING = (NodeKind.APPROVAL, NodeKind.CHILD, NodeKind.WORKER, NodeKind.AGGREGATE)
+_WAITING = (NodeKind.APPROVAL, NodeKind.WAIT)
 _EXPANDING = (NodeKind.BATCH, NodeKind.MAP)
 # What an execution of a batch worker or a map is called: three digits or more, 000 for no work.
 _NUMBERED = re.compile(r"(.+)_(\d{3}|[1-9]\d{3,})")
@@ -101,12 +102,22 @@ class Node:
 
     @property
     def can_rewind(self) -> bool:
-        """True if it can start over: a loop from its first item, an approval by asking again."""
-        return self.is_resumable or self.is_approval
+        """True if it can start over: a loop from its first item, a wait by waiting again."""
+        return self.is_resumable or self.waits
 
     @property
     def is_approval(self) -> bool:
         return self.kind is NodeKind.APPROVAL
+
+    @property
+    def waits(self) -> bool:
+        """True if its body runs after a wait for a person or for a moment."""
+        return self.kind in _WAITING
+
+    @property
+    def until(self) -> Callable[[Any], object] | None:
+        """The moment of a wait, given the workflow; None for other nodes."""
+        return self.declared.until
 
     @property
     def terms(self) -> ApprovalTerms:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, MomentWait, wait_of
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
@@ -34,6 +34,8 @@ def _need_of(execution: ExecutionRecord, now: datetime) -> Need:
             return Need.PERSON
         case ChildWait() | None:
             return Need.CHILD
+        case MomentWait():
+            return Need.TIMER
         case _:
             assert_never(wait)
 
@@ -44,7 +46,7 @@ def resting_reason(execution: ExecutionRecord) -> str | None:
     match wait:
         case ApprovalWait():
             return "approval_required"
-        case ChildWait() | None:
+        case ChildWait() | MomentWait() | None:
             return None
         case _:
             assert_never(wait)

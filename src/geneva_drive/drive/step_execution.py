@@ -133,7 +133,7 @@ class StepExecution:
     @property
     def stored_cursor(self) -> str | None:
         """The cursor as typed JSON; readable even if this process lacks its type."""
-        return None if self.approval_id is not None else self._record.cursor
+        return None if wait_of(self._record) is not None else self._record.cursor
 
     @property
     def approval_id(self) -> Any:

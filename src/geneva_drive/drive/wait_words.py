@@ -6,7 +6,13 @@ from typing import assert_never
 
 from geneva_drive.display import moment_words
 from geneva_drive.drive.circumstances import Circumstances
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, Wait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import (
+    ApprovalWait,
+    ChildWait,
+    MomentWait,
+    Wait,
+    wait_of,
+)
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -22,6 +28,8 @@ def explain_wait(execution: ExecutionRecord, known: Circumstances) -> str:
         case ApprovalWait(approval_id):
             about = "" if known.approval is None else asked_people(known.approval)
             return f"Step {node!r} waits for a decision on approval {approval_id}{about}."
+        case MomentWait(until):
+            return f"Step {node!r} runs at {moment_words(until)}."
         case None:
             return f"Node {node!r} waits."
         case _:
@@ -46,5 +54,7 @@ def awaited(wait: Wait) -> tuple[str, str]:
             return "for a child workflow", "for child workflows"
         case ApprovalWait():
             return "for a decision", "for decisions"
+        case MomentWait():
+            return "for a moment", "for their moments"
         case _:
             assert_never(wait)

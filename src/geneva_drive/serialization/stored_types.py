@@ -133,7 +133,9 @@ STRUCTURES: dict[str, Callable[[Any], Any]] = {
     "tuple": tuple,
     "dict": dict,
     "enum": lambda parts: enum_names.member_of(*parts),
-    "approval": lambda key: key,  # the cursor of an approval's execution; no value of a user
+    # The cursors of nodes that wait; no values of a user.
+    "approval": lambda key: key,
+    "moment": lambda moment: moment,
 }
 
 STORED_ANYWAY: frozenset[type] = frozenset(

@@ -27,6 +27,7 @@ class NodeKind(StrEnum):
     TASK = "task"
     DECISION = "decision"
     APPROVAL = "approval"
+    WAIT = "wait"
     CHILD = "child"
     BATCH = "batch"
     WORKER = "worker"  # of a batch; a placeholder for as many executions as there are ranges
@@ -42,7 +43,7 @@ class NodeKind(StrEnum):
     @property
     def a_noun(self) -> str:
         """The word for this kind, with its article."""
-        return f"an {self.noun}" if self.noun.startswith("a") else f"a {self.noun}"
+        return f"an {self.noun}" if self.noun.startswith(("a", "e")) else f"a {self.noun}"
 
     @property
     def maker(self) -> str:
@@ -66,6 +67,7 @@ _NOUNS = {
     NodeKind.TASK: "task",
     NodeKind.DECISION: "decision",
     NodeKind.APPROVAL: "approval",
+    NodeKind.WAIT: "wait",
     NodeKind.CHILD: "child workflow",
     NodeKind.BATCH: "batch",
     NodeKind.WORKER: "batch worker",
@@ -85,6 +87,7 @@ class Declared:
     args: Mapping[str, Any] = MappingProxyType({})  # of the job
     child: Child | None = None
     terms: ApprovalTerms | None = None  # of an approval
+    until: Callable[[Any], object] | None = None  # of a wait: the moment, given the workflow
     expansion: ExpansionTerms | None = None  # of a batch or a map
     items: MapItems | None = None  # of a map
 

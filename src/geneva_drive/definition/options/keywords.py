@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypedDict
 
 from geneva_drive.definition.compiler.dependencies import StepDependencies, TaskDependencies
 from geneva_drive.definition.nodes.declaration import Declared
@@ -79,6 +81,12 @@ class ApprovalOptionsWithForm(ApprovalOptions, total=False):
     """All keywords of `@gd.approval`."""
 
     form: type | None
+
+
+class WaitOptions(StepOptions, total=False):
+    """The keywords of `@gd.wait`."""
+
+    until: Callable[[Any], datetime]
 
 
 class ChildOptions(_Running, _ChainMember, total=False):

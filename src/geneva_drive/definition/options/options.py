@@ -34,6 +34,7 @@ _KEYWORDS: Mapping[NodeKind, Any] = {
     NodeKind.TASK: keywords.TaskOptions,
     NodeKind.DECISION: keywords.DecisionOptions,
     NodeKind.APPROVAL: keywords.ApprovalOptionsWithForm,
+    NodeKind.WAIT: keywords.WaitOptions,
     NodeKind.CHILD: keywords.ChildOptions,
     NodeKind.BATCH: keywords.BatchOptions,
     NodeKind.WORKER: keywords.WorkerOptions,

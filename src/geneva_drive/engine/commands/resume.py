@@ -11,7 +11,7 @@ from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, MomentWait, wait_of
 from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
 
@@ -77,7 +77,7 @@ def _refuse_waiting(subject: Subject) -> InvalidStateError | None:
                 f"Decide approval {approval_id}, as with `geneva approve {approval_id} --by NAME`, "
                 f"or pass over the step with skip."
             )
-        case ChildWait() | None:
+        case ChildWait() | MomentWait() | None:
             return None
         case _:
             assert_never(wait)

@@ -147,10 +147,11 @@ def check_rewindable(node: Node | None, to: LoopPosition | None, name: str | Non
             f"Cannot rewind step {name or (node.name if node else '')!r}: it is not a resumable "
             f"step and has no cursor. To run it again, use reattempt."
         )
-    if node.is_approval and to is not None:
+    if node.waits and to is not None:
+        again = "asks again" if node.is_approval else "waits again"
         raise InvalidStateError(
-            f"Cannot rewind approval {node.name!r} to a cursor: it has none. Without one, rewind "
-            f"asks again."
+            f"Cannot rewind {node.kind.noun} {node.name!r} to a cursor: it has none. Without one, "
+            f"rewind {again}."
         )
 
 

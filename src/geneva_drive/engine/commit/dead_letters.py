@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import wait_of
 from geneva_drive.states import DeadLetterReason, DeadLetterState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
@@ -78,7 +78,7 @@ def _last_error(
 
 def _checkpoint(execution: ExecutionRecord) -> dict[str, Any] | None:
     is_loop = execution.cursor is not None or execution.completed_iterations > 0
-    if not is_loop or isinstance(wait_of(execution), ApprovalWait):
+    if not is_loop or wait_of(execution) is not None:
         return None
     return {
         # Typed JSON as it is stored: the reader may lack the types of the cursor.

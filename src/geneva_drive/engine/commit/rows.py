@@ -12,6 +12,7 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedI
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
     ChildWait,
+    MomentWait,
     Wait,
     rests_on,
     wait_of,
@@ -68,7 +69,7 @@ def _wait_values(wait: Wait) -> dict[str, Any]:
     match wait:
         case ChildWait(child_id):
             return {"child_id": child_id}
-        case ApprovalWait():
+        case ApprovalWait() | MomentWait():
             return {"cursor": wait.cursor}
         case _:
             assert_never(wait)

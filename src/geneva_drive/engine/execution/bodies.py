@@ -1,15 +1,13 @@
-"""What each kind of node runs: a method, a job, or a wait for a child workflow or a person."""
+"""What each kind of node runs: a method, a job, or a child workflow."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, assert_never
 
-from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.dynamic.jobs import JobNode
 from geneva_drive.definition.dynamic.stored_batch import PASSED, StoredBatch
-from geneva_drive.definition.nodes.approval import ApprovalStep
 from geneva_drive.definition.nodes.batch import AggregateStep
 from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
@@ -33,12 +31,9 @@ def call(
     node: Node,
     instance: Workflow[Any, Any],
     arguments: tuple[Any, ...],
-    decision: ApprovalDecision[Any] | None = None,
 ) -> Any:
-    """Run a node's body; an async body returns its coroutine. Only an approval has a decision."""
+    """Run a node's body; an async body returns its coroutine."""
     match node.declared:
-        case ApprovalStep(function=function):
-            return function(instance, decision, *arguments)
         case AggregateStep(function=function):
             return function(instance, results_for(environment, execution, node), *arguments)
         case MapStep() | ChildMap() if not execution.is_worker:

@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt, Skip, Suspend
 from geneva_drive.definition.nodes.decision import chosen_branches
@@ -22,7 +21,8 @@ from geneva_drive.engine.batches.ranges import expand_batch, expand_map
 from geneva_drive.engine.claimed import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
-from geneva_drive.engine.execution import bodies, detached_hero, unknown_step
+from geneva_drive.engine.execution import arrival, bodies, detached_hero, unknown_step
+from geneva_drive.engine.execution.arrival import NOTHING, Arrival
 from geneva_drive.engine.execution.node_loop import loop_of
 from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
@@ -42,8 +42,6 @@ from geneva_drive.engine.transitions.outcome import (
     Suspended,
     recorded_outcome,
 )
-from geneva_drive.engine.transitions.wait_kinds import wait_of
-from geneva_drive.engine.waits import approval as approvals
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.errors import HeroGone, InvalidInput, StepTimedOut
 from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, RanTooLong
@@ -97,7 +95,7 @@ class Run:
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
-        self._decision: ApprovalDecision[Any] | None = None  # of an approval; set by prepare()
+        self._arrival = NOTHING  # what a wait has brought; set by prepare()
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
 
@@ -117,16 +115,15 @@ class Run:
     def prepare(self) -> StepOutcome | None:
         """Return the outcome if the body is not to run, for example by a condition; else None.
 
-        Raises `WaitPlanned` if an approval has to be requested first.
+        Raises `WaitPlanned` if the node has to wait first.
         """
         if self._node is None:
             return unknown_step.outcome(self._environment, self._claimed, self._definition)
         if self._node.is_removed:
             return Skipped(Outcome.SKIPPED_BY_REMOVAL)
         try:
-            ended = self._check_conditions(self._node)
+            ended = self._check_conditions(self._node) or self._arrive(self._node)
             if ended is None:
-                self._decision = self._find_decision(self._node)
                 self.loop = self._find_loop(self._node)
                 self.wanted = self._want_slots(self._node)
             return ended  # noqa: TRY300 - user code above may raise
@@ -144,15 +141,17 @@ class Run:
         call = partial(self._call_once, arguments=())
         return loop_of(environment, claimed, definition, node, self._breaks, call)
 
-    def _find_decision(self, node: Node) -> ApprovalDecision[Any] | None:
-        """Return the decision of an approval; raise `WaitPlanned` if a person is to be asked."""
-        if not node.is_approval:
+    def _arrive(self, node: Node) -> StepOutcome | None:
+        """Note what a wait has brought; return the outcome if the body is not to run."""
+        if not node.waits:
             return None
-        terms, environment, execution = node.terms, self._environment, self._claimed.execution
-        request = approvals.decided_request(environment, execution)
-        if request is None:
-            raise WaitPlanned(approvals.plan(environment, execution, terms, self._instance))
-        return approvals.decision_of(request, terms)
+        arrived = arrival.arrive(
+            self._environment, self._claimed.execution, self._definition, node, self._instance
+        )
+        if not isinstance(arrived, Arrival):
+            return arrived
+        self._arrival = arrived
+        return None
 
     def run_body(
         self, *arguments: Any, flush: Callable[[], None] | None = None
@@ -202,8 +201,8 @@ class Run:
         """Return the outcome of a body that returned; raises if the result cannot be kept."""
         if node.expands and not self._claimed.execution.is_worker:
             return self._expanded(node, result)
-        if self._decision is not None:
-            return approvals.outcome_of(self._decision, self._definition, node)
+        if self._arrival.outcome is not None:
+            return self._arrival.outcome
         return Returned(self._kept(node, result), self._chosen(node, result))
 
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
@@ -256,16 +255,11 @@ class Run:
         except HeroGone as gone:
             return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
         condition = node.options.condition
-        if condition is not None and not self._has_waited(node):
+        has_waited = partial(arrival.has_waited, self._environment, self._claimed.execution, node)
+        if condition is not None and not has_waited():
             is_skipped = condition.skips(self._instance)
             return Skipped(Outcome.SKIPPED_BY_CONDITION) if is_skipped else None
         return None
-
-    def _has_waited(self, node: Node) -> bool:
-        """True if a wait is over: the condition was asked before it began."""
-        if node.is_approval:  # its last request may have been canceled, so that it asks anew
-            return approvals.decided_request(self._environment, self._claimed.execution) is not None
-        return wait_of(self._claimed.execution) is not None
 
     def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
         execution, settings = self._claimed.execution, self._environment.settings
@@ -323,7 +317,7 @@ class Run:
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         execution = self._claimed.execution
         returned = bodies.call(
-            self._environment, execution, node, self._instance, arguments, self._decision
+            self._environment, execution, node, self._instance, self._arrival.given + arguments
         )
         # Even a plain function may return a coroutine, which has not started yet.
         if not inspect.iscoroutine(returned):

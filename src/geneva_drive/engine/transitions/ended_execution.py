@@ -13,7 +13,7 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition, before_p
 from geneva_drive.engine.transitions.outcome import ErrorDetails
 from geneva_drive.engine.transitions.partitions import plan_partitions
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
-from geneva_drive.engine.transitions.wait_kinds import Wait
+from geneva_drive.engine.transitions.wait_kinds import MomentWait, Wait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -138,7 +138,17 @@ class EndedExecution:
         )
 
     def wait_for(self, wait: Wait) -> Change:
-        """Keep the execution `waiting` until its wait is released."""
+        """Keep the execution `waiting` until its wait is released, or `scheduled` for a moment."""
+        if isinstance(wait, MomentWait):
+            return self.stay(
+                ExecutionMove(
+                    record=self.execution,
+                    state=StepState.SCHEDULED,
+                    wakes_at=wait.until,
+                    scheduled_for=wait.until,
+                    wait=wait,
+                )
+            )
         return self.stay(ExecutionMove(record=self.execution, state=StepState.WAITING, wait=wait))
 
     def suspend(self, by: Interruption, wait: timedelta) -> Change:

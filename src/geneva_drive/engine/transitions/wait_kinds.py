@@ -6,14 +6,17 @@ its module in `engine/waits` and in the sentence that `why()` shows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from datetime import datetime
+from typing import Any, assert_never
 
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
 _APPROVAL = "approval"
+_MOMENT = "moment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,35 @@ class ApprovalWait:
         return typed_json.dump_reference(_APPROVAL, self.approval_id)
 
 
-Wait = ChildWait | ApprovalWait
+@dataclass(frozen=True, slots=True)
+class MomentWait:
+    """A moment; the execution is `scheduled` for it, as the timers need nothing else."""
+
+    until: datetime
+
+    @property
+    def cursor(self) -> str:
+        """The moment as the cursor of its execution: a further attempt does not wait again."""
+        return typed_json.dump_reference(_MOMENT, self.until)
+
+
+Wait = ChildWait | ApprovalWait | MomentWait
+
+
+_REFERENCES: dict[str, Callable[[Any], Wait]] = {_APPROVAL: ApprovalWait, _MOMENT: MomentWait}
 
 
 def wait_of(record: ExecutionRecord) -> Wait | None:
     """Return what an execution waits for, or waited for before it was released."""
     if record.child_id is not None:
         return ChildWait(record.child_id)
-    approval_id = typed_json.load_reference(_APPROVAL, record.cursor)
-    return None if approval_id is None else ApprovalWait(approval_id)
+    if record.cursor is None:
+        return None
+    for name, kind in _REFERENCES.items():
+        key = typed_json.load_reference(name, record.cursor)
+        if key is not None:
+            return kind(key)
+    return None
 
 
 def rests_on(wait: Wait | None) -> bool:
@@ -55,7 +78,7 @@ def rests_on(wait: Wait | None) -> bool:
     match wait:
         case ApprovalWait():
             return True
-        case ChildWait() | None:
+        case ChildWait() | MomentWait() | None:
             return False
         case _:
             assert_never(wait)

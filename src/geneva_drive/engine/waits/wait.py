@@ -27,6 +27,7 @@ from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchan
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
     ChildWait,
+    MomentWait,
     Wait,
     wait_of,
 )
@@ -156,6 +157,8 @@ def _cancel(environment: Environment, wait: Wait) -> bool:
             applied = child.cancel(environment, child_id)
         case ApprovalWait():
             applied = None  # closed with the execution: see commit/closed_waits.py
+        case MomentWait():
+            applied = None  # kept in the execution alone
         case _:
             assert_never(wait)
     if applied is None:
