@@ -23,11 +23,13 @@ from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.jobs import JobNode, job
 from geneva_drive.definition.dynamic.templates import template
+from geneva_drive.definition.event import Callback, Event
 from geneva_drive.definition.heroes import HeroRef, register_hero
 from geneva_drive.definition.nodes.approval import approval
 from geneva_drive.definition.nodes.batch import batch
 from geneva_drive.definition.nodes.child import child
 from geneva_drive.definition.nodes.decision import decision
+from geneva_drive.definition.nodes.event_wait import wait_for_callback, wait_for_event
 from geneva_drive.definition.nodes.map import map
 from geneva_drive.definition.nodes.removed_step import removed_step
 from geneva_drive.definition.nodes.resumable_step import resumable_step
@@ -87,10 +89,12 @@ __all__ = [
     "BatchRange",
     "BatchResults",
     "Batches",
+    "Callback",
     "Checkpoint",
     "CheckpointYield",
     "Drive",
     "DynamicWorkflow",
+    "Event",
     "ExceptionPolicy",
     "FailedItem",
     "FailureStrategy",
@@ -138,6 +142,8 @@ __all__ = [
     "task",
     "template",
     "wait",
+    "wait_for_callback",
+    "wait_for_event",
 ]
 
 # These import SQLAlchemy, which takes longer than all the rest. They are loaded on first use, so

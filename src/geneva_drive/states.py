@@ -66,6 +66,15 @@ class ApprovalState(StrEnum):
     CANCELED = "canceled"  # its workflow no longer waits for it
 
 
+class EventWaitState(StrEnum):
+    """The state of a wait for events."""
+
+    OPEN = "open"
+    HEARD = "heard"  # its events came
+    TIMED_OUT = "timed_out"  # its deadline passed before they came
+    CANCELED = "canceled"  # its workflow no longer waits for them
+
+
 class FailureStrategy(StrEnum):
     """What a batch or a map does once more of its workers have failed than it tolerates."""
 

@@ -41,6 +41,9 @@ def test_only_storage_writes_rows() -> None:
         "storage/dialects/mysql/claim.py",
         "storage/dialects/mysql/dialect.py",
         "storage/dialects/mysql/insert.py",
+        # Events and waits for them: never a state of workflows or executions.
+        "storage/statements/events.py",
+        "storage/statements/event_waits.py",
         "storage/statements/executions.py",
         # Counts of the workers of a batch or map.
         "storage/statements/expansions.py",

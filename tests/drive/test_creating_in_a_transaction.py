@@ -218,8 +218,7 @@ def test_a_session_of_another_database_is_refused(geneva: gd.Drive, tmp_path: An
     other.close()
 
     assert str(refusal.value) == (
-        "The session passed to create() is connected to another database than the Drive. "
-        "They cannot commit together."
+        "The session is connected to another database than the Drive. They cannot commit together."
     )
 
 

@@ -29,14 +29,22 @@ if TYPE_CHECKING:
     from geneva_drive.definition.nodes.child import Child
     from geneva_drive.definition.nodes.declaration import Declaration
     from geneva_drive.definition.options.approval_terms import ApprovalTerms
+    from geneva_drive.definition.options.event_terms import EventTerms
     from geneva_drive.definition.options.expansion import ExpansionTerms
     from geneva_drive.definition.options.map_items import MapItems
     from geneva_drive.definition.schedule import Cron
     from geneva_drive.definition.workflow import Workflow
 
 _IN_GRAPHS = (NodeKind.TASK, NodeKind.DECISION)
-_KEEPING = (NodeKind.APPROVAL, NodeKind.CHILD, NodeKind.WORKER, NodeKind.AGGREGATE)
-_WAITING = (NodeKind.APPROVAL, NodeKind.WAIT)
+_EVENT_WAITS = (NodeKind.EVENT, NodeKind.CALLBACK)
+_KEEPING = (
+    NodeKind.APPROVAL,
+    NodeKind.CHILD,
+    NodeKind.WORKER,
+    NodeKind.AGGREGATE,
+    *_EVENT_WAITS,
+)
+_WAITING = (NodeKind.APPROVAL, NodeKind.WAIT, *_EVENT_WAITS)
 _EXPANDING = (NodeKind.BATCH, NodeKind.MAP)
 # What an execution of a batch worker or a map is called: three digits or more, 000 for no work.
 _NUMBERED = re.compile(r"(.+)_(\d{3}|[1-9]\d{3,})")
@@ -111,8 +119,20 @@ class Node:
 
     @property
     def waits(self) -> bool:
-        """True if its body runs after a wait for a person or for a moment."""
+        """True if its body runs after a wait for a person, an event or a moment."""
         return self.kind in _WAITING
+
+    @property
+    def is_event_wait(self) -> bool:
+        """True if it waits for events or for a callback."""
+        return self.kind in _EVENT_WAITS
+
+    @property
+    def event_terms(self) -> EventTerms:
+        """The terms of a wait for events or for a callback."""
+        terms = self.declared.event_terms
+        assert terms is not None, f"{self.name} waits for no event"
+        return terms
 
     @property
     def until(self) -> Callable[[Any], object] | None:
@@ -181,6 +201,7 @@ class Definition:
     queue: str
     priority: int
     context_type: ContextType | None = None
+    triggers: tuple[str, ...] = ()  # the types of events that start a workflow
     stale_after: timedelta | None = None  # without progress for longer, it is a dead letter
     schedule: Cron | None = None  # its own, never a parent's
 
@@ -334,7 +355,7 @@ class Definition:
 def result_hint(node: Node) -> str:
     """Return how a node that keeps no result comes to keep one."""
     if node.kind is NodeKind.DECISION:
-        return "Only steps, tasks, approvals and child workflows do."
+        return "Only steps, tasks, approvals, waits and child workflows do."
     if node.is_batch:
         return "Its worker and its aggregate do."
     return f"Declare it with @gd.{node.kind.noun}(keep_result=True)."

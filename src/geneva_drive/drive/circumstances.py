@@ -15,10 +15,11 @@ from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.batch_words import MOST_FAILED
 from geneva_drive.drive.many_executions import may_expand
 from geneva_drive.engine.limits import waiters
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, wait_of
 from geneva_drive.settings import Settings
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState, WorkflowState
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.event_records import EventWaitRecord
 from geneva_drive.storage.schema.records import (
     ActiveCount,
     AuditRecord,
@@ -41,6 +42,7 @@ class Circumstances:
     limit_use: LimitUse | None = None  # of the limit that a step waits for
     child: WorkflowRecord | None = None  # the child workflow that a node waits for
     approval: ApprovalRecord | None = None  # the request that a node waits for
+    event_wait: EventWaitRecord | None = None  # the events that a node waits for
     canceled_by: AuditRecord | ExecutionRecord | None = None  # the command, or the step
     attempt_before: ExecutionRecord | None = None  # why a scheduled execution is another attempt
     handed_over: str | None = None  # a due node whose job a worker did not have
@@ -63,6 +65,7 @@ def read_circumstances(
         counts = store.overviews.count_active(connection, record.id, now) if is_counted else None
         child = store.workflows.get(connection, children[0]) if children else None
         approval = _approval(connection, store, active)
+        event_wait = _event_wait(connection, store, active)
         attempt_before = _attempt_before(connection, store, active)
         handed_over = _handed_over(connection, store, record, active, now)
         is_canceled = record.state is WorkflowState.CANCELED
@@ -80,6 +83,7 @@ def read_circumstances(
         limit_use=_limit_use(drive, active),
         child=child,
         approval=approval,
+        event_wait=event_wait,
         canceled_by=canceled_by,
         attempt_before=attempt_before,
         handed_over=handed_over,
@@ -116,6 +120,15 @@ def _approval(
     waits = [wait_of(one) for one in active if one.state is StepState.WAITING]
     ids = [one.approval_id for one in waits if isinstance(one, ApprovalWait)]
     return store.approvals.get(connection, ids[0]) if ids else None
+
+
+def _event_wait(
+    connection: Connection, store: Store, active: Sequence[ExecutionRecord]
+) -> EventWaitRecord | None:
+    """Return the oldest wait for events."""
+    waits = [wait_of(one) for one in active if one.state is StepState.WAITING]
+    ids = [one.wait_id for one in waits if isinstance(one, EventWait)]
+    return store.event_waits.get(connection, ids[0]) if ids else None
 
 
 def _canceled_by(

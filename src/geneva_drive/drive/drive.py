@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, Unpack
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
@@ -16,13 +18,15 @@ from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
+from geneva_drive.drive import joined_transaction, publication
 from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.circumstances import read_circumstances
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.dead_letters import DeadLetters
 from geneva_drive.drive.explanation import explain
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.joined_transaction import JoinedTransaction
+from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
+from geneva_drive.drive.publication import PublishedEvent, PublishOptions
 from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.schedules import Schedules
 from geneva_drive.drive.step_execution import StepExecution
@@ -203,6 +207,54 @@ class Drive:
         if span is None:
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
         return prune(self.environment, span, progress)
+
+    def publish(
+        self,
+        type: str,
+        payload: Any = None,
+        *,
+        id: str | None = None,
+        source: str = "api",
+        key: object = None,
+        ttl: Duration = publication.DEFAULT_TTL,
+        session: JoinedTransaction | None = None,
+    ) -> PublishedEvent:
+        """Store an event, and give it to the waits and triggers of its type and key.
+
+        An `id` that the source has published before changes nothing (`duplicate`). The event also
+        counts for waits that begin within `ttl`. With `session`, or in a step with
+        `transaction=True`, it is published if that transaction commits.
+        """
+        new = publication.checked(self, type, payload, id=id, source=source, key=key, ttl=ttl)
+        way_out = "await drive.apublish(..., session=session)"
+        joined = joined_transaction.opened(session, way_out, call="publish")
+        return publication.publish(self, new, joined)
+
+    async def apublish(
+        self,
+        type: str,
+        payload: Any = None,
+        *,
+        session: AsyncJoinedTransaction | None = None,
+        **options: Unpack[PublishOptions],
+    ) -> PublishedEvent:
+        """Publish an event from async code, with the keywords of `publish`.
+
+        If the call is cancelled, its thread still ends its work: repeat it with the same `id`.
+        """
+        if session is None:
+            return await asyncio.to_thread(partial(self.publish, type, payload, **options))
+        if not self.is_open:
+            await asyncio.to_thread(lambda: self.environment)
+        return await joined_transaction.run_joined(
+            session, lambda joined: self.publish(type, payload, session=joined, **options)
+        )
+
+    def published_events(self, type: str | None = None, limit: int = 50) -> list[PublishedEvent]:
+        """Return the latest events that are still stored, newest first."""
+        wanted = None if type is None else checks.text("published_events(type=...)", type)
+        checks.whole_number("published_events(limit=...)", limit, at_least=1)
+        return publication.latest(self, wanted, limit)
 
     @property
     def approvals(self) -> Approvals:

@@ -23,7 +23,7 @@ from geneva_drive.drive.execution_words import (
     what_then,
     which_attempt,
 )
-from geneva_drive.drive.wait_words import asked_people, awaited, explain_wait
+from geneva_drive.drive.wait_words import asked_people, awaited, awaited_events, explain_wait
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.engine.transitions.wait_kinds import wait_of
@@ -94,6 +94,8 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
             return f", as step {step!r} was {rejection}"
         case ExecutionRecord(step_name=step, outcome=Outcome.EXPIRED):
             return f", as nobody decided on step {step!r} in time"
+        case ExecutionRecord(step_name=step, outcome=Outcome.TIMED_OUT, error_class=None):
+            return f", as what step {step!r} waits for did not come in time"
         case ExecutionRecord(step_name=step):
             return f" by step {step!r}"
         case _:
@@ -123,6 +125,11 @@ def _paused(
             f"{since}, while step {known.approval.step_name!r} waits for a decision on approval "
             f"{known.approval.id}{asked_people(known.approval)}: the decision takes effect after "
             f"`resume`."
+        )
+    if known.event_wait is not None:
+        return (
+            f"{since}, while step {known.event_wait.step_name!r} waits for "
+            f"{awaited_events(known.event_wait)}: the event takes effect after `resume`."
         )
     again = "" if active else " again"
     return f"{since}: `resume` runs step {step or failed!r}{again}, `skip` passes it over."

@@ -1,4 +1,4 @@
-"""The caller's own transaction, in which a workflow can be created."""
+"""The caller's own transaction, in which a workflow can be created or an event published."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ORM, _ASYNC = "sqlalchemy.orm", "sqlalchemy.ext.asyncio"
 _CALLBACKS = "geneva_after_commit"
 
 
-def opened(given: Any, async_form: str) -> JoinedTransaction | None:
+def opened(given: Any, async_form: str, *, call: str = "create") -> JoinedTransaction | None:
     """Check the argument `session`; a `scoped_session` becomes the thread's session.
 
     `async_form` is the call that takes an `AsyncSession`.
@@ -45,7 +45,7 @@ def opened(given: Any, async_form: str) -> JoinedTransaction | None:
             f"Use `{async_form}`."
         )
     raise InvalidInput(
-        f"create(session=...) must be a SQLAlchemy Session or Connection, got {shown(session)}."
+        f"{call}(session=...) must be a SQLAlchemy Session or Connection, got {shown(session)}."
     )
 
 
@@ -75,7 +75,7 @@ def connection_of(joined: JoinedTransaction, engine: Engine) -> Connection:
     connection = joined if isinstance(joined, Connection) else joined.connection()
     if _database_of(connection.engine) != _database_of(engine):
         raise InvalidInput(
-            "The session passed to create() is connected to another database than the Drive. They "
+            "The session is connected to another database than the Drive. They "
             "cannot commit together."
         )
     return connection

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, MomentWait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import (
+    ApprovalWait,
+    ChildWait,
+    EventWait,
+    MomentWait,
+    wait_of,
+)
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
@@ -32,6 +38,8 @@ def _need_of(execution: ExecutionRecord, now: datetime) -> Need:
     match wait:
         case ApprovalWait():
             return Need.PERSON
+        case EventWait():
+            return Need.EVENT
         case ChildWait() | None:
             return Need.CHILD
         case MomentWait():
@@ -46,6 +54,8 @@ def resting_reason(execution: ExecutionRecord) -> str | None:
     match wait:
         case ApprovalWait():
             return "approval_required"
+        case EventWait():
+            return "waiting_for_event"
         case ChildWait() | MomentWait() | None:
             return None
         case _:

@@ -1,4 +1,4 @@
-"""The words of `why()` for nodes that wait: for a child workflow, or for a person."""
+"""The words of `why()` for nodes that wait: for a child workflow, a person or an event."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from geneva_drive.drive.circumstances import Circumstances
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
     ChildWait,
+    EventWait,
     MomentWait,
     Wait,
     wait_of,
 )
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.event_records import EventWaitRecord
 from geneva_drive.storage.schema.records import ExecutionRecord
+from geneva_drive.storage.statements.events import CALLBACK_TYPE
 
 
 def explain_wait(execution: ExecutionRecord, known: Circumstances) -> str:
@@ -28,6 +31,9 @@ def explain_wait(execution: ExecutionRecord, known: Circumstances) -> str:
         case ApprovalWait(approval_id):
             about = "" if known.approval is None else asked_people(known.approval)
             return f"Step {node!r} waits for a decision on approval {approval_id}{about}."
+        case EventWait():
+            about = "events" if known.event_wait is None else awaited_events(known.event_wait)
+            return f"Step {node!r} waits for {about}."
         case MomentWait(until):
             return f"Step {node!r} runs at {moment_words(until)}."
         case None:
@@ -47,6 +53,18 @@ def asked_people(approval: ApprovalRecord) -> str:
     return f" by {people}{count}{until}"
 
 
+def awaited_events(wait: EventWaitRecord) -> str:
+    """Return what a wait is for, and until when."""
+    until = "" if wait.expires_at is None else f", until {moment_words(wait.expires_at)}"
+    if wait.patterns == (CALLBACK_TYPE,):
+        return f"its callback{until}"
+    types = [repr(pattern) for pattern in wait.patterns]
+    joint = " and " if wait.is_all else " or "
+    noun = "events" if wait.is_all and len(types) > 1 else "event"
+    key = f" with key {wait.awaited_key!r}" if wait.awaited_key else ""
+    return f"{noun} {joint.join(types)}{key}{until}"
+
+
 def awaited(wait: Wait) -> tuple[str, str]:
     """Return what one node, and what several, wait for."""
     match wait:
@@ -54,6 +72,8 @@ def awaited(wait: Wait) -> tuple[str, str]:
             return "for a child workflow", "for child workflows"
         case ApprovalWait():
             return "for a decision", "for decisions"
+        case EventWait():
+            return "for an event", "for events"
         case MomentWait():
             return "for a moment", "for their moments"
         case _:

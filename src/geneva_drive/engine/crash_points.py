@@ -7,7 +7,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
-Point = Literal["claim", "body", "commit", "checkpoint", "item", "redispatch", "fire", "fired"]
+Point = Literal[
+    "claim",
+    "body",
+    "commit",
+    "checkpoint",
+    "item",
+    "redispatch",
+    "fire",
+    "fired",
+    "stored",
+    "opened",
+]
 
 
 class Crash(BaseException):

@@ -13,6 +13,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options, jobs
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
+from geneva_drive.definition.event import Callback, Event
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NodeNotFound, StepNotDefined
@@ -122,10 +123,21 @@ def _of_expansion(store: Store, workflow_id: Key, names: Sequence[str]) -> list[
     return [typed_json.load(row.result) for row in store.read(read)]
 
 
+def brought(node: Node, value: Any) -> Event | Callback | list[Event]:
+    """Return what a wait for events or a callback has brought, from its stored values."""
+    if node.kind is NodeKind.CALLBACK:
+        return Callback.read(value)
+    return [Event.read(each) for each in value] if isinstance(value, list) else Event.read(value)
+
+
 def _value(node: Node | None, text: str | None) -> Any:
     """Return a stored result; that of an approval is its decision."""
     value = typed_json.load(text)
-    if value is None or node is None or not node.is_approval:
+    if value is None or node is None:
+        return value
+    if node.is_event_wait:
+        return brought(node, value)
+    if not node.is_approval:
         return value
     return ApprovalDecision.read(value, node.terms.form, node.name)
 

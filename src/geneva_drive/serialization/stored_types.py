@@ -136,6 +136,7 @@ STRUCTURES: dict[str, Callable[[Any], Any]] = {
     # The cursors of nodes that wait; no values of a user.
     "approval": lambda key: key,
     "moment": lambda moment: moment,
+    "event_wait": lambda key: key,
 }
 
 STORED_ANYWAY: frozenset[type] = frozenset(

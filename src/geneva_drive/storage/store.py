@@ -19,6 +19,8 @@ from geneva_drive.storage.statements.audit import AuditEntries
 from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
 from geneva_drive.storage.statements.checkpoints import Checkpoints
 from geneva_drive.storage.statements.dead_letters import DeadLetters
+from geneva_drive.storage.statements.event_waits import EventWaits
+from geneva_drive.storage.statements.events import Events
 from geneva_drive.storage.statements.executions import Executions
 from geneva_drive.storage.statements.expansions import Expansions
 from geneva_drive.storage.statements.families import Families
@@ -66,6 +68,8 @@ class Store:
         self.schedules = Schedules(tables, database.dialect)
         self.schedule_runs = ScheduleRuns(tables)
         self.next_wakes = NextWakes(tables, self.schedules)
+        self.events = Events(tables, database.dialect)
+        self.event_waits = EventWaits(tables)
         self.limits = Limits(tables, database.dialect)
         self.parked_executions = ParkedExecutions(tables, database.dialect)
         self.write = database.write

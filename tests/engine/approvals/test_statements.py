@@ -11,7 +11,7 @@ import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.states import ApprovalState
 from geneva_drive.testing import drain
-from geneva_drive.worker.housekeeping.deadlines import Deadlines
+from geneva_drive.worker.housekeeping.deadlines import APPROVALS, Deadlines
 from tests.approval_ledger import assert_consistent
 from tests.storage.plans import noted, plan
 
@@ -55,7 +55,7 @@ def test_requests_that_expire_at_the_same_time_share_one_statement(
     geneva_clock.advance(HOUR)
 
     with noted(geneva.engine) as sent:
-        assert Deadlines(geneva.environment).pass_due().changed == 5
+        assert Deadlines(geneva.environment, APPROVALS).pass_due().changed == 5
 
     updates = [one for one, _ in sent if one.startswith(f"UPDATE geneva_drive_{table} ")]
     assert len(updates) == 1
@@ -138,7 +138,7 @@ def test_requests_that_are_escalated_at_the_same_time_share_one_statement(
     geneva_clock.advance(HOUR)
 
     with noted(geneva.engine) as sent:
-        assert Deadlines(geneva.environment).pass_due().changed == 5
+        assert Deadlines(geneva.environment, APPROVALS).pass_due().changed == 5
 
     assert len([one for one, _ in sent if one.startswith(statement)]) == 1
     ledger = assert_consistent(geneva)

@@ -12,6 +12,8 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 _GIVEN = {
     NodeKind.RESUMABLE: ("it",),
     NodeKind.APPROVAL: ("decision",),
+    NodeKind.EVENT: ("event",),
+    NodeKind.CALLBACK: ("callback",),
     NodeKind.WORKER: ("batch",),
     NodeKind.AGGREGATE: ("results",),
     NodeKind.MAP: ("item",),
@@ -19,6 +21,8 @@ _GIVEN = {
 _DECORATORS = {
     "it": "@gd.resumable_step",
     "decision": "@gd.approval",
+    "event": "@gd.wait_for_event",
+    "callback": "@gd.wait_for_callback",
     "batch": "the .worker of a batch",
     "results": "the .aggregate of a batch",
     "item": "@gd.map(items)",

@@ -14,7 +14,7 @@ from geneva_drive.definition.compiler import chain, code_location, expansions
 from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.nodes import approval
+from geneva_drive.definition.nodes import approval, event_wait
 from geneva_drive.definition.nodes.declaration import Declared
 from geneva_drive.definition.nodes.step import is_method
 from geneva_drive.definition.options import options, policies
@@ -97,6 +97,7 @@ def compile_class(
     )
     _check_step_conditions(definition)
     approval.check_branches(definition)
+    event_wait.check_branches(definition)
     return definition
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LONGEST_NAME = MAX_NAME_LENGTH - len(f"_{MAX_BATCHES}")
 
 # Their results are lists, or hold lists, in ways of their own.
-_NO_LISTS = (NodeKind.APPROVAL, NodeKind.WORKER, NodeKind.MAP)
+_NO_LISTS = (NodeKind.APPROVAL, NodeKind.CALLBACK, NodeKind.WORKER, NodeKind.MAP)
 
 
 def check(owner: str, nodes: Sequence[Node]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from geneva_drive.definition.nodes.step import Step
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.definition.options.approval_terms import ApprovalTerms
+    from geneva_drive.definition.options.event_terms import EventTerms
     from geneva_drive.definition.options.expansion import ExpansionTerms
     from geneva_drive.definition.options.map_items import MapItems
     from geneva_drive.definition.options.options import Options
@@ -28,6 +29,8 @@ class NodeKind(StrEnum):
     DECISION = "decision"
     APPROVAL = "approval"
     WAIT = "wait"
+    EVENT = "wait_for_event"
+    CALLBACK = "wait_for_callback"
     CHILD = "child"
     BATCH = "batch"
     WORKER = "worker"  # of a batch; a placeholder for as many executions as there are ranges
@@ -68,6 +71,8 @@ _NOUNS = {
     NodeKind.DECISION: "decision",
     NodeKind.APPROVAL: "approval",
     NodeKind.WAIT: "wait",
+    NodeKind.EVENT: "event wait",
+    NodeKind.CALLBACK: "callback wait",
     NodeKind.CHILD: "child workflow",
     NodeKind.BATCH: "batch",
     NodeKind.WORKER: "batch worker",
@@ -88,6 +93,7 @@ class Declared:
     child: Child | None = None
     terms: ApprovalTerms | None = None  # of an approval
     until: Callable[[Any], object] | None = None  # of a wait: the moment, given the workflow
+    event_terms: EventTerms | None = None  # of a wait for events or a callback
     expansion: ExpansionTerms | None = None  # of a batch or a map
     items: MapItems | None = None  # of a map
 

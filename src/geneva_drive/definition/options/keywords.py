@@ -10,6 +10,7 @@ from geneva_drive.definition.compiler.dependencies import StepDependencies, Task
 from geneva_drive.definition.nodes.declaration import Declared
 from geneva_drive.definition.options.approval_terms import TermOptions
 from geneva_drive.definition.options.conditions import Test
+from geneva_drive.definition.options.event_terms import DeadlineOptions, EventOptions
 from geneva_drive.definition.options.expansion import CheckpointOptions, ExpansionOptions
 from geneva_drive.definition.options.iteration import IterationOptions
 from geneva_drive.definition.options.policies import OnException, Retry, TerminalActionName
@@ -87,6 +88,14 @@ class WaitOptions(StepOptions, total=False):
     """The keywords of `@gd.wait`."""
 
     until: Callable[[Any], datetime]
+
+
+class EventWaitOptions(_Running, _Call, _ChainMember, EventOptions, total=False):
+    """The keywords of `@gd.wait_for_event`."""
+
+
+class CallbackWaitOptions(_Running, _Call, _ChainMember, DeadlineOptions, total=False):
+    """The keywords of `@gd.wait_for_callback`."""
 
 
 class ChildOptions(_Running, _ChainMember, total=False):

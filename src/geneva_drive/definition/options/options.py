@@ -35,12 +35,16 @@ _KEYWORDS: Mapping[NodeKind, Any] = {
     NodeKind.DECISION: keywords.DecisionOptions,
     NodeKind.APPROVAL: keywords.ApprovalOptionsWithForm,
     NodeKind.WAIT: keywords.WaitOptions,
+    NodeKind.EVENT: keywords.EventWaitOptions,
+    NodeKind.CALLBACK: keywords.CallbackWaitOptions,
     NodeKind.CHILD: keywords.ChildOptions,
     NodeKind.BATCH: keywords.BatchOptions,
     NodeKind.WORKER: keywords.WorkerOptions,
     NodeKind.AGGREGATE: keywords.WorkerOptions,
     NodeKind.MAP: keywords.MapOptions,
 }
+
+_WITH_DEADLINE = (NodeKind.APPROVAL, NodeKind.EVENT, NodeKind.CALLBACK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +103,8 @@ def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
         wait=_wait(given.get("wait")),
         condition=_condition(given),
         policies=_policies(given),
-        # The timeout of an approval is the deadline of its request, and not of its body.
-        timeout=None if kind is NodeKind.APPROVAL else _timeout(given.get("timeout")),
+        # The timeout of an approval or an event is the deadline of the wait, and not of its body.
+        timeout=None if kind in _WITH_DEADLINE else _timeout(given.get("timeout")),
         before_step=given.get("before_step"),
         after_step=given.get("after_step"),
         queue=queue(given.get("queue")),

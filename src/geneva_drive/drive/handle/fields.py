@@ -18,7 +18,7 @@ from geneva_drive.drive.many_executions import may_expand, may_have_many
 from geneva_drive.drive.needs import resting_reason, who_is_needed
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.engine import heroes
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, is_resting, wait_of
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, is_resting, wait_of
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, Request, StepState, WorkflowState
@@ -180,13 +180,22 @@ class HandleFields(Generic[W]):
 
     @property
     def paused_at(self) -> datetime | None:
-        """When the workflow was paused, or began to wait for a person."""
+        """When the workflow was paused, or began to wait for a person or an event."""
         if not self._is_resting:
             return self._record.paused_at
         store, waits = self._drive.store, [wait_of(one) for one in self._active]
         ids = [one.approval_id for one in waits if isinstance(one, ApprovalWait)]
-        requests = store.read(lambda connection: store.approvals.get_many(connection, ids))
-        return max((one.requested_at for one in requests.values()), default=None)
+        keys = [one.wait_id for one in waits if isinstance(one, EventWait)]
+
+        def began(connection: Connection) -> list[datetime]:
+            requests = store.approvals.get_many(connection, ids) if ids else {}
+            events = store.event_waits.get_many(connection, keys) if keys else {}
+            return [
+                *(one.requested_at for one in requests.values()),
+                *(one.opened_at for one in events.values()),
+            ]
+
+        return max(store.read(began), default=None)
 
     @property
     def paused_reason(self) -> str | None:

@@ -27,13 +27,13 @@ class HandleResumption(HandleFamily[W]):
     def resume_options(self) -> dict[str, list[str]]:
         """Return the actions that would succeed now, under `"actions"`; none if it is not paused.
 
-        They are the choices of pending approvals, `escalate`, `delegate`, `resume`, `skip` and
-        `cancel`.
+        They are the choices of pending approvals, `escalate`, `delegate`, `publish`, `resume`,
+        `skip` and `cancel`.
         """
         now = copy(self).reload()
         if now.state is not WorkflowState.PAUSED:
             return {"actions": []}
-        return {"actions": [*now._decisions(), *now._commands()]}
+        return {"actions": [*now._decisions(), *now._publications(), *now._commands()]}
 
     def _decisions(self) -> list[str]:
         store, clock = self._drive.store, self._drive.clock
@@ -47,6 +47,12 @@ class HandleResumption(HandleFamily[W]):
         if any(one.escalate_to is not None for one in pending):
             actions.append("escalate")
         return [*actions, "delegate"] if pending else actions
+
+    def _publications(self) -> list[str]:
+        store, now = self._drive.store, self._drive.clock.now()
+        found = store.read(lambda connection: store.event_waits.open_of(connection, self.id))
+        is_open = any(one.expires_at is None or one.expires_at > now for one in found)
+        return ["publish"] if is_open else []
 
     def _commands(self) -> list[str]:
         actions = []

@@ -33,6 +33,12 @@ class Passage:
                 f"Decide its request; if that has expired, `reattempt` asks again."
             )
 
+        if is_completed and node is not None and node.is_event_wait:
+            raise InvalidStateError(
+                f"Cannot complete {node.kind.noun} {node.name!r}: its result is what it waits for. "
+                f"Publish the event, or pass over the step with skip."
+            )
+
     def record(self, planned: NewExecution) -> NewExecution:
         """Return the attempt as it is recorded."""
         return replace(planned, state=self.state, outcome=self.outcome, result=self.result)

@@ -11,7 +11,13 @@ from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, ChildWait, MomentWait, wait_of
+from geneva_drive.engine.transitions.wait_kinds import (
+    ApprovalWait,
+    ChildWait,
+    EventWait,
+    MomentWait,
+    wait_of,
+)
 from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
 
@@ -76,6 +82,12 @@ def _refuse_waiting(subject: Subject) -> InvalidStateError | None:
                 f"Cannot resume this workflow: step {first.step_name!r} waits for a decision. "
                 f"Decide approval {approval_id}, as with `geneva approve {approval_id} --by NAME`, "
                 f"or pass over the step with skip."
+            )
+        case EventWait():
+            return InvalidStateError(
+                f"Cannot resume this workflow: step {first.step_name!r} waits for an event or a "
+                f"callback. Publish the event, as with `geneva publish TYPE`, or pass over the "
+                f"step with skip."
             )
         case ChildWait() | MomentWait() | None:
             return None

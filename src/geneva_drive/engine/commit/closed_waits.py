@@ -13,8 +13,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from geneva_drive.engine.transitions.change import ExecutionMove
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
-from geneva_drive.states import StepState
+from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, wait_of
+from geneva_drive.states import EventWaitState, StepState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
 
@@ -24,8 +24,9 @@ _GIVEN_UP = "Its execution was canceled or skipped before the workflow continued
 def close_waits(
     connection: Connection, store: Store, moves: Iterable[ExecutionMove], now: datetime
 ) -> None:
-    """Cancel the requests that no execution waits for any more."""
+    """Cancel the requests and the waits for events that no execution waits for any more."""
     abandoned: dict[Key, Key] = {}
+    unheard: list[Key] = []
     for move in moves:
         if move.state not in (StepState.CANCELED, StepState.SKIPPED):
             continue
@@ -33,6 +34,9 @@ def close_waits(
         wait = move.wait or wait_of(move.record)
         if isinstance(wait, ApprovalWait):
             abandoned[wait.approval_id] = move.record.workflow_id
+        elif isinstance(wait, EventWait):
+            unheard.append(wait.wait_id)
+    store.event_waits.close(connection, unheard, EventWaitState.CANCELED)
     if not abandoned:
         return
     store.approvals.cancel(connection, list(abandoned), now)

@@ -45,7 +45,11 @@ def _passes(outcome: StepOutcome) -> bool:
     """True if the next step simply follows: after a plain return, or a decision to continue."""
     if isinstance(outcome, Returned):
         return outcome.result is None
-    return isinstance(outcome, Decided) and outcome.then is AfterDecision.CONTINUE
+    return (
+        isinstance(outcome, Decided)
+        and outcome.then is AfterDecision.CONTINUE
+        and outcome.result is not None  # written together with an outcome of its own
+    )
 
 
 def complete(

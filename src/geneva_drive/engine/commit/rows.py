@@ -12,6 +12,7 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedI
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
     ChildWait,
+    EventWait,
     MomentWait,
     Wait,
     rests_on,
@@ -69,7 +70,7 @@ def _wait_values(wait: Wait) -> dict[str, Any]:
     match wait:
         case ChildWait(child_id):
             return {"child_id": child_id}
-        case ApprovalWait() | MomentWait():
+        case ApprovalWait() | MomentWait() | EventWait():
             return {"cursor": wait.cursor}
         case _:
             assert_never(wait)

@@ -11,6 +11,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.engine.transitions.wait_kinds import wait_of
 from geneva_drive.engine.waits import approval as approvals
+from geneva_drive.engine.waits import event_arrival
 from geneva_drive.engine.waits import moment as moments
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -40,6 +41,11 @@ def arrive(
     """
     if node.is_approval:
         return _decided(environment, execution, definition, node, instance)
+    if node.is_event_wait:
+        brought = event_arrival.find(environment, execution, node, instance)
+        if brought is None:
+            return event_arrival.timed_out(definition, node)
+        return Arrival((brought,), event_arrival.outcome_of(brought, definition, node))
     if node.until is not None:
         return moments.plan(environment, execution, node.until, instance) or NOTHING
     return NOTHING

@@ -21,7 +21,7 @@ from geneva_drive.engine.execution.transactional_step import run_step
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import SlotRefused
 from geneva_drive.engine.loops.breaks import Breaks
-from geneva_drive.engine.transitions.outcome import Awaiting, Lost, StepOutcome
+from geneva_drive.engine.transitions.outcome import Awaiting, HandedOver, Lost, StepOutcome
 from geneva_drive.engine.waits.wait import WaitPlan, WaitPlanned, open_wait
 from geneva_drive.errors import AlreadyRunning, DatabaseBusy
 from geneva_drive.storage.connections.patience import TroubleLasts
@@ -120,7 +120,10 @@ def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committ
             opened = open_wait(connection, environment, plan)
         except AlreadyRunning as refusal:
             raise RollBack(Failed(refusal)) from refusal
-        waiting = claimed.ending(Awaiting(opened.wait))
+        # A wait may be over before its node goes back to it; then the node runs again.
+        wait = opened.wait
+        outcome = HandedOver(environment.clock.now()) if wait is None else Awaiting(wait)
+        waiting = claimed.ending(outcome)
         applied = apply_ending(connection, environment, waiting, None)
         if applied is None:
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)

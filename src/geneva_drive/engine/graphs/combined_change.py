@@ -27,7 +27,7 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepSta
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 # These tell how a node itself ended; the nodes beside it are canceled by its flow control.
-_OWN_OUTCOMES = (Outcome.SUCCESS, Outcome.REJECTED, Outcome.EXPIRED)
+_OWN_OUTCOMES = (Outcome.SUCCESS, Outcome.REJECTED, Outcome.EXPIRED, Outcome.TIMED_OUT)
 
 
 def change_after(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.nodes import event_wait
 from geneva_drive.definition.nodes.approval import branches
 from geneva_drive.engine.graphs.combined_change import change_after
 from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, count_down
@@ -182,9 +183,14 @@ def _with_branches(
 ) -> NodeStatus:
     """Return the status of a node; an approval that was passed over runs no task of a rejection."""
     node = definition.get(name)
-    if node is None or not node.is_approval or status.chosen is not None or not status.is_done:
+    if node is None or status.chosen is not None or not status.is_done:
         return status
-    chosen = branches(definition, node, rejected=False, expired=False)
+    if node.is_event_wait:
+        chosen = event_wait.branches(definition, node, timed_out=False)
+    elif node.is_approval:
+        chosen = branches(definition, node, rejected=False, expired=False)
+    else:
+        return status
     if chosen is None:
         return status
     present = (id_in_graph(definition, graph, one) for one in chosen)

@@ -52,6 +52,17 @@ def _release(record: ExecutionRecord, now: datetime) -> ExecutionMove:
     )
 
 
+def released_wait(record: ExecutionRecord) -> ExecutionMove:
+    """Return the move that lets a worker claim a waiting execution."""
+    # If the workflow is held (`stop` is set), only `resume` makes the execution claimable.
+    return ExecutionMove(
+        record=record,
+        state=StepState.SCHEDULED,
+        claimable=record.stop is None,
+        stop=record.stop,
+    )
+
+
 def cancel_executions(
     records: Iterable[ExecutionRecord], outcome: Outcome | None = Outcome.CANCELED_BY_OPERATOR
 ) -> tuple[ExecutionMove, ...]:

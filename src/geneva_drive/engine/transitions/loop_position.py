@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from geneva_drive.engine.transitions.wait_kinds import EventWait, wait_of
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -43,6 +44,8 @@ class LoopPosition:
         """Return the position from which a further attempt goes on."""
         if record.outcome is Outcome.EXPIRED:
             return cls()  # an expired approval: the attempt asks again
+        if record.outcome is Outcome.TIMED_OUT and isinstance(wait_of(record), EventWait):
+            return cls()  # its event did not come in time: the attempt waits again
         return cls(
             cursor=record.cursor,
             completed_iterations=record.completed_iterations,

@@ -62,20 +62,24 @@ class Returned:
 
 
 class AfterDecision(Enum):
-    """What becomes of the workflow once the body of an approval has returned."""
+    """What becomes of the workflow once a wait is over."""
 
     CONTINUE = auto()
     CANCEL = auto()
-    PAUSE = auto()  # the request expired; `resume` asks again
+    PAUSE = auto()  # its deadline passed; `resume` waits again
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The body of an approval returned; `outcome` is `approved`, `rejected` or `expired`."""
+    """The wait of a node is over, and its body has returned unless its deadline passed.
+
+    `outcome` is `approved`, `rejected` or `expired` for an approval, `success` or `timed_out` for
+    an event.
+    """
 
     outcome: Outcome
     then: AfterDecision
-    result: str  # the decision, as typed JSON
+    result: str | None  # the decision or the events, as typed JSON
     chosen: tuple[str, ...] | None = None  # the branches that run after it
 
 

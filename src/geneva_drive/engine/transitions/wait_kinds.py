@@ -17,6 +17,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
 _APPROVAL = "approval"
 _MOMENT = "moment"
+_EVENT = "event_wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,26 @@ class MomentWait:
         return typed_json.dump_reference(_MOMENT, self.until)
 
 
-Wait = ChildWait | ApprovalWait | MomentWait
+@dataclass(frozen=True, slots=True)
+class EventWait:
+    """An event, several events, or a callback."""
+
+    wait_id: Key
+
+    @property
+    def cursor(self) -> str:
+        """The wait as the cursor of its execution, as for an approval."""
+        return typed_json.dump_reference(_EVENT, self.wait_id)
 
 
-_REFERENCES: dict[str, Callable[[Any], Wait]] = {_APPROVAL: ApprovalWait, _MOMENT: MomentWait}
+Wait = ChildWait | ApprovalWait | MomentWait | EventWait
+
+
+_REFERENCES: dict[str, Callable[[Any], Wait]] = {
+    _APPROVAL: ApprovalWait,
+    _MOMENT: MomentWait,
+    _EVENT: EventWait,
+}
 
 
 def wait_of(record: ExecutionRecord) -> Wait | None:
@@ -74,9 +91,9 @@ def wait_of(record: ExecutionRecord) -> Wait | None:
 
 
 def rests_on(wait: Wait | None) -> bool:
-    """True if a workflow that only has such waits reads as paused: a person has to act."""
+    """True if a workflow that only has such waits reads as paused: the world outside has to act."""
     match wait:
-        case ApprovalWait():
+        case ApprovalWait() | EventWait():
             return True
         case ChildWait() | MomentWait() | None:
             return False

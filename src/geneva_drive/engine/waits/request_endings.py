@@ -13,9 +13,8 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write, write_together
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest, unchanged
-from geneva_drive.engine.transitions.holds import hold_executions
+from geneva_drive.engine.transitions.holds import hold_executions, released_wait
 from geneva_drive.engine.waits.pending_request import PendingRequest
-from geneva_drive.engine.waits.wait import released
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState, Request, ResumeTrigger, StepState, WorkflowState
 from geneva_drive.storage.dialects.hints import Notice
@@ -115,7 +114,7 @@ def _released(
     assert waiting.state is StepState.WAITING, "a request is canceled with its execution"
     ended, workflow = ending.ended, ending.request.workflow
     is_expired = ended.state is ApprovalState.EXPIRED
-    move = released(waiting)
+    move = released_wait(waiting)
     change = Change(
         record=workflow,
         workflow=unchanged(workflow),

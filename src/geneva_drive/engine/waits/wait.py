@@ -17,6 +17,7 @@ from typing import assert_never
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from geneva_drive.engine import crash_points
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
@@ -24,27 +25,30 @@ from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged
+from geneva_drive.engine.transitions.holds import released_wait
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
     ChildWait,
+    EventWait,
     MomentWait,
     Wait,
     wait_of,
 )
-from geneva_drive.engine.waits import approval, child
+from geneva_drive.engine.waits import approval, child, event_delivery, event_wait
 from geneva_drive.engine.waits.approval import NewApproval
+from geneva_drive.engine.waits.event_wait import NewEventWait, ReopenedWait
 from geneva_drive.errors import StorageError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
 from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.schema.approval_records import ApprovalRecord
-from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.telemetry import ApprovalAction
 
 logger = logging.getLogger(__name__)
 
 _MAX_CANCELED = 100  # after one commit; housekeeping cancels the rest
 
-WaitPlan = NewWorkflow | NewApproval  # one class per kind of wait
+WaitPlan = NewWorkflow | NewApproval | NewEventWait | ReopenedWait
 
 
 class WaitPlanned(BaseException):
@@ -56,7 +60,7 @@ class WaitPlanned(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class OpenedWait:
-    wait: Wait
+    wait: Wait | None  # None: the node has to run again at once
     # Call it with the workflow once the transaction is committed.
     announce: Callable[[WorkflowRecord], None]
 
@@ -73,8 +77,28 @@ def open_wait(connection: Connection, environment: Environment, plan: WaitPlan) 
             return OpenedWait(
                 ApprovalWait(opened.id), partial(_announce_approval, environment, opened)
             )
+        case NewEventWait():
+            wait_id = event_wait.open_event_wait(connection, environment, plan)
+            return OpenedWait(EventWait(wait_id), partial(_look_back, environment, wait_id))
+        case ReopenedWait():
+            is_open = event_wait.reopen(connection, environment, plan)
+            wait = EventWait(plan.wait_id) if is_open else None
+            return OpenedWait(wait, lambda _workflow: None)
         case _:
             assert_never(plan)
+
+
+def _look_back(
+    environment: Environment,
+    wait_id: Key,
+    workflow: WorkflowRecord,  # noqa: ARG001 - as for the other kinds
+) -> None:
+    crash_points.reached("opened")
+    try:
+        event_delivery.look_back(environment, wait_id)
+    except (StorageError, DBAPIError) as error:
+        # The wait is committed and must not be repeated.
+        logger.info("Housekeeping will look for earlier events later: %s", error)
 
 
 def _announce_approval(
@@ -123,7 +147,7 @@ def _release(
     moves: dict[Key, list[ExecutionMove]] = defaultdict(list)
     for record in store.executions.lock(connection, execution_ids).values():
         if record.state is StepState.WAITING:
-            moves[record.workflow_id].append(released(record))
+            moves[record.workflow_id].append(released_wait(record))
     changes = [
         Change(
             record=workflows[key],
@@ -135,17 +159,6 @@ def _release(
     return write(connection, store, changes, environment.clock.now())
 
 
-def released(record: ExecutionRecord) -> ExecutionMove:
-    """Return the move that lets a worker claim a waiting execution."""
-    # If the workflow is held (`stop` is set), only `resume` makes the execution claimable.
-    return ExecutionMove(
-        record=record,
-        state=StepState.SCHEDULED,
-        claimable=record.stop is None,
-        stop=record.stop,
-    )
-
-
 def cancel(environment: Environment, waits: Iterable[Wait]) -> int:
     """End what no node waits for any more; return how many were ended."""
     return sum(_cancel(environment, wait) for wait in waits)
@@ -155,7 +168,7 @@ def _cancel(environment: Environment, wait: Wait) -> bool:
     match wait:
         case ChildWait(child_id):
             applied = child.cancel(environment, child_id)
-        case ApprovalWait():
+        case ApprovalWait() | EventWait():
             applied = None  # closed with the execution: see commit/closed_waits.py
         case MomentWait():
             applied = None  # kept in the execution alone

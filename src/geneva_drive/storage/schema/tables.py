@@ -26,6 +26,7 @@ from geneva_drive.states import (
     DeadLetterState,
     Request,
 )
+from geneva_drive.storage.schema import event_tables
 from geneva_drive.storage.schema.approval_tables import (
     approval_links,
     approval_people,
@@ -66,6 +67,12 @@ class Tables(TableBuilder):
         self.expansions = expansions(self)
         self.schedules = schedules(self)
         self.schedule_runs = schedule_runs(self)
+        self.events = event_tables.events(self)
+        self.event_waits = event_tables.event_waits(self)
+        self.event_listeners = event_tables.event_listeners(self)
+        self.event_receipts = event_tables.event_receipts(self)
+        self.event_starts = event_tables.event_starts(self)
+        self.callbacks = event_tables.callbacks(self)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))

@@ -7,11 +7,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, select
+from sqlalchemy import Connection, ScalarSelect, Select, Table, select
 
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.schedules import Schedules
+
+Refused = Collection[Key]
 
 
 class NextWakes:
@@ -24,14 +26,16 @@ class NextWakes:
     def earliest(
         self,
         connection: Connection,
-        passed_over: Collection[Key] = (),
-        passed_over_approvals: Collection[Key] = (),
+        passed_over: Refused = (),
+        passed_over_approvals: Refused = (),
+        passed_over_events: Refused = (),
         schedules: Collection[str] = (),
     ) -> datetime | None:
-        """Return when the next sleeper, limit, approval or one of these schedules is due."""
+        """Return when the next sleeper, limit, deadline or one of these schedules is due."""
+        is_any_refused = bool(passed_over or passed_over_approvals or passed_over_events)
         asked = (
-            self._selected(passed_over, passed_over_approvals)
-            if passed_over or passed_over_approvals
+            self._selected(passed_over, passed_over_approvals, passed_over_events)
+            if is_any_refused
             else self._of_all
         )
         if schedules:
@@ -41,26 +45,23 @@ class NextWakes:
 
     @cached_property
     def _of_all(self) -> Select[Any]:
-        return self._selected((), ())
+        return self._selected((), (), ())
 
-    def _selected(
-        self, passed_over: Collection[Key], passed_over_approvals: Collection[Key]
-    ) -> Select[Any]:
-        """Select when the next sleeper wakes, and the next limit and approval are due."""
-        sleepers, limits = self._tables.step_executions.c, self._tables.limits.c
-        approvals = self._tables.approvals.c
-        # Not MIN(): MariaDB would read all rows.
-        next_sleeper = select(sleepers.wakes_at).where(sleepers.wakes_at.is_not(None))
-        next_sleeper = _without(next_sleeper, sleepers.id, passed_over)
-        next_limit = select(limits.wakes_at).where(limits.wakes_at.is_not(None))
-        next_deadline = select(approvals.wakes_at).where(approvals.wakes_at.is_not(None))
-        next_deadline = _without(next_deadline, approvals.id, passed_over_approvals)
+    def _selected(self, executions: Refused, approvals: Refused, events: Refused) -> Select[Any]:
+        """Select when the next sleeper wakes, and the next limit and deadlines are due."""
+        tables = self._tables
         return select(
-            next_sleeper.order_by(sleepers.wakes_at).limit(1).scalar_subquery(),
-            next_limit.order_by(limits.wakes_at).limit(1).scalar_subquery(),
-            next_deadline.order_by(approvals.wakes_at).limit(1).scalar_subquery(),
+            _first(tables.step_executions, executions),
+            _first(tables.limits),
+            _first(tables.approvals, approvals),
+            _first(tables.event_waits, events),
         )
 
 
-def _without(query: Select[Any], key: Column[Any], passed_over: Collection[Key]) -> Select[Any]:
-    return query.where(key.not_in(passed_over)) if passed_over else query
+def _first(table: Table, passed_over: Refused = ()) -> ScalarSelect[Any]:
+    # Not MIN(): MariaDB would read all rows.
+    c = table.c
+    query = select(c.wakes_at).where(c.wakes_at.is_not(None))
+    if passed_over:
+        query = query.where(c.id.not_in(passed_over))
+    return query.order_by(c.wakes_at).limit(1).scalar_subquery()

@@ -43,7 +43,7 @@ _CANCELING = (
     Outcome.CANCELED_BY_CONDITION,
     Outcome.CANCELED_BY_EXCEPTION,
 )
-_REJECTING = (Outcome.REJECTED, Outcome.EXPIRED)
+_REJECTING = (Outcome.REJECTED, Outcome.EXPIRED, Outcome.TIMED_OUT)
 
 
 class Overviews:

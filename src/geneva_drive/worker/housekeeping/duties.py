@@ -7,6 +7,7 @@ from collections.abc import Callable
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
 from geneva_drive.worker.housekeeping import (
+    left_events,
     left_waits,
     long_pauses,
     lost_workers,
@@ -25,6 +26,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         lost_workers.duty(every, may_judge),  # reschedule what lost workers held
         orphans.duty(every),  # continue ready workflows without an active execution
         left_waits.duty(every),  # release and cancel waits that a crash left behind
+        left_events.duty(every),  # deliver events that a crash left behind, remove old ones
         stale_workflows.duty(every),  # report what makes no progress
     )
     chosen = []

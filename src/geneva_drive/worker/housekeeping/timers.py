@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.housekeeping.deadlines import Deadlines
+from geneva_drive.worker.housekeeping.deadlines import APPROVALS, EVENTS, Deadlines
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
@@ -28,7 +28,8 @@ class Timers:
     def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
         self.limit_waiters = LimitWaiters(environment, queues)
-        self._deadlines = Deadlines(environment)
+        self._deadlines = Deadlines(environment, APPROVALS)
+        self._event_deadlines = Deadlines(environment, EVENTS)
         self._schedules = DueSchedules(environment)
         self._refusals = Refusals("Execution %s cannot be woken")
         self._next: datetime | None = None
@@ -41,9 +42,10 @@ class Timers:
         """
         self._schedules.register()
         woken, has_more = self._wake()
-        passed, fired = self._deadlines.pass_due(), self._schedules.fire_due()
-        changed = woken + self.limit_waiters.wake_due() + passed.changed + fired.changed
-        return Round(changed, has_more or passed.has_more or fired.has_more)
+        passed = [self._deadlines.pass_due(), self._event_deadlines.pass_due()]
+        passed.append(self._schedules.fire_due())
+        changed = woken + self.limit_waiters.wake_due() + sum(one.changed for one in passed)
+        return Round(changed, has_more or any(one.has_more for one in passed))
 
     def _wake(self) -> tuple[int, bool]:
         now = self._environment.clock.now()
@@ -100,7 +102,9 @@ class Timers:
     def _read_next(self) -> datetime | None:
         store = self._environment.store
         refused, approvals = self._refusals.keys, self._deadlines.refused
-        types = self._schedules.types()
+        events, types = self._event_deadlines.refused, self._schedules.types()
         return store.read_at_once(
-            lambda connection: store.next_wakes.earliest(connection, refused, approvals, types)
+            lambda connection: store.next_wakes.earliest(
+                connection, refused, approvals, events, types
+            )
         )

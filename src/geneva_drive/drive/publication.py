@@ -1,0 +1,228 @@
+"""Publish events: store one, and deliver it once it is committed."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from geneva_drive import checks
+from geneva_drive.definition import event_values
+from geneva_drive.definition.event import Event
+from geneva_drive.drive import joined_transaction
+from geneva_drive.drive.joined_transaction import JoinedTransaction
+from geneva_drive.durations import Duration
+from geneva_drive.engine import crash_points
+from geneva_drive.engine.waits.event_arrival import public
+from geneva_drive.engine.waits.event_delivery import deliver_event
+from geneva_drive.errors import StorageError
+from geneva_drive.serialization import typed_json
+from geneva_drive.storage.schema.event_records import EventRecord
+from geneva_drive.storage.schema.records import Key
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_TTL = timedelta(days=7)
+_MAX_NEAR_MISSES = 100
+
+
+class PublishOptions(TypedDict, total=False):
+    """The keywords of `publish` beside the session."""
+
+    id: str | None
+    source: str
+    key: object
+    ttl: Duration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeardBy:
+    """What came of an event, as the ids of workflows."""
+
+    started: list[Any]
+    continued: list[Any]
+    near_misses: list[Any]  # they wait for its type with another key
+    refused: dict[str, str]  # why classes did not start a workflow, by type
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedEvent(Event):
+    """An event that is stored; `started` and `continued` tell what has come of it so far."""
+
+    duplicate: bool = False  # its source had published its id before
+    started: tuple[Any, ...] = ()
+    continued: tuple[Any, ...] = ()
+    _drive: Drive = field(repr=False, compare=False)
+
+    def heard_by(self) -> HeardBy:
+        """Return what has come of the event by now."""
+        store = self._drive.store
+        patterns = event_values.patterns_of(self.type)
+
+        def look(connection: Connection) -> HeardBy:
+            starts = store.events.starts_of(connection, self.number)
+            waits = store.event_waits
+            return HeardBy(
+                started=[one.workflow_id for one in starts if one.workflow_id is not None],
+                continued=waits.continued_by(connection, self.number),
+                near_misses=waits.near_misses(
+                    connection, patterns, self.key or "", _MAX_NEAR_MISSES
+                ),
+                refused={one.type: one.error for one in starts if one.error is not None},
+            )
+
+        return store.read(look)
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to store, as columns."""
+
+    source: str
+    event_id: str
+    type: str
+    event_key: str
+    payload: str
+    published_at: datetime
+    expires_at: datetime | None
+
+    def record(self, key: Key) -> EventRecord:
+        return EventRecord(key, *(getattr(self, name) for name in self.__slots__))
+
+    def values(self) -> dict[str, Any]:
+        columns = {name: getattr(self, name) for name in self.__slots__}
+        return {**columns, "undelivered_at": self.published_at}
+
+
+def checked(
+    drive: Drive, type: str, payload: Any, *, id: str | None, source: str, key: Any, ttl: Duration
+) -> NewEvent:
+    """Return the event that `publish` was given, or raise `InvalidInput`."""
+    longest = event_values.MAX_LENGTH
+    span = checks.duration("publish(ttl=...)", ttl)
+    now = drive.clock.now()
+    return NewEvent(
+        source=checks.text("publish(source=...)", source, longest=longest),
+        event_id=(
+            uuid.uuid4().hex if id is None else checks.text("publish(id=...)", id, longest=longest)
+        ),
+        type=event_values.event_type("The type of an event", type),
+        event_key="" if key is None else event_values.key("publish(key=...)", key),
+        payload=typed_json.dump_within(
+            payload,
+            drive.settings.max_payload_size,
+            what="The payload",
+            setting="max_payload_size",
+        ),
+        published_at=now,
+        expires_at=now + span,
+    )
+
+
+def publish(drive: Drive, new: NewEvent, joined: JoinedTransaction | None) -> PublishedEvent:
+    """Store an event, in the caller's transaction if there is one, and deliver it after it."""
+    database = drive.store.database
+    if joined is not None:
+        return _publish_joined(drive, new, joined)
+    if database.is_joined:
+        record, is_duplicate = database.write(lambda connection: _store(connection, drive, new))
+        if not is_duplicate:
+            database.after_commit(lambda: _deliver_later(drive, record))
+        return published(drive, record, is_duplicate=is_duplicate)
+    try:
+        key = drive.store.write_at_once(
+            lambda connection: drive.store.events.insert(connection, new.values())
+        )
+    except IntegrityError:
+        return published(drive, _former(drive, new), is_duplicate=True)
+    crash_points.reached("stored")
+    record = new.record(key)
+    return replace(published(drive, record), continued=tuple(_deliver(drive, record)))
+
+
+def _publish_joined(drive: Drive, new: NewEvent, joined: JoinedTransaction) -> PublishedEvent:
+    database = drive.store.database
+    connection = joined_transaction.connection_of(joined, database.engine)
+    database.dialect.ensure_transaction(connection)
+    with database.translating():
+        record, is_duplicate = _store(connection, drive, new)
+    answer = published(drive, record, is_duplicate=is_duplicate)
+    if is_duplicate:
+        return answer
+    session = joined_transaction.session_of(joined)
+    if database.is_joined_to(connection):
+        database.after_commit(lambda: _deliver_later(drive, record))
+    elif session is not None:
+        joined_transaction.after_commit(
+            session,
+            lambda: _deliver_later(drive, record),
+            on_a_thread=connection.dialect.is_async,
+        )
+    # A plain connection tells nobody of its commit: housekeeping delivers the event.
+    return answer
+
+
+def _store(connection: Connection, drive: Drive, new: NewEvent) -> tuple[EventRecord, bool]:
+    """Insert an event in the caller's transaction, which stays usable after a conflict."""
+    events = drive.store.events
+    try:
+        with connection.begin_nested():
+            return new.record(events.insert(connection, new.values())), False
+    except IntegrityError:
+        # Under REPEATABLE READ the caller's snapshot does not show the conflicting row.
+        found = events.find(connection, new.source, new.event_id)
+        return found or _former(drive, new), True
+
+
+def _former(drive: Drive, new: NewEvent) -> EventRecord:
+    """Return the event that was published under the same source and id."""
+    store = drive.store
+    with store.database.engine.connect() as apart:
+        found = store.events.find(apart, new.source, new.event_id)
+    # It may have been removed since it was in the way.
+    return found or new.record(None)
+
+
+def _deliver_later(drive: Drive, record: EventRecord) -> None:
+    """Deliver an event after a commit, unless the savepoint that stored it was rolled back."""
+    store = drive.store
+
+    def deliver() -> list[Key]:
+        kept = store.read(lambda connection: store.events.get(connection, record.id))
+        return [] if kept is None else deliver_event(drive.environment, record)
+
+    _without_storage_errors(deliver)
+
+
+def _deliver(drive: Drive, record: EventRecord) -> list[Key]:
+    return _without_storage_errors(lambda: deliver_event(drive.environment, record))
+
+
+def _without_storage_errors(deliver: Callable[[], list[Key]]) -> list[Key]:
+    """Deliver; the event is stored, so an error would only make the caller publish it again."""
+    try:
+        return deliver()
+    except (StorageError, DBAPIError) as error:
+        logger.warning("An event is stored, and housekeeping will deliver it: %s", error)
+        return []
+
+
+def published(drive: Drive, record: EventRecord, *, is_duplicate: bool = False) -> PublishedEvent:
+    """Return a stored event as `publish` returns it."""
+    return PublishedEvent(**public(record).stored(), duplicate=is_duplicate, _drive=drive)
+
+
+def latest(drive: Drive, type: str | None, limit: int) -> list[PublishedEvent]:
+    """Return the latest events that are still stored, newest first."""
+    store = drive.store
+    found = store.read(lambda connection: store.events.page(connection, type=type, limit=limit))
+    return [published(drive, record) for record in found]
