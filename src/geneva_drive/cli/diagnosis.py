@@ -47,6 +47,7 @@ def examine(drive: Drive) -> Iterator[Check]:
     yield from _workers(drive, workers)
     yield from _unserved(overdue, workers)
     yield from _schedules(drive, workers)
+    yield from _untriggered(store, workers)
     yield _dead_letters(store)
     yield _paused(drive)
     yield _retention(drive)
@@ -136,6 +137,18 @@ def _schedules(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
         )
     elif firing:
         yield ok("schedules", "Workers serve every schedule.")
+
+
+def _untriggered(store: Store, workers: list[WorkerRecord]) -> Iterator[Check]:
+    """Name the classes that events start, and that no worker has."""
+    types = store.read(store.event_waits.triggered_types)
+    unserved = sorted(name for name in types if not any(one.knows(name) for one in workers))
+    if unserved:
+        yield reminder(
+            "triggers",
+            f"Events start {', '.join(unserved)}, and no worker has them.",
+            "Start a worker whose --app imports them; until then these events start nothing.",
+        )
 
 
 def _class(type_name: str) -> str:

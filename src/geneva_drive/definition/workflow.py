@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import (
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from geneva_drive.definition.approval_decision import ApprovalDecision
     from geneva_drive.definition.context_type import GivenContext
+    from geneva_drive.definition.event import Event
     from geneva_drive.definition.nodes.approval import ApprovalMethod, ApprovalStep
     from geneva_drive.definition.nodes.child import ChildStep
     from geneva_drive.definition.nodes.map import ChildMap
@@ -84,6 +85,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     stale_after: ClassVar[Duration | None] = None
     type_name: ClassVar[str | None] = None
     schedule: ClassVar[Cron | None] = None
+    triggers: ClassVar[Sequence[str]] = ()
 
     _geneva_definition: ClassVar[Definition]
     _geneva_execution: CurrentExecution | None = None
@@ -172,6 +174,14 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         """
         return _running(self).results_of(steps)
 
+    def callback_url(self, step: str | Callable[..., Any]) -> str:
+        """Return an address that an outside service calls to satisfy `@gd.wait_for_callback`.
+
+        It cannot be guessed, and counts once. Each call returns a new one for the same step. It
+        needs the setting `public_url`.
+        """
+        return _running(self).callback_url(step)
+
     def cancel(self) -> NoReturn:
         """End this execution and the workflow as canceled."""
         _signal(self, "cancel", flow_control.Cancel())
@@ -221,6 +231,11 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
 
     def after_step_ends(self, step_name: str, outcome: Outcome) -> None:
         """Called after each step's body; override it."""
+
+    @classmethod
+    def hero_from_event(cls, event: Event) -> object:  # noqa: ARG003 - overriding methods read it
+        """Return the hero of a workflow that an event starts; override it."""
+        return None
 
     @classmethod
     def compiled_dag(cls) -> dict[str, Any]:

@@ -250,6 +250,14 @@ class Drive:
             session, lambda joined: self.publish(type, payload, session=joined, **options)
         )
 
+    def callback(self, token: str, payload: Any = None) -> PublishedEvent:
+        """Satisfy the callback of a token, the end of a `callback_url`, once.
+
+        Another call has no effect (`duplicate`). Raises `NotFound` for an unknown token, and
+        `InvalidStateError` if the step ended without it.
+        """
+        return publication.receive_callback(self, token, payload)
+
     def published_events(self, type: str | None = None, limit: int = 50) -> list[PublishedEvent]:
         """Return the latest events that are still stored, newest first."""
         wanted = None if type is None else checks.text("published_events(type=...)", type)

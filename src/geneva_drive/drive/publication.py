@@ -19,12 +19,15 @@ from geneva_drive.drive import joined_transaction
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.durations import Duration
 from geneva_drive.engine import crash_points
+from geneva_drive.engine.waits import callbacks
 from geneva_drive.engine.waits.event_arrival import public
 from geneva_drive.engine.waits.event_delivery import deliver_event
+from geneva_drive.engine.waits.event_wait import callback_key
 from geneva_drive.errors import StorageError
 from geneva_drive.serialization import typed_json
-from geneva_drive.storage.schema.event_records import EventRecord
+from geneva_drive.storage.schema.event_records import EVENT_COLUMNS, EventRecord
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.events import CALLBACK_TYPE
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -94,9 +97,10 @@ class NewEvent:
     payload: str
     published_at: datetime
     expires_at: datetime | None
+    workflow_id: Key | None = None  # of a callback
 
     def record(self, key: Key) -> EventRecord:
-        return EventRecord(key, *(getattr(self, name) for name in self.__slots__))
+        return EventRecord(key, *(getattr(self, name) for name in EVENT_COLUMNS[1:]))
 
     def values(self) -> dict[str, Any]:
         columns = {name: getattr(self, name) for name in self.__slots__}
@@ -226,3 +230,29 @@ def latest(drive: Drive, type: str | None, limit: int) -> list[PublishedEvent]:
     store = drive.store
     found = store.read(lambda connection: store.events.page(connection, type=type, limit=limit))
     return [published(drive, record) for record in found]
+
+
+def receive_callback(drive: Drive, token: object, payload: Any) -> PublishedEvent:
+    """Store what came to a callback URL; a second call has no effect."""
+    text = checks.text("The token of a callback", token)
+    environment, store = drive.environment, drive.store
+    found, refusal = callbacks.find(environment, text)
+    event_id = str(found.id)
+    if refusal is not None:
+        former = store.read(lambda c: store.events.find(c, callbacks.SOURCE, event_id))
+        if former is None:
+            raise refusal
+        return published(drive, former, is_duplicate=True)
+    limit = drive.settings.max_payload_size
+    what, setting = "The payload", "max_payload_size"
+    new = NewEvent(
+        source=callbacks.SOURCE,
+        event_id=event_id,
+        type=CALLBACK_TYPE,
+        event_key=callback_key(found.workflow_id, found.step_name),
+        payload=typed_json.dump_within(payload, limit, what=what, setting=setting),
+        published_at=drive.clock.now(),
+        expires_at=None,
+        workflow_id=found.workflow_id,
+    )
+    return publish(drive, new, None)

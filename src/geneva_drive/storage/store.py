@@ -16,6 +16,7 @@ from geneva_drive.storage.statements.approval_people import ApprovalPeople
 from geneva_drive.storage.statements.approvals import Approvals
 from geneva_drive.storage.statements.attempts import Attempts
 from geneva_drive.storage.statements.audit import AuditEntries
+from geneva_drive.storage.statements.callbacks import Callbacks
 from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
 from geneva_drive.storage.statements.checkpoints import Checkpoints
 from geneva_drive.storage.statements.dead_letters import DeadLetters
@@ -70,6 +71,7 @@ class Store:
         self.next_wakes = NextWakes(tables, self.schedules)
         self.events = Events(tables, database.dialect)
         self.event_waits = EventWaits(tables)
+        self.callbacks = Callbacks(tables)
         self.limits = Limits(tables, database.dialect)
         self.parked_executions = ParkedExecutions(tables, database.dialect)
         self.write = database.write

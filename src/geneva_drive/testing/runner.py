@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,11 +22,13 @@ from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.loops.breaks import Breaks
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import StepState, WorkflowState
+from geneva_drive.states import Need, StepState, WorkflowState
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.testing.arguments import drive_or_default, require_handle
 from geneva_drive.testing.decisions import GivenDecision, Plan, decide_pending
 from geneva_drive.testing.decisions import parse as parse_decisions
+from geneva_drive.testing.events import EventArguments, GivenEvent
+from geneva_drive.testing.events import parse as parse_events
 from geneva_drive.worker import inline_worker
 
 if TYPE_CHECKING:
@@ -39,23 +42,40 @@ def speedrun(
     workflow: WorkflowHandle[W],
     max_steps: int = 100,
     decisions: Mapping[Any, GivenDecision] | None = None,
+    events: Sequence[GivenEvent] = (),
 ) -> WorkflowHandle[W]:
     """Run a workflow to its end or next pause, ignoring waits.
 
     `decisions` says what to decide at its approvals, and at those of its child workflows, as in
-    `{"manager_approval": "approve"}`. The workflow stops at any other approval, and no deadline
-    passes. Raises `AssertionError` if more than `max_steps` executions are needed.
+    `{"manager_approval": "approve"}`. `events` are published one after the other, each when nothing
+    else can run: a type, or a dictionary of the arguments of `publish`. The workflow stops at any
+    other approval or wait for an event, and no deadline passes. Raises `AssertionError` if more
+    than `max_steps` executions are needed.
     """
     require_handle("speedrun", workflow)
     checks.whole_number("speedrun(max_steps=...)", max_steps, at_least=0)
-    return _speedrun(workflow, max_steps, parse_decisions(workflow, decisions))
+    decided = parse_decisions(workflow, decisions)
+    given = deque(parse_events(events))
+    _speedrun(workflow, max_steps, decided, given)
+    if given:
+        raise InvalidInput(
+            f"{workflow!r} did not wait for {len(given)} of the events, beginning with "
+            f"{given[0]['type']!r}: it is {workflow.state}."
+        )
+    return workflow
 
 
-def _speedrun(workflow: WorkflowHandle[W], max_steps: int, plan: Plan) -> WorkflowHandle[W]:
+def _speedrun(
+    workflow: WorkflowHandle[W], max_steps: int, plan: Plan, events: deque[EventArguments]
+) -> WorkflowHandle[W]:
     decide_pending(workflow, plan)
     for _ in range(max_steps):
-        if perform_next_step(workflow) is None and not _speedrun_child(workflow, max_steps, plan):
-            return workflow
+        if perform_next_step(workflow) is None and not _speedrun_child(
+            workflow, max_steps, plan, events
+        ):
+            if not events or workflow.reload().needs is not Need.EVENT:
+                return workflow
+            workflow.drive.publish(**events.popleft())
         decide_pending(workflow, plan)
     workflow.reload()
     if workflow.current_execution is None or workflow.state is WorkflowState.PAUSED:
@@ -66,12 +86,14 @@ def _speedrun(workflow: WorkflowHandle[W], max_steps: int, plan: Plan) -> Workfl
     )
 
 
-def _speedrun_child(workflow: WorkflowHandle[Any], max_steps: int, plan: Plan) -> bool:
+def _speedrun_child(
+    workflow: WorkflowHandle[Any], max_steps: int, plan: Plan, events: deque[EventArguments]
+) -> bool:
     """Run a child that a node waits for; True if it ended."""
     awaited = [one.child_id for one in workflow.current_executions if one.child_id is not None]
     for child_id in awaited:
         child = workflow.drive.workflows(Workflow).find(child_id)
-        if child.is_ongoing and not _speedrun(child, max_steps, plan).reload().is_ongoing:
+        if child.is_ongoing and not _speedrun(child, max_steps, plan, events).reload().is_ongoing:
             return True
     return False
 

@@ -20,6 +20,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.waits import event_starts
 from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
 from geneva_drive.worker import unused_queues
 from geneva_drive.worker.heartbeat import Heartbeat
@@ -115,6 +116,7 @@ class Worker:
         served = self.identity.queues or ()
         unused_queues.warn_about(served, registry.definitions(), jobs.entries())
         self._heartbeat.register()
+        event_starts.register(self._environment, event_starts.triggered())
         self._started = True
         self._leave_bell = self._environment.wakeups.listen(self._bell)
         self._performer.start()

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive import checks
-from geneva_drive.definition import context_type
+from geneva_drive.definition import context_type, event_values
 from geneva_drive.definition.compiler import chain, code_location, expansions
 from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
@@ -75,6 +75,7 @@ def compile_class(
         context = context_type.of_class(workflow_class, root)
         stale_after = _stale_after(workflow_class)
         schedule = own_schedule(workflow_class, context)
+        triggers = _triggers(workflow_class)
     nodes, sources = placed.nodes(), placed.sources()
     expansions.check(owner, nodes)
     edges = expansions.with_items(workflow_class, nodes, placed.edges(), sources)
@@ -92,6 +93,7 @@ def compile_class(
         queue=queue,
         priority=priority,
         context_type=context,
+        triggers=triggers,
         stale_after=stale_after,
         schedule=schedule,
     )
@@ -141,6 +143,14 @@ def _stale_after(workflow_class: type[Workflow[Any, Any]]) -> timedelta | None:
     if span is None:
         return None
     return checks.positive_duration("stale_after", span, error=StepConfigurationError)
+
+
+def _triggers(workflow_class: type[Workflow[Any, Any]]) -> tuple[str, ...]:
+    # Not inherited: an event would start a workflow of each subclass as well.
+    given = vars(workflow_class).get("triggers", ())
+    if isinstance(given, list | tuple) and not given:
+        return ()
+    return event_values.patterns("triggers", given, error=StepConfigurationError)
 
 
 def _type_name(workflow_class: type[Workflow[Any, Any]]) -> str:

@@ -12,6 +12,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import heroes, results
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.fixed_context import FixedContext
+from geneva_drive.engine.waits import callbacks
 from geneva_drive.errors import HeroGone, InvalidContext, InvalidInput, OutdatedContext
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -137,6 +138,12 @@ class RunContext:
     def result_of(self, step: object) -> Any:
         [result] = self.results_of([step])
         return result
+
+    def callback_url(self, step: object) -> str:
+        """Return a new address that an outside service calls for a step."""
+        return callbacks.create_url(
+            self._open_environment(), self._definition, self._workflow.id, step
+        )
 
     def results_of(self, steps: Iterable[object] | None) -> list[Any]:
         """Return the kept results of nodes; None stands for those that the node depends on."""

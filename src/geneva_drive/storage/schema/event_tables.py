@@ -20,7 +20,9 @@ def events(builder: TableBuilder) -> Table:
         Column("event_key", name_type(), nullable=False),  # "" for none
         Column("payload", long_text(), nullable=False),
         Column("published_at", Moment, nullable=False),
-        Column("expires_at", Moment),  # None: with the workflow that it is for
+        Column("expires_at", Moment),  # None: with its workflow
+        # A callback belongs to its workflow and is removed with it.
+        Column("workflow_id", builder.key_kind(), _to(builder, "workflows")),
         Column("undelivered_at", Moment),  # when it was stored; None once it is delivered
         Index(f"{builder.prefix}events_id", "source", "event_id", unique=True),
         Index(f"{builder.prefix}events_type", "type", "event_key", "id"),
@@ -29,6 +31,8 @@ def events(builder: TableBuilder) -> Table:
     )
     c = table.c
     builder.index_where("events_expiry", c.expires_at, where=c.expires_at.is_not(None))
+    owner = c.workflow_id
+    builder.index_where("events_workflow", owner, where=owner.is_not(None))
     undelivered = c.undelivered_at
     builder.index_where("events_undelivered", undelivered, where=undelivered.is_not(None))
     return table

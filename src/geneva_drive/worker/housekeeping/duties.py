@@ -7,6 +7,7 @@ from collections.abc import Callable
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
 from geneva_drive.worker.housekeeping import (
+    event_starts,
     left_events,
     left_waits,
     long_pauses,
@@ -27,6 +28,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         orphans.duty(every),  # continue ready workflows without an active execution
         left_waits.duty(every),  # release and cancel waits that a crash left behind
         left_events.duty(every),  # deliver events that a crash left behind, remove old ones
+        event_starts.duty(every),  # start workflows that events ask for
         stale_workflows.duty(every),  # report what makes no progress
     )
     chosen = []

@@ -67,12 +67,18 @@ class _Schema:
             sa.Column("payload", long_text(), nullable=False),
             sa.Column("published_at", Moment, nullable=False),
             sa.Column("expires_at", Moment),
+            self._reference("workflows", "workflow_id", nullable=True),
             sa.Column("undelivered_at", Moment),
             sqlite_autoincrement=True,
         )
         self._index("events", "id", ["source", "event_id"], unique=True)
         self._index("events", "type", ["type", "event_key", "id"])
-        for name, column in (("expiry", "expires_at"), ("undelivered", "undelivered_at")):
+        partial = {
+            "expiry": "expires_at",
+            "workflow": "workflow_id",
+            "undelivered": "undelivered_at",
+        }
+        for name, column in partial.items():
             self._index("events", name, [column], sa.column(column).is_not(None))
 
     def create_waits(self) -> None:
