@@ -32,6 +32,8 @@ def test_only_storage_writes_rows() -> None:
         "storage/statements/approvals.py",
         "storage/statements/approval_people.py",
         "storage/statements/audit.py",
+        # Callback addresses: written once.
+        "storage/statements/callbacks.py",
         # Of executions only where they stand: cursors and counts, never a state.
         "storage/statements/checkpoints.py",
         "storage/statements/dead_letters.py",

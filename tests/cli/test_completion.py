@@ -52,7 +52,7 @@ def test_an_unknown_shell_is_refused(run: Run) -> None:
 
 
 def test_commands_are_offered() -> None:
-    assert _offered("geneva p") == ["pause", "prune"]
+    assert _offered("geneva p") == ["publish", "pause", "prune"]
 
 
 def test_states_are_offered() -> None:

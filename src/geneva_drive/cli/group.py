@@ -21,6 +21,7 @@ SECTIONS = {
     "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
     "Schedule": ("schedules",),
     "Decide": ("approvals", "approve", "reject", "link"),
+    "Tell": ("publish", "events"),
     "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Repair": ("dlq", "reset", "resolve", "complete"),
     "Shell": ("completion",),
@@ -38,6 +39,7 @@ _SYNONYMS = {  # the words of other programs
     "decide": "approve",
     "inbox": "approvals",
     "cron": "schedules",
+    "emit": "publish",
 }
 
 

@@ -95,7 +95,8 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         def __class_getitem__(cls, arguments: Any) -> Any:
             # Type variables have no defaults before Python 3.13.
             given = arguments if isinstance(arguments, tuple) else (arguments,)
-            return super().__class_getitem__((*given, Any) if _lacks_context(cls, given) else given)
+            lacks_context = cls is Workflow and len(given) == 1
+            return super().__class_getitem__((*given, Any) if lacks_context else given)
 
     @property
     def id(self) -> Any:
@@ -175,11 +176,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         return _running(self).results_of(steps)
 
     def callback_url(self, step: str | Callable[..., Any]) -> str:
-        """Return an address that an outside service calls to satisfy `@gd.wait_for_callback`.
-
-        It cannot be guessed, and counts once. Each call returns a new one for the same step. It
-        needs the setting `public_url`.
-        """
+        """Return a new address that a service calls, once, for a `@gd.wait_for_callback` step."""
         return _running(self).callback_url(step)
 
     def cancel(self) -> NoReturn:
@@ -234,8 +231,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
 
     @classmethod
     def hero_from_event(cls, event: Event) -> object:  # noqa: ARG003 - overriding methods read it
-        """Return the hero of a workflow that an event starts; override it."""
-        return None
+        """Return the hero of a workflow that an event starts, or None; override it."""
 
     @classmethod
     def compiled_dag(cls) -> dict[str, Any]:
@@ -356,10 +352,6 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     @classmethod
     def for_hero(cls, hero: object) -> WorkflowQuery[Self]:
         return _query(cls).for_hero(hero)
-
-
-def _lacks_context(workflow_class: type, arguments: tuple[Any, ...]) -> bool:
-    return workflow_class is Workflow and len(arguments) == 1
 
 
 def _running(instance: Workflow[Any, Any]) -> CurrentExecution:

@@ -15,6 +15,7 @@ from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.publication import HeardBy, PublishedEvent
 from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
 from geneva_drive.iteration.progress import IterationProgress
@@ -48,6 +49,24 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
         "finished_at": _moment(workflow.finished_at),
         "canceled_at": _moment(workflow.canceled_at),
         "why": workflow.why() if why is None else why,
+    }
+
+
+def event_body(event: PublishedEvent, heard: HeardBy) -> dict[str, Any]:
+    return {
+        "number": key_body(event.number),
+        "id": event.id,
+        "source": event.source,
+        "type": event.type,
+        "key": event.key,
+        "payload": _stored(typed_json.dump(event.payload)),
+        "published_at": _moment(event.published_at),
+        "expires_at": _moment(event.expires_at),
+        "duplicate": event.duplicate,
+        "started": [key_body(one) for one in heard.started],
+        "continued": [key_body(one) for one in heard.continued],
+        "near_misses": [key_body(one) for one in heard.near_misses],
+        "refused": dict(heard.refused),
     }
 
 

@@ -1,0 +1,83 @@
+"""`geneva publish`: publish an event, and tell what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from geneva_drive.cli import parameters
+from geneva_drive.cli.drive_options import with_drive
+from geneva_drive.cli.output.bodies import event_body
+from geneva_drive.cli.output.console import print_json
+from geneva_drive.cli.parameters import json_option, parsed_by
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.publication import HeardBy, PublishedEvent
+
+_MOST = 10
+
+
+@click.command("publish")
+@click.argument("event_type", metavar="TYPE")
+@click.option(
+    "--payload",
+    metavar="JSON",
+    callback=parsed_by(parameters.typed_json_value),
+    help="What the event tells, as JSON.",
+)
+@click.option("--id", metavar="ID", help="Its id: a second one of a source is ignored.")
+@click.option("--source", metavar="NAME", default="cli", show_default=True, help="Who publishes.")
+@click.option("--key", metavar="KEY", help="What it is about, such as the id of an order.")
+@click.option(
+    "--ttl",
+    metavar="DURATION",
+    callback=parsed_by(parameters.span),
+    default="7d",
+    show_default=True,
+    help="How long it counts for waits that begin later.",
+)
+@json_option
+@with_drive
+def command(
+    drive: Drive,
+    /,
+    event_type: str,
+    payload: Any,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Publish an event, and print what came of it.
+
+    Workers run the steps that it lets continue, and start the workflows that it triggers.
+    """
+    event = drive.publish(event_type, payload, **options)
+    heard = event.heard_by()
+    if as_json:
+        print_json(event_body(event, heard))
+        return
+    for line in _lines(event, heard):
+        click.echo(line)
+
+
+def _lines(event: PublishedEvent, heard: HeardBy) -> Iterator[str]:
+    if event.duplicate:
+        yield f"{event.source} has published {event.id!r} before, as event {event.number}."
+    else:
+        yield f"Event {event.number} is stored."
+    if heard.continued:
+        yield f"It lets {_named(heard.continued)} continue."
+    if heard.started:
+        yield f"It has started {_named(heard.started)}."
+    for name, reason in heard.refused.items():
+        yield f"It starts no {name}: {reason}"
+    if not heard.continued and not heard.started:
+        yield "Nothing has heard it yet. It counts for waits that begin before it expires."
+    if heard.near_misses:
+        yield f"With another key, {_named(heard.near_misses)} would have heard it."
+
+
+def _named(ids: list[Any]) -> str:
+    noun = "workflow" if len(ids) == 1 else "workflows"
+    more = ", ..." if len(ids) > _MOST else ""
+    return f"{noun} {', '.join(map(str, ids[:_MOST]))}{more}"
