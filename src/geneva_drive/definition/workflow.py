@@ -230,7 +230,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         """Called after each step's body; override it."""
 
     @classmethod
-    def hero_from_event(cls, event: Event) -> object:  # noqa: ARG003 - overriding methods read it
+    def hero_from_event(cls, event: Event) -> object:
         """Return the hero of a workflow that an event starts, or None; override it."""
 
     @classmethod

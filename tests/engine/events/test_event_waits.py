@@ -153,6 +153,59 @@ def test_a_rewound_wait_waits_for_another_event(geneva: gd.Drive) -> None:
     assert ran[1:2] == ["right"]
 
 
+def test_an_event_that_a_held_workflow_heard_has_no_effect_once_it_is_canceled(
+    geneva: gd.Drive,
+) -> None:
+    workflow = _order(geneva)
+    workflow.pause()
+    geneva.publish("payment.received", key=17)
+
+    workflow.reload().cancel()
+
+    [request] = workflow.resume_requests
+    assert request.executed_at is None
+    assert request.error == ("Its execution was canceled or skipped before the workflow continued.")
+
+
+class Failing(gd.Workflow[Any]):
+    type_name = "test_event_waits.Failing"
+
+    @gd.wait_for_event("paid", skip_if=lambda self: bool(ran), retry=gd.Retry(max=1))
+    def book(self, event: gd.Event) -> None:
+        ran.append(event.payload)
+        if self.attempt == 1:
+            raise RuntimeError("not yet")
+
+
+def test_a_new_attempt_after_the_body_raised_gets_the_same_event(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    workflow = reach(geneva, Failing)
+    geneva.publish("paid", "first")
+    drain(geneva)
+    geneva.publish("paid", "second")
+    clock.advance(HOUR)
+    drain(geneva)
+
+    assert ran == ["first", "first"]
+    assert workflow.reload().state == "finished"
+
+
+def test_events_and_waits_have_uuids_where_the_tables_do(uuid_drive: gd.Drive) -> None:
+    workflows = [
+        Order.using(uuid_drive).create(context={"number": 1}),
+        Invoice.using(uuid_drive).create(context={"above": 1}),
+    ]
+    uuid_drive.publish("invoice.sent", {"net": 1})
+    drain(uuid_drive)
+    uuid_drive.publish("payment.received", "paid", key=1)
+    uuid_drive.publish("invoice.sent", {"net": 2})
+    drain(uuid_drive)
+
+    assert ran == ["place", ("invoice.sent", 2), "paid", ("payment.received", "1", "paid")]
+    assert {one.reload().state for one in workflows} == {"finished"}
+
+
 class Invoice(gd.Workflow[Any]):
     type_name = "test_event_waits.Invoice"
 

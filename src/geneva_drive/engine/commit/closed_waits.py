@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.transitions.change import ExecutionMove
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, wait_of
-from geneva_drive.states import EventWaitState, StepState
+from geneva_drive.states import EventWaitState, ResumeTrigger, StepState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
 
@@ -26,7 +26,7 @@ def close_waits(
 ) -> None:
     """Cancel the requests and the waits for events that no execution waits for any more."""
     abandoned: dict[Key, Key] = {}
-    unheard: list[Key] = []
+    unheard: dict[Key, Key] = {}
     for move in moves:
         if move.state not in (StepState.CANCELED, StepState.SKIPPED):
             continue
@@ -35,8 +35,8 @@ def close_waits(
         if isinstance(wait, ApprovalWait):
             abandoned[wait.approval_id] = move.record.workflow_id
         elif isinstance(wait, EventWait):
-            unheard.append(wait.wait_id)
-    store.event_waits.close(connection, unheard, EventWaitState.CANCELED)
+            unheard[wait.wait_id] = move.record.workflow_id
+    _close_event_waits(connection, store, unheard)
     if not abandoned:
         return
     store.approvals.cancel(connection, list(abandoned), now)
@@ -44,3 +44,18 @@ def close_waits(
     store.resume_requests.fail(
         connection, set(abandoned.values()), [str(key) for key in abandoned], _GIVEN_UP
     )
+
+
+def _close_event_waits(connection: Connection, store: Store, unheard: dict[Key, Key]) -> None:
+    if not unheard:
+        return
+    heard = store.event_waits.events_of_waits(connection, list(unheard))
+    if heard:
+        store.resume_requests.fail(
+            connection,
+            set(unheard.values()),
+            [str(key) for key in heard],
+            _GIVEN_UP,
+            triggers=(ResumeTrigger.EVENT,),
+        )
+    store.event_waits.close(connection, list(unheard), EventWaitState.CANCELED)

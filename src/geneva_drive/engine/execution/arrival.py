@@ -69,4 +69,6 @@ def has_waited(environment: Environment, execution: ExecutionRecord, node: Node)
     """True if a wait is over: the node's condition was asked before it began."""
     if node.is_approval:  # its last request may have been canceled, so that it asks anew
         return approvals.decided_request(environment, execution) is not None
+    if node.is_event_wait:
+        return event_arrival.present_wait(environment, execution) is not None
     return wait_of(execution) is not None

@@ -43,12 +43,14 @@ class ResumeRequests:
         workflow_ids: Collection[Key],
         trigger_ids: Collection[str],
         error: str,
+        *,
+        triggers: Sequence[ResumeTrigger] = (ResumeTrigger.APPROVAL, ResumeTrigger.TIMEOUT),
     ) -> None:
-        """Note that decisions had no effect, because their nodes were canceled or skipped."""
+        """Note that requests had no effect, because their nodes were canceled or skipped."""
         c = self._table.c
         statement = update(self._table).where(
             c.workflow_id.in_(workflow_ids),
-            c.kind.in_([ResumeTrigger.APPROVAL.value, ResumeTrigger.TIMEOUT.value]),
+            c.kind.in_([one.value for one in triggers]),
             c.trigger_id.in_(trigger_ids),
             c.executed_at.is_(None),
             c.error.is_(None),
