@@ -119,8 +119,8 @@ def test_result_of_says_which_nodes_may_keep_one(geneva: gd.Drive) -> None:
         "Task 'send' of Invoice keeps no result. Declare it with @gd.task(keep_result=True)."
     )
     assert str(decision.value) == (
-        "Decision 'route' of Invoice keeps no result. Only steps, tasks, approvals and child "
-        "workflows do."
+        "Decision 'route' of Invoice keeps no result. Only steps, tasks, approvals, waits and "
+        "child workflows do."
     )
     assert invoice.result_of("archive") is None
 

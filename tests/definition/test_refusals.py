@@ -272,6 +272,7 @@ def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
         "around_step",
         "attempt",
         "before_step_starts",
+        "callback_url",
         "cancel",
         "canceled",
         "compiled_dag",
@@ -285,6 +286,7 @@ def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
         "get_or_create",
         "handle",
         "hero",
+        "hero_from_event",
         "hero_id",
         "id",
         "logger",
@@ -304,6 +306,7 @@ def test_the_reserved_names_are_the_public_members_and_nothing_else() -> None:
         "skip",
         "stale_after",
         "suspend",
+        "triggers",
         "type_name",
         "using",
     ]

@@ -225,5 +225,5 @@ def test_an_unknown_point_is_refused() -> None:
 
     assert str(refusal.value) == (
         "crash_after(point) must be 'claim', 'body', 'commit', 'checkpoint', 'item', 'redispatch', "
-        "'fire' or 'fired', got 'lunch'."
+        "'fire', 'fired', 'stored' or 'opened', got 'lunch'."
     )

@@ -31,6 +31,8 @@ from geneva_drive.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from geneva_drive.definition.approval_decision import ApprovalDecision
     from geneva_drive.definition.context_type import GivenContext
     from geneva_drive.definition.event import Event
@@ -46,9 +48,6 @@ if TYPE_CHECKING:
     from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
     from geneva_drive.drive.queries import WorkflowQuery
     from geneva_drive.telemetry import StepLogger
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar as TypeVarWithDefault
 
     # With a default, a plain `gd.Workflow` needs no parameter under a strict type checker.
     HeroT = TypeVarWithDefault("HeroT", default=Any)
@@ -156,8 +155,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     def result_of(self, step: Any) -> Any:
         """Return the result of a step with `keep_result=True`; None if it has not run.
 
-        The result of an approval is its decision, and that of a child workflow's step is the
-        child's `result`.
+        An approval's is its decision, an event wait's its event, a child's its `result`.
         """
         return _running(self).result_of(step)
 
