@@ -6,8 +6,7 @@ import builtins
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-from typing import Literal as Words
+from typing import TYPE_CHECKING, Any, Literal
 
 from geneva_drive import checks
 from geneva_drive.definition import registry
@@ -46,7 +45,7 @@ class ScheduleRun:
     started_at: datetime | None
 
     @property
-    def state(self) -> Words["started", "skipped", "queued"]:
+    def state(self) -> Literal["started", "skipped", "queued"]:
         """A queued run starts when the workflow of the run before it has ended."""
         if self.workflow_id is not None:
             return "started"

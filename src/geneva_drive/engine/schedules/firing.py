@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -103,16 +102,15 @@ class Firing:
     _dequeued: list[ScheduleRunRecord] = field(default_factory=list)
     _created: list[Created] = field(default_factory=list)
     _applied: list[Applied] = field(default_factory=list)
-    _ongoing: Callable[[], bool] = field(init=False)
+    _is_ongoing: bool | None = None  # None: not read yet
 
     def __post_init__(self) -> None:
         self.now = self.environment.clock.now()
-        self._ongoing = self._read_ongoing
 
     def start_queued(self) -> None:
         """Start the queued runs whose turn it is: one, unless its workflow ends at once."""
         store = self.environment.store
-        while self._queued_count > 0 and not self.schedule.is_paused and not self._ongoing():
+        while self._queued_count > 0 and not self.schedule.is_paused and not self._has_ongoing():
             run = store.schedule_runs.oldest_queued(self.connection, self.schedule.type)
             if run is None:
                 # Rows were deleted by hand: without this, the worker would look again for ever.
@@ -145,13 +143,13 @@ class Firing:
     def run(self, run: ScheduleRunRecord) -> None:
         """Start a run, queue it or skip it, as `overlap` says."""
         overlap = self.schedule.overlap
-        if overlap is Overlap.QUEUE and (self._queued_count > 0 or self._ongoing()):
+        if overlap is Overlap.QUEUE and (self._queued_count > 0 or self._has_ongoing()):
             run = replace(run, queued_at=self.now)
-        elif overlap is Overlap.SKIP and self._ongoing():
+        elif overlap is Overlap.SKIP and self._has_ongoing():
             blocking = self._last_workflow_id
             run = replace(run, skipped_reason=SkippedReason.OVERLAP, blocked_by=blocking)
         else:
-            if overlap is Overlap.CANCEL_RUNNING and self._ongoing():
+            if overlap is Overlap.CANCEL_RUNNING and self._has_ongoing():
                 self._cancel(self._last_workflow_id, run.at)
             run = self._started(run)
         self._recorded.append(run)
@@ -181,12 +179,12 @@ class Firing:
     def _last_workflow_id(self) -> Key | None:
         return self._created[-1].workflow.id if self._created else self.schedule.last_workflow_id
 
-    def _read_ongoing(self) -> bool:
+    def _has_ongoing(self) -> bool:
         """True if the workflow of the run that was started last is ongoing."""
-        key, workflows = self.schedule.last_workflow_id, self.environment.store.workflows
-        answer = key is not None and not workflows.is_ended(self.connection, key)
-        self._ongoing = lambda: answer
-        return answer
+        if self._is_ongoing is None:
+            key, workflows = self.schedule.last_workflow_id, self.environment.store.workflows
+            self._is_ongoing = key is not None and not workflows.is_ended(self.connection, key)
+        return self._is_ongoing
 
     def _started(self, run: ScheduleRunRecord) -> ScheduleRunRecord:
         assert self.new is not None, "a caller without a class only records"
@@ -198,8 +196,7 @@ class Firing:
         created = creation.create(self.connection, self.environment.store, new, self.now)
         assert isinstance(created, Created), "without a hero and a key, nothing is in the way"
         self._created.append(created)
-        is_ongoing = created.workflow.state not in ENDED_WORKFLOW_STATES
-        self._ongoing = lambda: is_ongoing
+        self._is_ongoing = created.workflow.state not in ENDED_WORKFLOW_STATES
         return replace(run, workflow_id=created.workflow.id, started_at=self.now, queued_at=None)
 
     def _cancel(self, workflow_id: Key, at: datetime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -27,7 +28,8 @@ def register_served(environment: Environment) -> None:
     served, store = environment.served_schedules, environment.store
     for type_name, cron in served.unregistered():
         now = environment.clock.now()
-        if store.write(lambda c, name=type_name, said=cron: _register(c, store, name, said, now)):  # type: ignore[misc]  # noqa: B023 - called at once
+        bring = partial(_register, store=store, type_name=type_name, cron=cron, now=now)
+        if store.write(bring):
             served.note_registered(type_name, cron)
 
 

@@ -16,6 +16,8 @@ from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.schedule_records import ScheduleRunRecord
 from geneva_drive.storage.schema.tables import Tables
 
+RunKey = tuple[str, datetime]  # the type and the moment
+
 
 class ScheduleRuns:
     """The rows of `schedule_runs`."""
@@ -64,15 +66,15 @@ class ScheduleRuns:
         c = self._table.c
         return connection.scalar(select(c.at).where(c.workflow_id == workflow_id))
 
-    def delete_before(self, connection: Connection, before: datetime, limit: int) -> int:
-        """Delete a batch of runs from before a moment whose workflow is gone, or that had none."""
+    def old(self, connection: Connection, before: datetime, limit: int) -> list[RunKey]:
+        """Return runs from before a moment whose workflow is gone, or that never had one."""
         c, workflows = self._table.c, self._tables.workflows.c
         is_kept = exists().where(workflows.id == c.workflow_id)
-        is_queued = c.queued_at.is_not(None)
-        old = select(c.type, c.at).where(c.at < before, ~is_kept, ~is_queued).limit(limit)
-        keys = [(row[0], row[1]) for row in connection.execute(old.order_by(c.at))]
-        if not keys:
-            return 0
-        return connection.execute(
-            delete(self._table).where(tuple_(c.type, c.at).in_(keys))
-        ).rowcount
+        is_old = [c.at < before, c.queued_at.is_(None), ~is_kept]
+        query = select(c.type, c.at).where(*is_old).order_by(c.at).limit(limit)
+        return [(row[0], row[1]) for row in connection.execute(query)]
+
+    def delete(self, connection: Connection, keys: Sequence[RunKey]) -> int:
+        c = self._table.c
+        statement = delete(self._table).where(tuple_(c.type, c.at).in_(keys))
+        return connection.execute(statement).rowcount

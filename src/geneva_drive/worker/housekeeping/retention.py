@@ -44,9 +44,7 @@ class Retention:
         )
         # By-products are not counted: unused limits (of single accounts, say), runs of schedules.
         forgotten = waiters.forget_unused(environment, before, _BATCH)
-        runs = store.write(
-            lambda connection: store.schedule_runs.delete_before(connection, before, _BATCH)
-        )
+        runs = _delete_runs(environment, before)
         return Round(deleted, has_more=_BATCH in (deleted, forgotten, runs))
 
     def _delete_each(self, environment: Environment, before: datetime) -> Round:
@@ -66,6 +64,13 @@ class Retention:
                 len(refused),
             )
         return Round(deleted, has_more=deleted > 0 or len(refused) > known)
+
+
+def _delete_runs(environment: Environment, before: datetime) -> int:
+    """Delete a batch of old runs of schedules; without any, nothing is written."""
+    store = environment.store
+    old = store.read(lambda connection: store.schedule_runs.old(connection, before, _BATCH))
+    return store.write(lambda connection: store.schedule_runs.delete(connection, old)) if old else 0
 
 
 def prune(
