@@ -13,12 +13,26 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg.abc import AdaptContext
+from psycopg.adapt import AdaptersMap
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn
 
 _MOST = 6  # of the hundred connections that a server allows by default to all test processes
-_PREPARE_THRESHOLD = "prepare_threshold"
+_CONTEXT, _PREPARE_THRESHOLD = "context", "prepare_threshold"
 _AT_REST = {TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR}
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection on what libpq knows already, with the adapters of its engine."""
+
+    def __init__(self, known: PGconn, context: AdaptContext) -> None:
+        super().__init__(known)
+        self._context = AdaptersMap(context.adapters)
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        return self._context
 
 
 class LastingConnections:
@@ -37,7 +51,9 @@ class LastingConnections:
         connect, close = dialect.connect, dialect.do_close
 
         def open_connection(*arguments: Any, **options: Any) -> psycopg.Connection[Any]:
-            address = repr((arguments, sorted(options.items())))
+            # Each dialect has an adapters map of its own, with the same entries.
+            named = {name: value for name, value in options.items() if name != _CONTEXT}
+            address = repr((arguments, sorted(named.items())))
             connection = self._open_again(address, options) or connect(*arguments, **options)
             self._addresses[connection] = address
             return connection
@@ -56,16 +72,23 @@ class LastingConnections:
     def _open_again(
         self, address: str, options: Mapping[str, Any]
     ) -> psycopg.Connection[Any] | None:
+        known = self._take(address)
+        # A test may have had the server end all connections.
+        while known is not None and known.exec_(b"").status != ExecStatus.EMPTY_QUERY:
+            known.finish()
+            known = self._take(address)
+        if known is None:
+            return None
+        connection = _Connection(known, options[_CONTEXT])
+        connection.prepare_threshold = options.get(_PREPARE_THRESHOLD, connection.prepare_threshold)
+        return connection
+
+    def _take(self, address: str) -> PGconn | None:
         if os.getpid() != self._process:
             return None  # a forked child must not talk on its parent's connections
         with self._lock:
             places = [place for place, (at, _) in enumerate(self._idle) if at == address]
-            if not places:
-                return None
-            _, known = self._idle.pop(places[-1])
-        connection = psycopg.Connection(known)
-        connection.prepare_threshold = options.get(_PREPARE_THRESHOLD, connection.prepare_threshold)
-        return connection
+            return self._idle.pop(places[-1])[1] if places else None
 
     def _keep(self, connection: psycopg.Connection[Any]) -> bool:
         known = connection.pgconn
