@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import crash_after, drain, perform_next_step
+from geneva_drive.testing import crash_after, drain, perform_next_step, time_travel
 from tests.deploys import former_code
 from tests.looking import error_of, pending_dead_letters
 
@@ -439,3 +440,46 @@ def test_workers_that_are_reset_one_by_one_keep_to_the_parallelism() -> None:
     workflow.reload().resume()
     drain()
     assert (workflow.reload().state, workflow.result) == ("finished", 40)
+
+
+@pytest.mark.parametrize("part", ["worker", "aggregate"])
+def test_workers_and_aggregates_honour_errors_that_say_whether_to_retry(part: str) -> None:
+    raised: list[Exception] = []
+
+    def act(own: str) -> int:
+        if own == part and raised:
+            raise raised.pop()
+        return 1
+
+    class Import(gd.Workflow):
+        type_name = "test_expansions.Errors"
+        on_exception = gd.ExceptionPolicy("reattempt", max_reattempts=3)
+
+        @gd.batch
+        def rows(self) -> gd.Batches:
+            return gd.Batches.split(total=1, batch_size=1)
+
+        @rows.worker
+        def process(self, batch: gd.Batch) -> int:
+            return act("worker")
+
+        @rows.aggregate
+        def summarize(self, results: gd.BatchResults) -> int:
+            return act("aggregate")
+
+    raised[:] = [gd.PermanentError("never"), gd.RetryableError("busy", retry_after=3600)]
+    workflow = Import.create()
+    drain()
+    waiting = workflow.step_executions[-1]
+    before = workflow.step_executions[-2]
+    assert waiting.attempt_number == 2
+    assert before.finished_at is not None
+    assert waiting.scheduled_for - before.finished_at == timedelta(hours=1)
+    with time_travel(timedelta(hours=1)):
+        drain()
+    assert workflow.reload().state == "paused"
+    assert "never" in (workflow.paused_reason or "")
+    with time_travel(timedelta(hours=1)):
+        workflow.resume()
+        drain()
+    assert workflow.reload().state == "finished"
