@@ -28,6 +28,7 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.store import Store
 from tests.lasting_connections import LastingConnections
+from tests.servers import POSTGRESQL, from_environment
 
 # How the name of a database ends that is there for all tests of a process.
 LASTING = "shared"
@@ -109,7 +110,7 @@ def compiling_once() -> Iterator[None]:
             # The dialect that is shared has asked the server these five questions already.
             own.initialize = _ask_nothing  # type: ignore[method-assign]
         engine.update_execution_options(compiled_cache=compiled)
-        if engine.driver == "psycopg" and str(engine.url.database).endswith(LASTING):
+        if _is_lasting_postgresql(engine.url):
             lasting.serve(own)
         return engine
 
@@ -117,6 +118,14 @@ def compiling_once() -> Iterator[None]:
         patching.setattr(connecting, "make_engine", make)
         yield
     lasting.close()
+
+
+def _is_lasting_postgresql(url: URL) -> bool:
+    """True for the user that all tests share; a connection of a test's own role ends with it."""
+    server = from_environment(POSTGRESQL)
+    if server is None or url.drivername != POSTGRESQL.driver:
+        return False
+    return url.username == server.url.username and str(url.database).endswith(LASTING)
 
 
 def trace(engine: Engine) -> None:
