@@ -27,6 +27,7 @@ _AND_POSTGRESQL = """
     drive/test_logging.py drive/test_manual_completion.py drive/test_settings.py
     engine/approvals/test_bodies.py engine/approvals/test_forms.py
     engine/approvals/test_pause_and_resume.py engine/approvals/test_waiting_for_decisions.py
+    engine/batches/test_counts.py
     engine/test_ancestry.py engine/test_async_loops.py engine/test_branches.py
     engine/test_changed_definitions.py engine/test_children_in_chains.py engine/test_conditions.py
     engine/test_cursors.py engine/test_exception_policies.py engine/test_flow_control.py

@@ -85,7 +85,7 @@ def _check(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> None:
 
 
 @pytest.mark.parametrize("strategy", list(gd.FailureStrategy))
-@settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=4, suppress_health_check=list(HealthCheck), deadline=None)
 @given(chance=st.randoms(use_true_random=False), parallelism=st.sampled_from([None, 1, 2]))
 def test_counts_agree_with_the_rows_and_the_aggregate_runs_once(
     geneva: gd.Drive, strategy: gd.FailureStrategy, chance: Random, parallelism: int | None
