@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -39,16 +38,18 @@ def test_the_drive_is_loaded_by_its_name_and_without_the_object_mapper() -> None
     assert done.stdout == "False False False True\n"
 
 
-def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(migrated_file: Path) -> None:
+def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(
+    migrated_sqlite_url: str,
+) -> None:
     script = (
         "import sys; import geneva_drive as gd;"
-        "worker = gd.Drive(f'sqlite:///{sys.argv[1]}').worker();"
+        "worker = gd.Drive(sys.argv[1]).worker();"
         "before = 'sqlalchemy.orm' in sys.modules; worker.start();"
         "print(before, 'sqlalchemy.orm' in sys.modules); worker.stop()"
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", script, str(migrated_file)],
+        [sys.executable, "-c", script, migrated_sqlite_url],
         capture_output=True,
         text=True,
         check=True,
@@ -57,10 +58,10 @@ def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(migrated_fil
     assert done.stdout == "False True\n"
 
 
-def test_pydantic_is_loaded_by_the_first_context_type(migrated_file: Path) -> None:
+def test_pydantic_is_loaded_by_the_first_context_type(migrated_sqlite_url: str) -> None:
     script = (
         "import sys; import geneva_drive as gd; from dataclasses import make_dataclass;"
-        "gd.configure(f'sqlite:///{sys.argv[1]}');"
+        "gd.configure(sys.argv[1]);"
         "Plain = type('Plain', (gd.Workflow,), {'a': gd.step(lambda self: self.context)});"
         "Plain.create(context={}); worker = gd.current_drive().worker(); worker.start();"
         "worker.stop(); before = 'pydantic' in sys.modules;"
@@ -71,7 +72,7 @@ def test_pydantic_is_loaded_by_the_first_context_type(migrated_file: Path) -> No
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", script, str(migrated_file)],
+        [sys.executable, "-c", script, migrated_sqlite_url],
         capture_output=True,
         text=True,
         check=True,
@@ -95,16 +96,16 @@ def test_pydantic_is_loaded_by_the_first_form() -> None:
     assert done.stdout == "False True\n"
 
 
-def test_cronsim_is_loaded_by_the_first_schedule(migrated_file: Path) -> None:
+def test_cronsim_is_loaded_by_the_first_schedule(migrated_sqlite_url: str) -> None:
     script = (
-        "import sys; import geneva_drive as gd; gd.configure(f'sqlite:///{sys.argv[1]}');"
+        "import sys; import geneva_drive as gd; gd.configure(sys.argv[1]);"
         "Plain = type('Plain', (gd.Workflow,), {'a': gd.step(lambda self: None)});"
         "gd.current_drive().worker().run_until_idle(); before = 'cronsim' in sys.modules;"
         "gd.cron('0 9 * * *'); print(before, 'cronsim' in sys.modules)"
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", script, str(migrated_file)],
+        [sys.executable, "-c", script, migrated_sqlite_url],
         capture_output=True,
         text=True,
         check=True,

@@ -59,7 +59,7 @@ def test_terms_are_what_was_declared(geneva: gd.Drive) -> None:
             quorum=2,
             reject_quorum=3,
         ),
-        hero=gd.HeroRef("Customer", "12"),
+        hero=gd.HeroRef("Claimant", "12"),
         context={"amount": 80},
     )
 
