@@ -144,7 +144,7 @@ class Batches:
 
     @classmethod
     def none(cls, reason: str | None = None) -> Batches:
-        """Say that there is nothing to do, and why; the aggregate still runs."""
+        """Return batches without work, and the reason; the aggregate still runs."""
         if reason is not None:
             checks.text("Batches.none(): reason", reason)
         return cls(reason=reason)

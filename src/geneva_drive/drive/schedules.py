@@ -127,7 +127,7 @@ class Schedules:
         return self.get(name)
 
     def resume(self, type: ScheduledType) -> Schedule:
-        """Let a paused schedule fire again, from now on; it makes up for nothing."""
+        """Resume a paused schedule; the runs it missed are not made up for."""
         name = self._require("resume", type)
         commands.resume(self._drive.environment, name)
         return self.get(name)

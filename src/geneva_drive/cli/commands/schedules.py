@@ -103,7 +103,7 @@ def pause(drive: Drive, type_name: str, actor: str | None, as_json: bool) -> Non
 @json_option
 @with_drive
 def resume(drive: Drive, type_name: str, as_json: bool) -> None:
-    """Let a paused schedule fire again, from now on."""
+    """Resume a paused schedule: it fires again from now on."""
     _show(drive.schedules.resume(type_name), as_json)
 
 

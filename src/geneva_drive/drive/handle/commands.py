@@ -139,7 +139,7 @@ class HandleCommands(HandleResumption[W]):
         actor: str | None = None,
         reason: str | None = None,
     ) -> Self:
-        """Let `n` workers of a batch or map run at once, or all of them with None.
+        """Set how many workers of a batch or map run at once; None means all of them.
 
         It holds for all worker processes, from now on. Workers that are running go on.
         """

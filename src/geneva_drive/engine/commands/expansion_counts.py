@@ -82,7 +82,7 @@ def _change(workflow: WorkflowRecord, moves: list[ExecutionMove], following: Suc
 def set_parallelism(
     connection: Connection, store: Store, subject: Subject, step: object, parallelism: int | None
 ) -> Change:
-    """Let more or fewer workers of a batch or map run at once; those that run go on."""
+    """Change how many workers of a batch or map run at once; running ones go on."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("change the parallelism of")
     if subject.nodes is None:

@@ -80,7 +80,7 @@ def reattempt(
 
 
 def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
-    """Let workers of a batch or map wait for their turn; `after_command` starts those that may."""
+    """Make workers of a batch or map wait for their turn; `after_command` starts those that may."""
     return [
         replace(new, state=StepState.PENDING) if is_worker_share(new.share) else new
         for new in planned

@@ -24,7 +24,7 @@ def pause(environment: Environment, type_name: str, actor: str | None) -> None:
 
 
 def resume(environment: Environment, type_name: str) -> None:
-    """Let a schedule fire again, from now on: what it missed is recorded as `paused`."""
+    """Resume a schedule; the runs it missed are recorded as `paused`."""
     while not environment.store.write(lambda c: _resume(c, environment, type_name)):
         pass  # a batch of missed runs was recorded
     environment.wakeups.ring()

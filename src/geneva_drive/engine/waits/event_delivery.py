@@ -40,7 +40,7 @@ Listening = tuple[Key, Key]  # a wait and its workflow
 
 
 def deliver_event(environment: Environment, event: EventRecord) -> list[Key]:
-    """Give a stored event to what listens to it; return the workflows that continue."""
+    """Deliver a stored event to what listens to it; return the workflows that continue."""
     store = environment.store
     is_callback = event.type == CALLBACK_TYPE
     patterns = [event.type] if is_callback else event_values.patterns_of(event.type)
@@ -100,7 +100,7 @@ def hear(
     *,
     is_matched: bool = False,
 ) -> list[Key]:
-    """Give an event to open waits; return the workflows whose wait is over by it.
+    """Deliver an event to open waits; return the workflows whose wait it ends.
 
     A wait with a `match` only notes the event, and its node becomes claimable to evaluate it,
     unless `is_matched` says that it has.
@@ -257,7 +257,7 @@ def _request(request: ResumeRequest, moves: Sequence[ExecutionMove]) -> ResumeRe
 
 
 def look_back(environment: Environment, wait_id: Key) -> bool:
-    """Give a wait the events that came before it; True if its node can run."""
+    """Deliver the events that came before a wait to it; True if its node can run."""
     for _ in range(_MAX_LOOKS):
         wait, found = environment.store.read(
             lambda connection: _earlier(connection, environment, wait_id)
@@ -301,7 +301,7 @@ def _note_look(environment: Environment, wait: EventWaitRecord) -> None:
 
 
 def _wake(environment: Environment, wait: EventWaitRecord, *, has_found: bool) -> bool:
-    """Let the node of a wait with a `match` evaluate earlier events, if there are any."""
+    """Wake the node of a wait with a `match` to evaluate earlier events, if there are any."""
     if not has_found:
         _note_look(environment, wait)
         return False
