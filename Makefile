@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick soak check fix bench clean .venv
+.PHONY: help demo demo-serve test quick soak check fix bench clean .venv
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
@@ -14,10 +14,14 @@ MANY := -n 8
 FEW := -n 3
 
 help:  ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.package  ## Run the demonstration: a durable workflow that survives kill -9
 	@$(BIN)/geneva demo
+	@echo "To look around in a dashboard: make demo-serve"
+
+demo-serve: .venv/.server  ## Open the dashboard of a shop with failures to repair and approvals to decide; PORT=8001 elsewhere
+	@$(BIN)/geneva demo dashboard $(if $(PORT),--port $(PORT))
 
 test: .venv/.dev  ## Run every test on SQLite, PostgreSQL and MySQL
 	@$(PYTEST) $(MANY) -m "not scenario"
@@ -28,7 +32,7 @@ quick: .venv/.dev  ## Run the tests on SQLite only, without scenarios, in two mi
 
 soak: .venv/.dev  ## Kill, race, suspend and command workers for an hour, then break their databases; SOAK_MINUTES=1 for a minute per part
 	@$(BIN)/python -m tests.soak $(SOAK)
-	@GENEVA_SOAK=1 $(PYTEST) $(FEW) tests/scenarios/trouble tests/scenarios/test_killing_loops.py tests/scenarios/test_killing_batches.py
+	@GENEVA_SOAK=1 $(PYTEST) $(FEW) tests/scenarios/trouble tests/scenarios/test_killing_loops.py tests/scenarios/test_killing_batches.py tests/scenarios/test_killing_graphs.py
 
 check: .venv/.dev  ## Check format, lint, types and the order of the rooms
 	@$(BIN)/ruff format --check
@@ -52,12 +56,17 @@ clean:  ## Remove the virtual environment, caches and build products
 .venv/.dev: pyproject.toml | .venv/bin/python
 	@echo "Installing geneva-drive with its development tools into .venv (about a minute) ..."
 	@$(PIP) --editable '.[dev]'
-	@touch .venv/.package $@
+	@touch .venv/.package .venv/.server $@
 
 # The demonstration needs no linters, test tools or database drivers.
 .venv/.package: pyproject.toml | .venv/bin/python
 	@echo "Installing geneva-drive into .venv (some seconds) ..."
 	@$(PIP) --editable .
+	@touch $@
+
+.venv/.server: pyproject.toml | .venv/bin/python
+	@echo "Installing geneva-drive with its server into .venv (some seconds) ..."
+	@$(PIP) --editable '.[server]'
 	@touch $@
 
 .venv/.bench: pyproject.toml benchmarks/requirements.txt | .venv/bin/python

@@ -76,10 +76,18 @@ ALL = (
     Measure("W9a.empty", "10-step workflows, empty tables", "steps/s", True),
     Measure("W9a.waiting", "... beside workflows that wait for a decision", "steps/s", True),
     Measure("W9a.page", "First page of a role's pending requests, among a million", "ms"),
+    Measure("W9b.p50", "Publish to next step, idle worker, median", "ms"),
+    Measure("W9b.p99", "Publish to next step, idle worker, 99th percentile", "ms"),
+    Measure("W9b.start_p50", "... start to first step, in turn with these, median", "ms"),
+    Measure("W9b.start_p99", "... in turn with these, 99th percentile", "ms"),
+    Measure("W9b.many", "100 of 1,000 released at once, until the last continues", "ms"),
+    Measure("W9b.empty", "10-step workflows, empty tables", "steps/s", True),
+    Measure("W9b.awaiting", "... beside workflows that wait for events", "steps/s", True),
+    Measure("W9b.publish", "Publishing beside them", "events/s", True),
     Measure("F.one", "Rows inserted, one per commit", "rows/s", True),
     Measure("F.hundred", "Rows inserted, 100 per commit", "rows/s", True),
     Measure("F.thousand", "Rows inserted, 1,000 per commit", "rows/s", True),
 )
 
 BY_ID = {measure.id: measure for measure in ALL}
-WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9a", "F")
+WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9a", "W9b", "F")

@@ -50,6 +50,7 @@ class Scale:
     waiting_load: int  # that stand beside a load
     pending: int  # requests, of which the first page is read
     pages: int
+    published: int  # events
 
     def checkpoints_on(self, database: str) -> int:
         """Say how many there are in a turn; a file takes so little for one that it gets more."""
@@ -98,6 +99,7 @@ FULL = Scale(
     waiting_load=100_000,
     pending=1_000_000,
     pages=20,
+    published=2_000,
 )
 
 QUICK = Scale(
@@ -142,4 +144,5 @@ QUICK = Scale(
     waiting_load=10_000,
     pending=20_000,
     pages=5,
+    published=300,
 )

@@ -172,6 +172,36 @@ def _decisions(database: str) -> list[Target]:
     ]
 
 
+def _events(database: str) -> list[Target]:
+    system = f"geneva-{database}"
+    return [
+        _at_most(
+            "W9b",
+            f"{database}, event / start, p50",
+            1.5,
+            _ratio(("W9b.p50", system), ("W9b.start_p50", system)),
+        ),
+        _at_most(
+            "W9b",
+            f"{database}, event / start, p99",
+            1.5,
+            _ratio(("W9b.p99", system), ("W9b.start_p99", system)),
+        ),
+        _at_most(
+            "W9b",
+            f"{database}, 100 of 1,000 released at once, ms",
+            100,
+            _figure("W9b.many", system),
+        ),
+        _at_least(
+            "W9b",
+            f"{database}, beside event waits / empty",
+            0.9,
+            _ratio(("W9b.awaiting", system), ("W9b.empty", system)),
+        ),
+    ]
+
+
 def _growth_per_node(medians: Medians) -> float | None:
     """How many times longer a node takes among 100,000 than among 1,000."""
     small = medians.get(("W7.thousand", OURS))
@@ -210,4 +240,11 @@ ALL = (
     _at_most("W7", "creating 100,000 nodes, s", 10, _figure("W7.create")),
     *(target for database in DATABASES for target in _batches(database)),
     *(target for database in DATABASES for target in _decisions(database)),
+    *(target for database in DATABASES for target in _events(database)),
+    _at_least(
+        "W9b",
+        "publishing / bare commits of two rows",
+        0.7,
+        _ratio(("W9b.publish", OURS), ("W9b.publish", "floor-postgresql")),
+    ),
 )

@@ -17,6 +17,7 @@ from benchmarks.workloads import (
     chain,
     decision,
     decision_floor,
+    event,
     fan,
     floors,
     footprint,
@@ -67,12 +68,14 @@ def plan(wish: Wish) -> list[Turns]:
         *_one_by_one(_floors(wish)),
         *_one_by_one(_idle(wish)),
         *_one_by_one(_decisions(wish)),
+        *_one_by_one(_events(wish)),
         *_loops(wish),
         *_in_turn(wish),
         *_one_by_one(_one_process(wish)),
         *_one_by_one(_two_processes(wish)),
         *_one_by_one(_backlogs(wish)),
         *_one_by_one(_waiting(wish)),
+        *_one_by_one(_awaiting(wish)),
         *_one_by_one(_fans(wish)),
         *_one_by_one(_batches(wish)),
         *_one_by_one(_imports(wish)),
@@ -245,6 +248,36 @@ def _waiting(wish: Wish) -> list[Trial]:
             "waiting workflows",
             ("W9a",),
             partial(decision.measure_beside, system, wish.scale),
+        )
+        for system in systems.ALL
+        if system.is_ours
+    ]
+
+
+def _events(wish: Wish) -> list[Trial]:
+    return [
+        Trial(
+            system.name,
+            system.service,
+            "events",
+            ("W9b",),
+            partial(event.measure, system, wish.scale),
+        )
+        for system in systems.ALL
+        if system.is_ours
+    ]
+
+
+def _awaiting(wish: Wish) -> list[Trial]:
+    bare = partial(event.measure_floor, wish.scale)
+    floor = Trial("floor-postgresql", "postgresql", "event waits", ("W9b",), bare)
+    return [floor] + [
+        Trial(
+            system.name,
+            system.service,
+            "event waits",
+            ("W9b",),
+            partial(event.measure_beside, system, wish.scale),
         )
         for system in systems.ALL
         if system.is_ours

@@ -50,9 +50,13 @@ def requests_of(workflow: Handle) -> list[tuple[str, str]]:
 
 
 def everything_stored(drive: gd.Drive) -> dict[str, list[Any]]:
-    """Return all rows of all tables, by table, to see that nothing has changed."""
+    """Return all rows of all tables, by table, to see that nothing has changed.
+
+    The counters of what ended are left out: they follow the clock.
+    """
     with drive.store.reading() as connection:
         return {
             table.name: sorted(map(tuple, connection.execute(table.select())), key=repr)
             for table in drive.store.tables.metadata.sorted_tables
+            if "_activity" not in table.name
         }

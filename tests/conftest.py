@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import text
 
 import geneva_drive as gd
-from tests import engines
+from tests import browsers, engines
+from tests.browsers import Browser, BrowserDoesNotStart, NoBrowser, find_browser
 from tests.databases import ALL, ONE_SERVER, wanted
 from tests.own_classes import own_classes as own_classes
 from tests.own_classes import pytest_make_collect_report as pytest_make_collect_report
@@ -39,7 +40,8 @@ settings.load_profile("beside")
 
 TESTS = Path(__file__).parent
 
-Findings = tuple[Server | Missing | NoPgBouncer, ...]
+Finding = Server | Missing | NoPgBouncer | Browser | NoBrowser
+Findings = tuple[Finding, ...]
 FINDINGS = pytest.StashKey[Findings]()
 RUN = "GENEVA_TEST_RUN"
 
@@ -97,10 +99,11 @@ def _find_servers(config: pytest.Config) -> Findings:
     run = os.environ[RUN] = str(os.getpid())
     stack = ExitStack()
     config.add_cleanup(stack.close)
-    findings: list[Server | Missing | NoPgBouncer] = []
+    findings: list[Finding] = []
     try:
         findings += [find(KINDS[name], stack) for name in wanted() if name in KINDS]
-    except NobodyAnswers as error:
+        findings += [find_browser()] if _has_browser_tests(config) else []
+    except (NobodyAnswers, BrowserDoesNotStart) as error:
         raise pytest.UsageError(str(error)) from error
     if "postgresql" in wanted():
         findings += filter(None, [find_pgbouncer()])
@@ -112,10 +115,21 @@ def _find_servers(config: pytest.Config) -> Findings:
                 )
                 drop_remains(finding)
                 stack.callback(drop_run, finding, run)
-            case Missing() | NoPgBouncer():
+            case Browser():
+                os.environ[browsers.VARIABLE] = finding.program
+            case Missing() | NoPgBouncer() | NoBrowser():
                 if os.environ.get("CI", "").lower() == "true":
                     raise pytest.UsageError(str(finding))
     return tuple(findings)
+
+
+def _has_browser_tests(config: pytest.Config) -> bool:
+    """True unless the run is of other tests: a browser is large to install."""
+    asked = [Path(each.partition("::")[0]).absolute() for each in config.args]
+    here = browsers.FOLDER
+    return config.option.markexpr != "scenario" and any(
+        here.is_relative_to(each) or each.is_relative_to(here) for each in asked
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -125,10 +139,10 @@ def fast_databases() -> Iterator[None]:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
+    findings = config.stash.get(FINDINGS, ())
     return [
-        f"{finding.kind.label}: {finding.origin}"
-        for finding in config.stash.get(FINDINGS, ())
-        if isinstance(finding, Server)
+        *(f"{one.kind.label}: {one.origin}" for one in findings if isinstance(one, Server)),
+        *(f"Browser: {one.origin}" for one in findings if isinstance(one, Browser)),
     ]
 
 
@@ -136,7 +150,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     for finding in config.stash.get(FINDINGS, ()):
-        if isinstance(finding, Missing | NoPgBouncer):
+        if isinstance(finding, Missing | NoPgBouncer | NoBrowser):
             terminalreporter.write_line(f"SKIPPED: {finding}", red=True, bold=True)
 
 

@@ -36,10 +36,12 @@ _AND_POSTGRESQL = """
     engine/test_hooks.py engine/test_item_errors.py engine/test_kept_loops.py
     engine/test_loop_timeouts.py engine/test_rewinding.py engine/test_scheduling_unknown_jobs.py
     engine/test_throttling.py engine/test_typed_context.py engine/test_unreadable_cursors.py
-    engine/test_waits.py
+    engine/documents/test_step_types.py engine/test_waits.py
     scenarios/test_storm_ledger.py
     testing/test_assertions.py testing/test_crashing.py testing/test_decisions.py
     testing/test_resumable_helpers.py
+    web/test_approvals.py web/test_events.py web/test_generated_requests.py
+    web/test_hostile_input.py web/test_main_story.py web/test_stream.py
 """
 
 _AND_MYSQL = """
@@ -60,8 +62,10 @@ _AND_MYSQL = """
     engine/test_reattempt_limits.py
     engine/test_resumable_steps.py engine/test_templates.py engine/test_timeouts.py
     engine/test_unstorable_cursors.py engine/test_wrapped_async_bodies.py
+    engine/documents/test_document_commands.py
     parity/test_feature_parity.py
     testing/test_bare_instances.py testing/test_draining.py testing/test_speedrunning.py
+    web/test_operating.py
 """
 
 ONE_SERVER = {

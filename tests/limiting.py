@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.execution.step_run import Run
 from geneva_drive.engine.limits import admission
 from geneva_drive.worker.claims.claimer import claim_due

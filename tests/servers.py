@@ -166,7 +166,7 @@ def find(kind: Kind, stack: ExitStack) -> Server | Missing:
 def find_pgbouncer() -> NoPgBouncer | None:
     """See to it that the program is there, as each test starts one of its own."""
     tried = ["it is not installed"]
-    if private_servers.program_of_pgbouncer() or _install("pgbouncer", tried):
+    if private_servers.program_of_pgbouncer() or install("pgbouncer", tried):
         return None
     return NoPgBouncer(tuple(tried))
 
@@ -203,7 +203,7 @@ def _given(kind: Kind, given: str) -> Server:
 def _private(kind: Kind, stack: ExitStack, tried: list[str]) -> Server | Missing:
     try:
         url = stack.enter_context(private_server(kind.cook))
-        if url is None and _install(kind.package, tried):
+        if url is None and install(kind.package, tried):
             url = stack.enter_context(private_server(kind.cook))
     except DidNotStart as error:
         return Missing(kind, (*tried, str(error)))
@@ -212,7 +212,7 @@ def _private(kind: Kind, stack: ExitStack, tried: list[str]) -> Server | Missing
     return Server(kind, url, "started for this run")
 
 
-def _install(package: str, tried: list[str]) -> bool:
+def install(package: str, tried: list[str]) -> bool:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         tried.append("only root on Debian can install it")
         return False

@@ -1,4 +1,4 @@
-"""W9a in the client: workflows that wait for a person, and the calls that let them continue."""
+"""W9a and W9b in the client: workflows that wait, and the calls that let them continue."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TIME_LIMIT = 600.0
 REST = 0.5  # after which a worker is idle
 
 
-class DecidingDriver(Protocol):
-    """What a system can do besides if its workflows can wait for a person."""
+class ReleasingDriver(Protocol):
+    """What lets workflows continue that wait: for a person, or for an event."""
 
     def start_waiting(self, count: int) -> Sequence[Any]:
         """Start workflows that wait for a decision; return their requests once all wait."""
@@ -27,6 +27,17 @@ class DecidingDriver(Protocol):
 
     def is_deciding(self) -> bool:
         """True if a workflow that was decided has not finished."""
+
+
+class PublishingDriver(ReleasingDriver, Protocol):
+    """What a system can do besides if its workflows can wait for events."""
+
+    def publish(self, count: int) -> float:
+        """Publish events for which no workflow waits; return the seconds of all."""
+
+
+class DecidingDriver(ReleasingDriver, Protocol):
+    """What a system can do besides if its workflows can wait for a person."""
 
     def hold(self, paused: int, count: int) -> dict[str, list[float]]:
         """Pause and resume single workflows beside paused ones; return the seconds of each."""
@@ -39,7 +50,7 @@ class Decisions:
     """Decides, and reads the clock."""
 
     def __init__(
-        self, driver: DecidingDriver, marks: Marks, start_latency: Callable[[], float]
+        self, driver: ReleasingDriver, marks: Marks, start_latency: Callable[[], float]
     ) -> None:
         self._driver = driver
         self._marks = marks

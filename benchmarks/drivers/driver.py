@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from benchmarks.drivers.batches import Batches
-from benchmarks.drivers.decisions import DecidingDriver, Decisions
+from benchmarks.drivers.decisions import DecidingDriver, Decisions, PublishingDriver
 from benchmarks.drivers.marks import Marks
 
 POLL_INTERVAL = 0.02
 TIME_LIMIT = 600.0
 _DECIDING = ("decisions", "decided_at_once", "hold", "first_pages")
+_PUBLISHING = ("events", "released_at_once", "publish")
 _BATCHING = ("batch", "yields")
 
 
@@ -131,6 +132,8 @@ def obey(open_driver: Callable[[Marks], Driver]) -> None:
             name = command.pop("do")
             if name in _DECIDING:
                 say(_decide(cast("Any", driver), client, marks, name, command))
+            elif name in _PUBLISHING:
+                say(_publish(cast("Any", driver).payments, client, marks, name, command))
             elif name in _BATCHING:
                 batches = Batches(cast("Any", driver), client.run)
                 say(batches.batch(**command) if name == "batch" else batches.yields(**command))
@@ -152,6 +155,20 @@ def _decide(
             return driver.hold(**arguments)
         case _:
             return driver.first_pages(**arguments)
+
+
+def _publish(
+    payments: PublishingDriver, client: Client, marks: Marks, name: str, arguments: dict[str, Any]
+) -> Any:
+    """Do what only systems with events can do: an event decides, as a person does."""
+    decisions = Decisions(payments, marks, client.latency)
+    match name:
+        case "events":
+            return decisions.decisions(**arguments)
+        case "released_at_once":
+            return decisions.decided_at_once(**arguments)
+        case _:
+            return payments.publish(**arguments)
 
 
 def _answer(client: Client, name: str, arguments: dict[str, Any]) -> Any:

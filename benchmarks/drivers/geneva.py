@@ -25,6 +25,7 @@ from benchmarks.drivers.geneva_app import (
     run_node,
 )
 from benchmarks.drivers.marks import Marks
+from benchmarks.drivers.payments import Payments
 
 CLASSES: dict[int, type[gd.Workflow]] = {1: OneStep, 10: TenSteps, 100: HundredSteps}
 BATCHES: dict[str, type[gd.Workflow]] = {"items": Summed, "yields": SummedByYields}
@@ -60,6 +61,7 @@ class GenevaDriver:
         self._context = {"payload": "x" * size} if size else None
         engine = create_engine(with_driver(url))
         self._connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        self.payments = Payments(self._drive, self._connection)
         classes: list[type[gd.Workflow]] = [*CLASSES.values(), *BATCHES.values(), Yielding]
         ours = workflows.c.type.in_([*(each.__name__ for each in classes), DYNAMIC])
         self._unfinished = select(

@@ -12,6 +12,7 @@ from benchmarks.drivers.marks import mark_begun
 logging.basicConfig(level=logging.WARNING)
 
 ROLE = "manager"
+PAYMENT = "payment.received"
 CHECKPOINT_INTERVAL = 1_000  # of the batches
 
 
@@ -59,6 +60,17 @@ class Approved(gd.Workflow):
 
     @gd.approval(role=ROLE, ask="May it begin?")
     def decide(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+    @gd.step
+    def begin(self) -> None:
+        mark_begun()
+
+
+class Paid(gd.Workflow):
+    """Waits for an event with its key, then tells when its next body runs."""
+
+    @gd.wait_for_event(PAYMENT, key=lambda self: self.context["key"])
+    def payment(self, event: gd.Event) -> None: ...
 
     @gd.step
     def begin(self) -> None:

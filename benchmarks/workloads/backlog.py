@@ -1,4 +1,4 @@
-"""W4 and W9a: a load beside a backlog, which is cloned by SQL from one real workflow."""
+"""W4, W9a and W9b: a load beside a backlog, which is cloned by SQL from one real workflow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, TextClause, create_engine, inspect, t
 
 import geneva_drive as gd
 from benchmarks.drivers.geneva import with_driver
-from benchmarks.drivers.geneva_app import Approved, Sleeping
+from benchmarks.drivers.geneva_app import Approved, Paid, Sleeping
 from benchmarks.measures import Figures
 from benchmarks.session import WARM_UP_WORKFLOWS, Session, prepared, working
 from benchmarks.systems import System
@@ -22,9 +22,11 @@ from geneva_drive.testing import drain
 WORKFLOWS = "geneva_drive_workflows"
 EXECUTIONS = "geneva_drive_step_executions"
 APPROVALS = "geneva_drive_approvals"
+WAITS = "geneva_drive_event_waits"
+LISTENERS = "geneva_drive_event_listeners"
 CHUNK = 50_000
 LATER = timedelta(days=30)
-_KEYS = ("id", "workflow_id", "execution_id")
+_KEYS = ("id", "workflow_id", "execution_id", "wait_id")
 _SETTLING = {"postgresql": "VACUUM ANALYZE", "sqlite": "ANALYZE"}
 
 
@@ -57,7 +59,38 @@ def stand_waiting(url: str, count: int) -> None:
     template = Approved.using(drive).create()
     drain(drive)
     clone(url, template.id, count)
-    _clone_requests(url, template.id)
+    _clone_rows(url, template.id, APPROVALS)
+    drive.close()
+
+
+def stand_awaiting(url: str, count: int) -> None:
+    """Insert as many workflows that wait for an event, each with a key of its own."""
+    drive = gd.Drive(url)
+    template = Paid.using(drive).create(context={"key": "0"})
+    drain(drive)
+    clone(url, template.id, count)
+    _clone_rows(url, template.id, WAITS)
+    engine = create_engine(with_driver(url))
+    copied = ", ".join(column for column in _columns(engine, LISTENERS) if "key" not in column)
+    given = ", ".join(f"l.{column}" for column in copied.split(", "))
+    kind = "char" if engine.dialect.name in ("mysql", "mariadb") else "varchar"
+    with engine.begin() as connection:
+        own = connection.execute(
+            text(f"SELECT id FROM {WAITS} WHERE workflow_id = :id"), {"id": template.id}
+        ).scalar_one()
+        changed = text(
+            f"UPDATE {WAITS} SET awaited_key = CAST(workflow_id AS {kind}(20)) WHERE id <> :id"
+        )
+        connection.execute(changed, {"id": own})
+        cloning = text(
+            f"INSERT INTO {LISTENERS} (wait_id, workflow_id, awaited_key, {copied}) "
+            f"SELECT w.id, w.workflow_id, w.awaited_key, {given} FROM {WAITS} w, {LISTENERS} l "
+            "WHERE l.wait_id = :id AND w.id <> :id"
+        )
+        connection.execute(cloning, {"id": own})
+    for table in (WAITS, LISTENERS):
+        _analyze(engine, table)
+    engine.dispose()
     drive.close()
 
 
@@ -90,6 +123,7 @@ _STANDING = {
     "sleepers": stand_sleepers,
     "unserved": stand_unserved,
     "waiting": stand_waiting,
+    "awaiting": stand_awaiting,
 }
 
 
@@ -117,14 +151,14 @@ def clone(url: str, template_id: object, count: int) -> None:
     engine.dispose()
 
 
-def _clone_requests(url: str, template_id: int) -> None:
-    """Copy a workflow's request for each clone of the workflow; each has one execution."""
+def _clone_rows(url: str, template_id: int, table: str) -> None:
+    """Copy the row of a workflow for each clone of it; each has one execution."""
     engine = create_engine(with_driver(url))
-    columns = _columns(engine, APPROVALS)
+    columns = _columns(engine, table)
     copied, given = (", ".join(f"{of}{name}" for name in columns) for of in ("", "a."))
     cloning = text(
-        f"INSERT INTO {APPROVALS} (workflow_id, execution_id, {copied}) "
-        f"SELECT e.workflow_id, e.id, {given} FROM {EXECUTIONS} e, {APPROVALS} a "
+        f"INSERT INTO {table} (workflow_id, execution_id, {copied}) "
+        f"SELECT e.workflow_id, e.id, {given} FROM {EXECUTIONS} e, {table} a "
         "WHERE a.workflow_id = :id AND e.workflow_id > :after AND e.workflow_id <= :upto"
     )
     with engine.connect() as connection:
@@ -133,7 +167,7 @@ def _clone_requests(url: str, template_id: int) -> None:
             span = {"after": first, "upto": first + CHUNK}
             connection.execute(cloning, {"id": template_id, **span})
             connection.commit()
-    _analyze(engine, APPROVALS)
+    _analyze(engine, table)
     engine.dispose()
 
 

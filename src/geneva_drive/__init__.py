@@ -15,15 +15,14 @@ import importlib
 import typing
 
 from geneva_drive import errors
+from geneva_drive.declarative.actions.registry import action, loader, notifier
 from geneva_drive.definition import drive_lookup
 from geneva_drive.definition.actor import Actor
-from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.batches import Batches, BatchRange
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.jobs import JobNode, job
 from geneva_drive.definition.dynamic.templates import template
-from geneva_drive.definition.event import Callback, Event
 from geneva_drive.definition.heroes import HeroRef, register_hero
 from geneva_drive.definition.nodes.approval import approval
 from geneva_drive.definition.nodes.batch import batch
@@ -41,6 +40,8 @@ from geneva_drive.definition.options.conditions import cancel_if
 from geneva_drive.definition.options.policies import ExceptionPolicy, Retry
 from geneva_drive.definition.options.tolerate import Tolerate
 from geneva_drive.definition.schedule import cron
+from geneva_drive.definition.waits.approval_decision import ApprovalDecision
+from geneva_drive.definition.waits.event import Callback, Event
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.limit import Limit
@@ -49,6 +50,8 @@ from geneva_drive.states import ApprovalState, FailureStrategy, Outcome, StepSta
 from geneva_drive.telemetry import (
     ApprovalChanged,
     BatchChanged,
+    EventPublished,
+    EventWaitChanged,
     StepChanged,
     StepProgressed,
     StepYielded,
@@ -57,6 +60,7 @@ from geneva_drive.telemetry import (
 )
 
 if typing.TYPE_CHECKING:
+    from geneva_drive.declarative.actions.apprise_notifier import AppriseNotifier
     from geneva_drive.drive.approvals.approval import Approval
     from geneva_drive.drive.batch_progress import BatchProgress
     from geneva_drive.drive.default_drive import configure, current_drive
@@ -70,12 +74,14 @@ if typing.TYPE_CHECKING:
     from geneva_drive.iteration.iterable_step import IterableStep
     from geneva_drive.iteration.progress import IterationProgress
     from geneva_drive.iteration.sources.records import RecordBatch
+    from geneva_drive.web.app import asgi
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PREVIOUS",
     "Actor",
+    "AppriseNotifier",
     "Approval",
     "ApprovalChanged",
     "ApprovalDecision",
@@ -95,6 +101,8 @@ __all__ = [
     "Drive",
     "DynamicWorkflow",
     "Event",
+    "EventPublished",
+    "EventWaitChanged",
     "ExceptionPolicy",
     "FailedItem",
     "FailureStrategy",
@@ -121,7 +129,9 @@ __all__ = [
     "WorkflowChanged",
     "WorkflowHandle",
     "WorkflowState",
+    "action",
     "approval",
+    "asgi",
     "batch",
     "cancel_if",
     "child",
@@ -133,7 +143,9 @@ __all__ = [
     "exponential",
     "job",
     "linear",
+    "loader",
     "map",
+    "notifier",
     "register_hero",
     "register_serializer",
     "removed_step",
@@ -149,6 +161,7 @@ __all__ = [
 # These import SQLAlchemy, which takes longer than all the rest. They are loaded on first use, so
 # that a module with workflow classes is imported quickly.
 _ON_DEMAND = {
+    "AppriseNotifier": "geneva_drive.declarative.actions.apprise_notifier",
     "Approval": "geneva_drive.drive.approvals.approval",
     "AsyncBatch": "geneva_drive.iteration.batch",
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
@@ -167,6 +180,7 @@ _ON_DEMAND = {
     "ScheduleRun": "geneva_drive.drive.schedules",
     "StepExecution": "geneva_drive.drive.step_execution",
     "WorkflowHandle": "geneva_drive.drive.handle.handle",
+    "asgi": "geneva_drive.web.app",
     "configure": "geneva_drive.drive.default_drive",
     "current_drive": "geneva_drive.drive.default_drive",
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from difflib import get_close_matches
@@ -15,16 +16,24 @@ from geneva_drive.clock import Clock, SystemClock, checked_clock
 from geneva_drive.display import shown
 from geneva_drive.durations import describe
 from geneva_drive.errors import InvalidInput
-from geneva_drive.limit import MAX_KEY_LENGTH, Limit, check_limit
+from geneva_drive.limit import MAX_KEY_LENGTH, Limit, Rate, check_limit, parse_rate
 
 DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
+# The queue of the library's own workflows, which every worker serves beside its own queues.
+OWN_QUEUE = "geneva.bulk"
 
 _VARIABLES = ("GENEVA_APP", "GENEVA_DATABASE_URL", "GENEVA_DEBUG")  # read elsewhere
 _ALIKE = 0.8
+_SHORTEST_SESSION_SECRET = 32  # bytes: as many as the hash has
+_SHORTEST_SECRET = 24  # bytes; the least that Standard Webhooks recommends
 
 
 # Each reads one setting, which `name` names as the user wrote it.
 _Parser = Callable[[str, object], Any]
+
+
+def _is_unset(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value)
 
 
 def _count(name: str, value: object) -> int:
@@ -58,7 +67,7 @@ def _switch(name: str, value: object) -> bool:
 
 
 def _public_url(name: str, value: object) -> str | None:
-    if value is None or value == "":
+    if _is_unset(value):
         return None
     is_url = isinstance(value, str) and value.startswith(("http://", "https://"))
     if not isinstance(value, str) or not is_url or not value.isprintable() or " " in value:
@@ -67,6 +76,62 @@ def _public_url(name: str, value: object) -> str | None:
             f"'https://shop.example/geneva', got {shown(value)}."
         )
     return value.rstrip("/")
+
+
+def _webhook_secret(name: str, value: object) -> str | None:
+    if _is_unset(value):
+        return None
+    text = value.removeprefix("whsec_") if isinstance(value, str) else ""
+    try:
+        key = base64.b64decode(text + "==", validate=False)
+    except ValueError:
+        key = b""
+    if len(key) < _SHORTEST_SECRET:
+        # The value is not shown: it is a secret.
+        raise InvalidInput(
+            f"{name} must be a key of at least {_SHORTEST_SECRET} bytes in base64, such as "
+            f"'whsec_...'."
+        )
+    return str(value)
+
+
+def _session_secret(name: str, value: object) -> str | None:
+    if _is_unset(value):
+        return None
+    is_text = isinstance(value, str) and checks.text_fault(value) is None
+    if not is_text or len(str(value).encode()) < _SHORTEST_SESSION_SECRET:
+        # The value is not shown: it is a secret.
+        raise InvalidInput(
+            f"{name} must be a random text of at least {_SHORTEST_SESSION_SECRET} bytes, such as "
+            f"that of `openssl rand -hex 32`."
+        )
+    return str(value)
+
+
+def _hosts(name: str, value: object) -> frozenset[str]:
+    """Return hosts in lower case, from a list or text such as "localhost,10.0.0.5"."""
+    given: Any = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise InvalidInput(f"{name} must be a list of hosts, got {shown(value)}.")
+    hosts = [each.strip().lower() if isinstance(each, str) else each for each in given]
+    for host in hosts:
+        if not isinstance(host, str) or any(letter in host for letter in "/@* "):
+            raise InvalidInput(
+                f"{name} must be names or addresses of hosts, without a scheme, got {shown(host)}."
+            )
+    return frozenset(host.strip("[]") for host in hosts if host)
+
+
+def _field_names(name: str, value: object) -> frozenset[str]:
+    """Return names of fields, from a list or text such as "card,password"."""
+    given: Any = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise InvalidInput(f"{name} must be a list of names of fields, got {shown(value)}.")
+    names = [each.strip() if isinstance(each, str) else each for each in given]
+    for one in names:
+        if not isinstance(one, str):
+            raise InvalidInput(f"{name} must be names of fields, got {shown(one)}.")
+    return frozenset(one for one in names if one)
 
 
 def _queue_limits(name: str, value: object) -> Mapping[str, Limit]:
@@ -101,6 +166,21 @@ def _written_limits(name: str, text: str) -> dict[str, Limit]:
     return found
 
 
+def _optional_text(name: str, value: object) -> str | None:
+    return None if _is_unset(value) else checks.text(name, value)
+
+
+def _rate_limit(name: str, value: object) -> Rate | None:
+    if value is None or isinstance(value, Rate) or value in ("", "off"):
+        return value if isinstance(value, Rate) else None
+    try:
+        return parse_rate(value if isinstance(value, str) else shown(value))
+    except ValueError:
+        raise InvalidInput(
+            f"{name} must be requests per time, such as '10/s' or '100/m', got {shown(value)}."
+        ) from None
+
+
 def _session_factory(name: str, value: object) -> object:
     if value is not None and not callable(value):
         raise InvalidInput(
@@ -125,6 +205,16 @@ _PARSERS: dict[str, _Parser] = {
     "auto_resume_after_approval": _switch,
     "resume_worker_interval": checks.positive_duration,
     "public_url": _public_url,
+    "jwt_secret": _optional_text,
+    "jwks": _optional_text,
+    "jwt_issuer": _optional_text,
+    "jwt_audience": _optional_text,
+    "session_secret": _session_secret,
+    "max_body_size": _count,
+    "rate_limit": _rate_limit,
+    "webhook_secret": _webhook_secret,
+    "webhook_allowed_hosts": _hosts,
+    "masked_fields": _field_names,
     "max_cursor_size": _count,
     "max_result_size": _count,
     "max_payload_size": _count,
@@ -155,6 +245,16 @@ class Settings:
     auto_resume_after_approval: bool = True
     resume_worker_interval: timedelta = timedelta(minutes=5)
     public_url: str | None = None
+    jwt_secret: str | None = field(default=None, repr=False)
+    jwks: str | None = None
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    session_secret: str | None = field(default=None, repr=False)
+    max_body_size: int = 2_097_152
+    rate_limit: Rate | None = None
+    webhook_secret: str | None = field(default=None, repr=False)
+    webhook_allowed_hosts: frozenset[str] = frozenset()
+    masked_fields: frozenset[str] = frozenset()
     max_cursor_size: int = 131_072
     max_result_size: int = 1_048_576
     max_payload_size: int = 1_048_576

@@ -179,6 +179,9 @@ ACTIVE_STEP_STATES = frozenset(
     {StepState.SCHEDULED, StepState.IN_PROGRESS, StepState.SUSPENDED, StepState.WAITING}
 )
 
+# An attempt that ended without its node being done: another attempt may follow.
+UNDONE_STEP_STATES = (StepState.FAILED, StepState.CANCELED)
+
 ENDED_WORKFLOW_STATES = frozenset({WorkflowState.FINISHED, WorkflowState.CANCELED})
 
 STORED_WORKFLOW_STATES = frozenset(WorkflowState) - {WorkflowState.PERFORMING}

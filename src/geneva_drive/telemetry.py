@@ -11,7 +11,14 @@ from enum import StrEnum
 from typing import Any, Literal, assert_never, overload
 
 from geneva_drive.serialization.typed_json import words_of
-from geneva_drive.states import ApprovalState, ExpansionKind, Outcome, StepState, WorkflowState
+from geneva_drive.states import (
+    ApprovalState,
+    EventWaitState,
+    ExpansionKind,
+    Outcome,
+    StepState,
+    WorkflowState,
+)
 
 logger = logging.getLogger("geneva_drive")
 
@@ -84,6 +91,51 @@ class ApprovalChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventWaitChanged:
+    """A step began to wait for events or a callback (`from_state` is None), or the wait is over."""
+
+    workflow_id: Any
+    type: str
+    hero_type: str | None
+    hero_id: str | None
+    execution_id: Any
+    step_name: str
+    wait_id: Any
+    event_types: tuple[str, ...]  # that it waits for; none for a callback
+    key: str | None
+    from_state: EventWaitState | None
+    to_state: EventWaitState
+    at: datetime
+    event_number: Any = None  # of the event that ended it
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPublished:
+    """An event was published and delivered; it is about no single workflow.
+
+    `number` finds it with `drive.published_event`. A callback is not told here: see
+    `EventWaitChanged`.
+    """
+
+    number: Any
+    id: str
+    source: str
+    type: str  # of the event
+    key: str | None
+    continued: tuple[Any, ...]  # the workflows that go on
+    at: datetime
+    workflow_id: None = None
+    hero_type: None = None
+    hero_id: None = None
+    execution_id: None = None
+    step_name: None = None
+    from_state: None = None
+    to_state: Literal["published"] = "published"
+    outcome: None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchChanged:
     """A batch or map was expanded into workers (`from_state` is None), or it is over.
 
@@ -142,7 +194,15 @@ class StepYielded:
     at: datetime
 
 
-TelemetryEvent = WorkflowChanged | StepChanged | ApprovalChanged | BatchChanged
+TelemetryEvent = (
+    WorkflowChanged
+    | StepChanged
+    | ApprovalChanged
+    | EventWaitChanged
+    | EventPublished
+    | BatchChanged
+)
+_OfWorkflow = WorkflowChanged | StepChanged | ApprovalChanged | EventWaitChanged | BatchChanged
 Subscriber = Callable[[TelemetryEvent], object]
 ProgressEvent = StepProgressed | StepYielded
 ProgressSubscriber = Callable[[TelemetryEvent | ProgressEvent], object]
@@ -225,6 +285,9 @@ def log_event(event: TelemetryEvent) -> None:
         level = logging.WARNING
     if not logger.isEnabledFor(level):
         return
+    if isinstance(event, EventPublished):
+        _log_published(event)
+        return
     ids = identifiers(
         type_name=event.type,
         workflow_id=event.workflow_id,
@@ -247,12 +310,29 @@ def log_event(event: TelemetryEvent) -> None:
     )
 
 
-def _words_of(event: TelemetryEvent) -> tuple[str, str]:
+def _log_published(event: EventPublished) -> None:
+    key = f" with key {event.key!r}" if event.key else ""
+    count = len(event.continued)
+    logger.info(
+        "Event %s (%s from %s%s) is published; %s",
+        event.number,
+        event.type,
+        event.source,
+        key,
+        f"{count} workflows continue" if count != 1 else "1 workflow continues",
+        extra={"geneva_event": event.number, "geneva_event_type": event.type},
+    )
+
+
+def _words_of(event: _OfWorkflow) -> tuple[str, str]:
     """Return what an event is about, and why it happened."""
     match event:
         case ApprovalChanged(action=action, by=by, to=to, approval_id=approval_id):
             by_whom, to_whom = (f" by {by}" if by else ""), (f" to {to}" if to else "")
             return f"approval {approval_id}", f" ({action}{by_whom}{to_whom})"
+        case EventWaitChanged(event_types=types, key=key, event_number=number):
+            about = f"wait for {' or '.join(types) or 'a callback'}{f' / {key}' if key else ''}"
+            return about, f" (event {number})" if number is not None else ""
         case BatchChanged(kind=kind, total=total, done=done, failed=failed):
             lost = f", {failed} failed" if failed else ""
             return kind, f" ({done} of {total} workers done{lost})"

@@ -29,14 +29,15 @@ def test_only_storage_writes_rows() -> None:
 
     assert writing == {
         # Requests for approval: the states of requests, never of workflows or executions.
-        "storage/statements/approvals.py",
-        "storage/statements/approval_people.py",
-        "storage/statements/audit.py",
+        "storage/statements/waits/approvals.py",
+        "storage/statements/waits/approval_people.py",
         # Callback addresses: written once.
-        "storage/statements/callbacks.py",
+        "storage/statements/waits/callbacks.py",
         # Of executions only where they stand: cursors and counts, never a state.
-        "storage/statements/checkpoints.py",
+        "storage/statements/loops/checkpoints.py",
         "storage/statements/dead_letters.py",
+        # Documents: every version that was deployed.
+        "storage/statements/documents/definitions.py",
         "storage/dialects/base.py",
         # One row into a table that a caller names.
         "storage/dialects/kept_writes.py",
@@ -44,8 +45,8 @@ def test_only_storage_writes_rows() -> None:
         "storage/dialects/mysql/dialect.py",
         "storage/dialects/mysql/insert.py",
         # Events and waits for them: never a state of workflows or executions.
-        "storage/statements/events.py",
-        "storage/statements/event_waits.py",
+        "storage/statements/waits/events.py",
+        "storage/statements/waits/event_waits.py",
         "storage/statements/executions.py",
         # Counts of the workers of a batch or map.
         "storage/statements/expansions.py",
@@ -58,10 +59,14 @@ def test_only_storage_writes_rows() -> None:
         "storage/keysets/keyset.py",
         "storage/statements/limits.py",
         "storage/statements/parked_executions.py",
-        "storage/statements/resume_requests.py",
+        "storage/statements/waits/resume_requests.py",
+        # API keys and roles.
+        "storage/statements/activity.py",
+        "storage/statements/access/api_keys.py",
+        "storage/statements/access/roles.py",
         # When schedules fire next, and what became of their runs: never a state of a workflow.
-        "storage/statements/schedule_runs.py",
-        "storage/statements/schedules.py",
+        "storage/statements/timers/schedule_runs.py",
+        "storage/statements/timers/schedules.py",
         "storage/statements/workers.py",
         "storage/statements/workflows.py",
     }
@@ -110,8 +115,8 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
         "storage/dialects/sqlite/complete.py",
         "storage/dialects/sqlite/insert.py",
         # A loop's position, which is no state: saved after each of millions of items.
-        "storage/statements/checkpoint_writer.py",
-        "storage/statements/history_writer.py",
+        "storage/statements/loops/checkpoint_writer.py",
+        "storage/statements/loops/history_writer.py",
     ]
 
 

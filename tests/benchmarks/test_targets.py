@@ -153,3 +153,18 @@ def test_decisions_are_held_against_the_starts_that_took_turns_with_them() -> No
 )
 def test_approvals_are_held_against_bounds(text: str, needed: str) -> None:
     assert target(text).needed == needed
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("postgresql, event / start, p50", "≤ 1.5"),
+        ("mariadb, event / start, p99", "≤ 1.5"),
+        ("sqlite, 100 of 1,000 released at once, ms", "≤ 100"),
+        ("mariadb, beside event waits / empty", "≥ 0.9"),
+        ("publishing / bare commits of two rows", "≥ 0.7"),
+    ],
+    ids=["median", "late", "burst", "beside waiting", "publish"],
+)
+def test_events_are_held_against_bounds(text: str, needed: str) -> None:
+    assert target(text).needed == needed

@@ -102,6 +102,18 @@ def test_decisions_have_a_floor_and_are_measured_before_many_that_wait() -> None
     ]
 
 
+def test_events_are_measured_before_many_that_wait_for_them() -> None:
+    assert planned(workload="W9b") == [
+        ("geneva-postgresql", "events"),
+        ("geneva-mariadb", "events"),
+        ("geneva-sqlite", "events"),
+        ("floor-postgresql", "event waits"),
+        ("geneva-postgresql", "event waits"),
+        ("geneva-mariadb", "event waits"),
+        ("geneva-sqlite", "event waits"),
+    ]
+
+
 def test_batches_are_compared_with_the_systems_that_join_results() -> None:
     assert [system for system, _ in planned(workload="W8")] == [
         "geneva-postgresql",

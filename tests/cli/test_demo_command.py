@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import httpx
 import pytest
 from rich.console import Console
 
 from geneva_drive.cli import demo
 from tests.cli.conftest import Run
+from tests.cli.served import PROGRAM
 
 
 def test_the_demo_gets_a_console_and_its_answer_is_the_exit_code(
@@ -22,3 +30,31 @@ def test_the_demo_gets_a_console_and_its_answer_is_the_exit_code(
     result = run("demo", "batch")
 
     assert (result.exit_code, result.stdout) == (7, "Once upon a time there was a batch\n")
+
+
+@pytest.mark.scenario
+def test_a_shop_with_a_history_is_served_until_ctrl_c() -> None:
+    command = [sys.executable, "-c", PROGRAM, "demo", "dashboard", "--port", "0"]
+    # What the user has set is for their own database.
+    environment = {**os.environ, "GENEVA_DATABASE_URL": "postgresql://nowhere.example/shop"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            opened = next(filter(None, (re.search(r"Open (\S+)", line) for line in process.stdout)))
+            with httpx.Client(base_url=f"{opened[1]}api/v1", timeout=60) as client:
+                states = {
+                    state: bool(client.get("/executions", params={"state": state}).json()["items"])
+                    for state in ("ready", "paused", "finished", "canceled")
+                }
+                approvals = client.get("/approvals").json()["items"]
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+
+    assert states == dict.fromkeys(("ready", "paused", "finished", "canceled"), True)
+    assert {one["step_name"] for one in approvals} == {"consent", "credit", "plan"}
+    assert (process.returncode, "Traceback" in rest) == (0, False)

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.storage.schema.revisions import HEAD
-from geneva_drive.testing import expire_leases, speedrun
+from geneva_drive.testing import drain, expire_leases, speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
 from tests.servers import with_query
@@ -439,3 +439,22 @@ def test_what_makes_the_database_slow_or_forgetful_is_a_problem_too(
         "durability",
         "synchronous_commit is 'off': what was committed last may be lost with the server.",
     )
+
+
+def test_an_event_whose_class_no_worker_has_is_named(geneva: gd.Drive, look: Look) -> None:
+    class Invoice(gd.Workflow[Any]):
+        type_name = "test_doctor.Invoice"
+        triggers = ("order.created",)
+
+    geneva.publish("order.created")
+
+    assert look()["triggers"] == {
+        "name": "triggers",
+        "finding": "problem",
+        "found": "Events start test_doctor.Invoice, and no worker has them; 1 start is waiting.",
+        "way_out": "Start a worker whose --app imports them before the events expire.",
+    }
+    drain(geneva)
+    with geneva.worker():
+        assert "triggers" not in look()
+    assert Invoice.finished().count() == 1

@@ -398,7 +398,7 @@ def test_every_exit_code_is_explained_in_the_help(run: Run) -> None:
         "  3    no such workflow, step, class or approval\n"
         "  4    the state of the workflow or approval does not allow it\n"
         "  5    the database is down, not migrated or read-only\n"
-        "  6    geneva doctor or geneva check found problems\n"
+        "  6    geneva doctor, check or validate found problems\n"
         "  7    this person may not do it\n"
         "  130  interrupted by Ctrl-C\n"
     )

@@ -176,6 +176,11 @@ def test_the_list_as_json_has_the_snapshots(payment: Handle, run: Run) -> None:
             "checkpoint": None,
             "worker": worker,
         },
+        "failure": {
+            "step": "charge",
+            "error_class": "builtins.ValueError",
+            "message": "no answer",
+        },
         "created_at": "2026-01-02T03:04:05Z",
         "resolved_at": None,
         "resolved_by": None,

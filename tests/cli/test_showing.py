@@ -273,3 +273,32 @@ def test_why_as_json_names_the_workflow_and_its_state(signup: None, run: Run) ->
         "state": "ready",
         "why": "Step 'remind' runs at 2026-01-04 03:04:05 UTC, in 2d.",
     }
+
+
+def test_the_possible_commands_are_shown_with_what_they_would_do(signup: None, run: Run) -> None:
+    result = run("show", "1", "--what-if")
+
+    assert result.exit_code == 0
+    assert screen(result).splitlines()[5:] == [
+        "Skip remind        Goes on without `remind`. Nothing follows: the workflow finishes.",
+        "Resume at welcome  Goes back to `welcome` and runs it again, then `remind`.",
+        "Resume at remind   Continues at `remind`.",
+        "Pause              `remind` does not start until the workflow is resumed.",
+        "Cancel             Ends the workflow. `remind` never runs. What has run is not undone.",
+    ]
+
+
+def test_the_possible_commands_are_told_as_json(signup: None, run: Run) -> None:
+    result = run("show", "1", "--what-if", "--json")
+
+    assert json.loads(result.stdout)["commands"][-1] == {
+        "command": "cancel",
+        "node": None,
+        "approval_id": None,
+        "label": "Cancel…",
+        "sentence": "Ends the workflow. `remind` never runs. What has run is not undone.",
+        "runs_next": {"count": 0, "nodes": []},
+        "runs_later": {"count": 0, "nodes": []},
+        "may_run": {"count": 0, "nodes": []},
+        "never_runs": {"count": 1, "nodes": ["remind"]},
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from geneva_drive.cli.signals import stop_signals
+from geneva_drive.cli.processes.signals import stop_signals
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.cli.supervisor import describe_status, restart_delay
+from geneva_drive.cli.processes.supervisor import describe_status, restart_delay
 from geneva_drive.testing import assert_workflow_state
 from tests.cli.conftest import StartWorker
 from tests.cli.served import PROGRAM

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from geneva_drive.cli.log_setup import log_to_stderr
+from geneva_drive.cli.processes.log_setup import log_to_stderr
 
 
 class _Terminal(io.StringIO):

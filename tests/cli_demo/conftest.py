@@ -19,7 +19,16 @@ from geneva_drive.cli import demo
 from geneva_drive.cli.demo.snapshot import Snapshot
 from geneva_drive.definition import registry
 
-_MODULES = ("workflows", "observer", "promises", "run", "story", "batch_story", "main")
+_MODULES = (
+    "workflows",
+    "observer",
+    "promises",
+    "run",
+    "story",
+    "batch_story",
+    "event_story",
+    "main",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
-from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

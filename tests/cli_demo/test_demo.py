@@ -86,6 +86,20 @@ def test_a_batch_survives_a_kill_and_a_worker_that_fails(tmp_path: Path) -> None
     )
 
 
+def test_payments_continue_orders_also_while_no_worker_runs(tmp_path: Path) -> None:
+    told = _told(tmp_path, "events")
+
+    assert "publish payment.received, key 1, id transfer-1: workflow 1 continues" in told
+    assert "id transfer-1: a duplicate, without effect" in told
+    assert "id transfer-4: stored until an order waits for it" in told
+    assert "PaidOrder canvas, payment: timed out" in told
+    assert (
+        "yes  4 workflows, each step done once and in order\n"
+        "yes  4 orders placed, each event started exactly one workflow\n"
+        "yes  3 payments, each shipped its order exactly once; 1 unpaid order reminded\n"
+    ) in told
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_an_interrupted_demo_leaves_no_process_and_no_file(
     tmp_path: Path, number: signal.Signals

@@ -70,7 +70,7 @@ def test_the_screen_shows_the_chapter_each_workflow_and_the_workers() -> None:
         " 1   Checkout mug     ready       ●○     1         send_tracking in 2.3 days",
         " 1   Checkout mug     paused      ✗○     1         no such card",
         f"workers   A killed, lease 1.0 s   B (pid {workers[1].pid}) runs 1",
-        "steps     ● done   ↷ skipped   ◉ under way   ? asked   ○ to come   ✗ failed",
+        "steps     ● done   ↷ skipped   ◉ under way   ? waiting   ○ to come   ✗ failed",
     ]
 
 

@@ -32,17 +32,18 @@ def test_the_report_states_each_promise_with_its_answer(shop: Shop) -> None:
     is_kept, lines = _report(shop, [kept])
 
     assert is_kept
-    assert lines[:-1] == [
+    assert lines[:-2] == [
         "id  workflow         state     steps  attempts  now",
         "7   Checkout poster  finished  ●●     2         in 4.2 s, 1 recovered",
-        "steps     ● done   ↷ skipped   ◉ under way   ? asked   ○ to come   ✗ failed",
+        "steps     ● done   ↷ skipped   ◉ under way   ? waiting   ○ to come   ✗ failed",
         "yes  Nothing was lost",
         "The database stays for you to explore, until you delete its folder:",
         "geneva --database sqlite:////tmp/demo.db list",
         "geneva --database sqlite:////tmp/demo.db history 7",
     ]
-    assert lines[-1].startswith("The code that you saw at work: ")
-    assert lines[-1].endswith("workflows.py")
+    assert lines[-2].startswith("The code that you saw at work: ")
+    assert lines[-2].endswith("workflows.py")
+    assert lines[-1] == "A dashboard of such workflows: geneva demo dashboard"
 
 
 def test_a_program_that_the_shell_does_not_find_is_called_by_its_path(
@@ -56,7 +57,9 @@ def test_a_program_that_the_shell_does_not_find_is_called_by_its_path(
     assert ".venv/bin/geneva --database sqlite:////tmp/demo.db list" in lines
 
 
-def test_the_report_fits_a_terminal_of_24_lines_with_the_prompt(shop: Shop) -> None:
+def test_the_report_fits_a_terminal_of_24_lines_with_the_line_of_make_and_the_prompt(
+    shop: Shop,
+) -> None:
     many = [workflow("finished", id=number, created_at=at(number)) for number in range(15)]
     kept = shop.modules["promises"].Promise("Nothing was lost", [])
     paper = io.StringIO()
@@ -65,7 +68,7 @@ def test_the_report_fits_a_terminal_of_24_lines_with_the_prompt(shop: Shop) -> N
     shop.modules["main"].report(console, snapshot(*many), 4 * [kept], *EXPLORED)
 
     lines = paper.getvalue().splitlines()
-    assert sum(max(1, math.ceil(len(line) / 80)) for line in lines) == 23
+    assert sum(max(1, math.ceil(len(line) / 80)) for line in lines) == 22
 
 
 def test_a_report_in_ascii_has_question_marks_for_the_marks(shop: Shop) -> None:

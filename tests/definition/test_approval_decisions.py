@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 import geneva_drive as gd
-from geneva_drive.definition.form_type import FormType
+from geneva_drive.definition.waits.form_type import FormType
 from geneva_drive.errors import InvalidForm
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from geneva_drive.definition import form_type
-from geneva_drive.definition.form_type import FormType
+from geneva_drive.definition.waits import form_type
+from geneva_drive.definition.waits.form_type import FormType
 from geneva_drive.errors import Fault, InvalidForm, InvalidInput
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.declarative.actions import registry as document_functions
 from geneva_drive.definition import registry
 from geneva_drive.definition.dynamic import jobs, templates
 from geneva_drive.drive import default_drive
@@ -28,7 +29,12 @@ def test_the_examples_in_docstrings_give_what_they_print(
     monkeypatch.chdir(tmp_path)
 
     try:
-        with registry.isolated(), jobs.isolated(), templates.isolated():
+        with (
+            registry.isolated(),
+            jobs.isolated(),
+            templates.isolated(),
+            document_functions.isolated(),
+        ):
             results = doctest.testmod(importlib.import_module(name))
     finally:
         default_drive.use(None)

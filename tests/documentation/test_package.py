@@ -11,8 +11,16 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def test_extras_exist_only_for_what_the_library_uses() -> None:
-    assert set(EXTRAS) - {"dev"} == {"postgres", "mysql", "django", "all"}
-    assert EXTRAS["all"] == ["geneva-drive[postgres,mysql,django]"]
+    assert set(EXTRAS) - {"dev"} == {
+        "postgres",
+        "mysql",
+        "django",
+        "json",
+        "notify",
+        "server",
+        "all",
+    }
+    assert EXTRAS["all"] == ["geneva-drive[postgres,mysql,django,json,notify,server]"]
 
 
 def test_the_package_says_where_it_is_found() -> None:

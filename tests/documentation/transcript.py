@@ -25,6 +25,7 @@ _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _VARYING = [
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "TIME"),
     (re.compile(r"[\d.]+ ?(ms|s)\b"), "DURATION"),
+    (re.compile(r"\bnow\b|DURATION ago"), "RECENTLY"),
     (re.compile(r"[\d.]+/s"), "RATE"),
     (re.compile(r"Worker \S+:\d+"), "Worker PROCESS"),
     (re.compile(r"─+"), "RULE"),

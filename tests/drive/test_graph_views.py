@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.testing import drain, perform_step_inline, speedrun
 from tests.deploys import former_code
 

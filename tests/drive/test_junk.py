@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import geneva_drive as gd
 from geneva_drive import testing
+from geneva_drive.declarative.actions import registry as document_functions
 from geneva_drive.definition import registry
 from geneva_drive.definition.dynamic import jobs, templates
 from geneva_drive.definition.dynamic.templates import Template
@@ -29,8 +30,8 @@ from geneva_drive.display import shown
 from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.create_options import CreateOptions
-from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.schedules import Schedules
+from geneva_drive.drive.search.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.settings import Settings
 from tests.junk import Call, anything, arguments
@@ -55,6 +56,8 @@ NOT_CALLED = {
     "Checkpoint",
     "CheckpointYield",
     "Event",
+    "EventPublished",
+    "EventWaitChanged",
     "FailedItem",
     "FailureStrategy",
     "IterableStep",
@@ -136,6 +139,11 @@ def decorated_batch(made: Any) -> None:
 
 def decorated_map(made: Any) -> None:
     made_class(look=made(lambda self, item: None) if callable(made) else made)
+
+
+def decorated_function(made: Any) -> None:
+    if inspect.isfunction(made):
+        made(lambda context: None)
 
 
 def decorated_job(made: Any) -> None:
@@ -324,6 +332,11 @@ FUNCTIONS = [
     ),
     Call("batch", lambda: gd.batch, options_of(keywords.BatchOptions), decorated_batch),
     Call("map", lambda: gd.map, options_of(keywords.MapOptions), decorated_map),
+    Call("action", lambda: gd.action, (), decorated_function),
+    Call("loader", lambda: gd.loader, (), decorated_function),
+    Call("notifier", lambda: gd.notifier),
+    Call("asgi", lambda: gd.asgi),
+    Call("AppriseNotifier", lambda: gd.AppriseNotifier),
     Call("BatchRange", lambda: gd.BatchRange),
     *(
         Call("Batches", functools.partial(getattr, gd.Batches, name))
@@ -400,7 +413,12 @@ def test_every_public_function_is_called() -> None:
 def test_junk_is_refused_with_an_error_of_our_own(
     call: Call, random: Random, sqlite_drive: gd.Drive
 ) -> None:
-    with registry.isolated(), jobs.isolated(), templates.isolated():
+    with (
+        registry.isolated(),
+        jobs.isolated(),
+        templates.isolated(),
+        document_functions.isolated(),
+    ):
         attempt(call, random, GenevaDriveError)
 
 

@@ -102,7 +102,7 @@ def test_a_query_is_iterated_in_the_order_of_ids(geneva: gd.Drive) -> None:
 def test_a_query_is_read_in_pages_of_any_number(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("geneva_drive.drive.queries._PAGE", 2)
+    monkeypatch.setattr("geneva_drive.drive.search.queries._PAGE", 2)
     ids = [Delivery.create().id for _ in range(5)]
 
     assert [workflow.id for workflow in Delivery.ready()] == ids

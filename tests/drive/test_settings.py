@@ -119,11 +119,12 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
 
     assert str(refusal.value) == (
         "There is no setting 'leese'. Did you mean 'lease'? The settings are: database_url, "
-        "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, lease, "
-        "max_cursor_size, max_payload_size, max_recoveries, max_result_size, notify, "
-        "poll_interval, public_url, queue_limits, resume_auto_escalate, resume_timeout, "
-        "resume_worker_interval, retention, session_factory, sqlite_durability, stale_after, "
-        "table_prefix."
+        "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, jwks, jwt_audience, "
+        "jwt_issuer, jwt_secret, lease, masked_fields, max_body_size, max_cursor_size, "
+        "max_payload_size, max_recoveries, max_result_size, notify, poll_interval, public_url, "
+        "queue_limits, rate_limit, resume_auto_escalate, resume_timeout, resume_worker_interval, "
+        "retention, session_factory, session_secret, sqlite_durability, stale_after, "
+        "table_prefix, webhook_allowed_hosts, webhook_secret."
     )
 
 

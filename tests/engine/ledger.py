@@ -17,7 +17,7 @@ from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.options.options import Options
 from geneva_drive.engine.commands.command import Decision
-from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commit.rows import (
     claim_values,
     execution_values,
@@ -86,6 +86,7 @@ class Ledger:
         self.rows: list[ExecutionRecord] = []
         self.executions = self.attempts = self  # as of a store
         self.claims = 0
+        self._first_definitions: dict[str, Definition] = {}  # that a node was scheduled with
         following = successors.plan_successors(
             self.definition, self.definition.graph, self.workflow, {}, NOW
         )
@@ -140,10 +141,11 @@ class Ledger:
     def command(self, decision: Decision) -> None:
         store: Any = self
         nodes = GraphNodes(_NO_DATABASE, store, self.workflow, NOW, self.definition)
-        subject = Subject(
+        subject = CommandedWorkflow(
             workflow=self.workflow,
             active=tuple(self.lock_active()),
             now=NOW,
+            definition=self.definition,
             read_attempts=self.latest_of,
             read_nodes=lambda _: nodes,
         )
@@ -166,6 +168,7 @@ class Ledger:
 
     def _insert(self, change: Change) -> None:
         for new in change.schedule:
+            self._first_definitions.setdefault(new.node, self.definition)
             attempt = 1 + sum(row.node_id == new.node for row in self.rows)
             values = new_execution_values(self.workflow, new, attempt, NOW)
             del values["wakes_at"]
@@ -179,9 +182,13 @@ class Ledger:
 
     def _check_may_run(self, node: str) -> None:
         for parent in self.definition.graph.parents[node]:
+            assert self.done(parent), f"{node} runs before {parent} is done"
+        # Newer code may have removed the node between a decision and one that waits for both: what
+        # was chosen before stays chosen.
+        definition = self._first_definitions[node]
+        for parent in definition.graph.parents[node]:
             done = self.done(parent)
-            assert done, f"{node} runs before {parent} is done"
-            chosen = node_statuses(self.definition, self.definition.graph, done)[parent].chosen
+            chosen = node_statuses(definition, definition.graph, done)[parent].chosen
             assert chosen is None or node in chosen, f"{node} runs, which {parent} did not choose"
 
     def _check(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import geneva_drive as gd
-from geneva_drive.engine.claimed import Claimed, with_stored_nodes
+from geneva_drive.engine.claimed_execution import Claimed, with_stored_nodes
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import (
     Lost,

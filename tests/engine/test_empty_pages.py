@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun
 from geneva_drive.worker import inline_worker
 from tests.looping import importing, importing_in_transactions, places, reasons
@@ -77,7 +77,7 @@ def test_a_worker_that_stops_fetches_no_further_page(geneva: gd.Drive) -> None:
     workflow = importing(through_pages(fetched, lambda self, token: stopping.set()))
     [execution] = workflow.step_executions
 
-    inline_worker.run_one(geneva.environment, execution.id, Breaks(should_stop=stopping.is_set))
+    inline_worker.run_one(geneva.environment, execution.id, EarlyStops(should_stop=stopping.is_set))
 
     assert fetched == [None]
     assert places(workflow) == [("suspended", "shutdown", (1, 0), 0)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.commands.cancel import cancel
-from geneva_drive.engine.commands.passage import SKIP
+from geneva_drive.engine.commands.passed_step import SKIP
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import pass_over, reattempt
 from geneva_drive.engine.commands.resume import resume as resume_command

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 
 import geneva_drive as gd
-from geneva_drive.engine.heroes import reference_to
+from geneva_drive.engine.heroes.heroes import reference_to
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.heroes import Base, Country, Invoice, OrderLine, Parcel, User, save
 from tests.looking import error_of, history, last

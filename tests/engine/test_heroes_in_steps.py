@@ -16,6 +16,7 @@ from tests.looking import history, last
 
 class Order(Base):
     __tablename__ = "test_session_orders"
+    __geneva_type__ = "SessionOrder"  # other modules have heroes of the type Order, without a class
 
     id: Mapped[int] = mapped_column(primary_key=True)
     status: Mapped[str] = mapped_column(String(20), default="new")

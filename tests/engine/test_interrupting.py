@@ -11,7 +11,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.testing import crash_after, drain, perform_next_step, speedrun, time_travel
 from geneva_drive.worker import inline_worker
 from tests.limiting import occupy
@@ -47,7 +47,7 @@ def test_a_transport_of_another_kind_stops_a_loop_at_its_next_checkpoint(
     workflow = importing(through(range(5), done, at(1, lambda _: stopping.set())))
     [execution] = workflow.step_executions
 
-    inline_worker.run_one(geneva.environment, execution.id, Breaks(should_stop=stopping.is_set))
+    inline_worker.run_one(geneva.environment, execution.id, EarlyStops(should_stop=stopping.is_set))
 
     assert place(last(workflow.reload())) == ("suspended", "shutdown", 2, 2)
     assert done == [0, 1]

@@ -65,7 +65,7 @@ def test_a_child_whose_class_is_not_there_is_started_once_it_is(geneva: gd.Drive
     parent = w.start()
     drain()
     assert (parent.reload().state, parent.paused_step_name) == ("paused", "ship")
-    assert parent.step_executions[0].error_class == "geneva_drive.errors.UnknownWorkflowClass"
+    assert parent.step_executions[0].error_class == "geneva_drive.errors.DefinitionNotFound"
 
     class LaterShip(gd.Workflow):
         @gd.step

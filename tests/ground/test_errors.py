@@ -73,6 +73,11 @@ WORDS: list[tuple[Exception, str]] = [
         "There is no dead letter with id 41. `geneva dlq list` lists those that are pending.",
     ),
     (
+        errors.KeyNotFound("0123456789abcdef"),
+        "There is no API key with id '0123456789abcdef'. `geneva keys list` lists the keys with "
+        "their ids.",
+    ),
+    (
         errors.ScheduleNotFound("Gone"),
         "Workflow type 'Gone' has no schedule. `geneva schedules` lists those that there are. A "
         "schedule is known once a worker that imports its class has run.",
@@ -221,6 +226,41 @@ WORDS: list[tuple[Exception, str]] = [
         "The role that connects to postgresql://db/shop lacks a right: permission denied for "
         "table orders. GRANT it SELECT, INSERT, UPDATE and DELETE on the tables. `geneva doctor` "
         "shows which right is missing.",
+    ),
+    (
+        errors.DefinitionNotFound("refund"),
+        "There is no document 'refund', and no workflow class of this type is imported in this "
+        "process. Deploy a document with `geneva deploy FILE`; import the module of a class, or "
+        "name it with --app or GENEVA_APP.",
+    ),
+    (
+        errors.DefinitionNotFound("refund", "2.0.0"),
+        "There is no version '2.0.0' of a document 'refund'. Deploy a document with `geneva deploy "
+        "FILE`; import the module of a class, or name it with --app or GENEVA_APP.",
+    ),
+    (
+        errors.MissingField("order.total"),
+        "The field 'order.total' is missing or null. Provide it in the context, ask for it with "
+        "'exists', or give it a default.",
+    ),
+    (
+        errors.NotComparable("gt", "a string", "a number"),
+        "The operator 'gt' cannot compare a string with a number. Values are not converted: write "
+        "the value in the type of the field.",
+    ),
+    (
+        errors.UnknownAction("action", "charge"),
+        "There is no action 'charge' in this process. Register it with @gd.action('charge') in a "
+        "module that the worker imports (--app), and reattempt.",
+    ),
+    (
+        errors.AddressRefused("internal.example", "10.0.0.1"),
+        "Webhooks to internal.example (10.0.0.1) are refused: the address is not public. If it is "
+        "meant, add 'internal.example' to the setting webhook_allowed_hosts.",
+    ),
+    (
+        errors.MissingExtra("httpx", "json"),
+        "The package 'httpx' is not installed. Run: pip install 'geneva-drive[json]'.",
     ),
 ]
 

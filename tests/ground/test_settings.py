@@ -55,6 +55,7 @@ CASES: list[tuple[str, object, str, object]] = [
     ),
     ("stale_after", "2h", "2h", timedelta(hours=2)),
     ("retention", "30d", "30d", timedelta(days=30)),
+    ("masked_fields", ["card", "pin"], "card, pin,", frozenset({"card", "pin"})),
     ("max_cursor_size", 0, "0", 0),
     ("max_result_size", 10, "10", 10),
     ("max_payload_size", 20, " 20 ", 20),
@@ -102,11 +103,12 @@ def test_an_unknown_setting_is_refused_with_those_there_are() -> None:
 
     assert str(caught.value) == (
         "There is no setting 'leese'. Did you mean 'lease'? The settings are: database_url, "
-        "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, lease, "
+        "auto_resume_after_approval, clock, drain_timeout, heartbeat_interval, jwks, "
+        "jwt_audience, jwt_issuer, jwt_secret, lease, masked_fields, max_body_size, "
         "max_cursor_size, max_payload_size, max_recoveries, max_result_size, notify, "
-        "poll_interval, public_url, queue_limits, resume_auto_escalate, resume_timeout, "
-        "resume_worker_interval, retention, session_factory, sqlite_durability, stale_after, "
-        "table_prefix."
+        "poll_interval, public_url, queue_limits, rate_limit, resume_auto_escalate, "
+        "resume_timeout, resume_worker_interval, retention, session_factory, session_secret, "
+        "sqlite_durability, stale_after, table_prefix, webhook_allowed_hosts, webhook_secret."
     )
 
 
@@ -120,6 +122,8 @@ BAD: list[tuple[str, object, str]] = [
     ("lease", "soon", ": 'soon' is not a duration (a timedelta, seconds, or text such as '30s')."),
     ("poll_interval", "0s", " must be longer than zero, got '0s'."),
     ("drain_timeout", -1, ": -1 is negative."),
+    ("masked_fields", [7], " must be names of fields, got 7."),
+    ("masked_fields", 7, " must be a list of names of fields, got 7."),
     (
         "retention",
         "ever",

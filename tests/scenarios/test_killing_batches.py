@@ -44,7 +44,8 @@ def test_workers_are_killed_in_a_batch_and_its_sum_is_exact(
     lost: Counter[str] = Counter()
     for number in range(KILLS):
         _wait_for_progress(geneva, number, batches)
-        victim = crew.pop(chance.randrange(len(crew)))
+        victim = _suspend_one_at_work(geneva, chance.sample(crew, len(crew)))
+        crew.remove(victim)
         lost.update(_kill(geneva, victim))
         crew.append(start_worker())
     wait_until_finished(geneva, 1)
@@ -98,12 +99,36 @@ def _running(drive: gd.Drive) -> list[gd.StepExecution]:
     return [one for one in drive.executions(state="in_progress") if one.step_name == "add"]
 
 
+def _suspend_one_at_work(drive: gd.Drive, crew: list[Process]) -> Process:
+    """Suspend a process that runs workers of the batch: one that has just started runs none yet."""
+    found: list[Process] = []
+
+    def is_found() -> bool:
+        for process in crew:
+            process.suspend()
+            if _run_by(drive, _ids_of(drive, process)):
+                found.append(process)
+                return True
+            process.go_on()
+        return False
+
+    wait_until(is_found, "a process runs a worker of the batch")
+    return found[0]
+
+
+def _ids_of(drive: gd.Drive, process: Process) -> list[str]:
+    return [one.id for one in drive.workers if str(process.pid) in one.name]
+
+
+def _run_by(drive: gd.Drive, worker_ids: list[str]) -> list[str]:
+    return [one.node_id for one in _running(drive) if one.worker_id in worker_ids]
+
+
 def _kill(drive: gd.Drive, victim: Process) -> list[str]:
     """Kill a process, and return the workers of the batch that it leaves unfinished."""
-    names, pid = {one.id: one.name for one in drive.workers}, str(victim.pid)
+    own = _ids_of(drive, victim)
     assert victim.kill() == -signal.SIGKILL
-    own = [key for key, name in names.items() if pid in name]
-    left = [one.node_id for one in _running(drive) if one.worker_id in own]
+    left = _run_by(drive, own)
     table = drive.store.tables.workers
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)
     with drive.store.transaction() as connection:

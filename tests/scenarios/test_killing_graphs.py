@@ -1,4 +1,4 @@
-"""Workers die at random moments while they do a graph of two thousand nodes, a third flawed."""
+"""Workers die at random moments while they do a graph of many nodes, a third flawed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.scenarios.conftest import (
     wait_until_finished,
 )
 from tests.scenarios.crew import Crew
+from tests.scenarios.soak import NODES_OF_GRAPHS as NODES
 
 pytestmark = pytest.mark.scenario
 
-NODES = 2_000
 KILLS = 6
 
 Handle = gd.WorkflowHandle[Any]
@@ -42,7 +42,6 @@ class Begun:
     at: datetime
 
 
-# Each kill holds up what waits for the nodes of the dead, until their lease is over.
 @pytest.mark.timeout(600)
 def test_workers_are_killed_in_a_graph_and_every_node_is_done_once_after_its_parents(
     geneva: gd.Drive, graphs: ModuleType, start: StartProcess, chance: random.Random, tmp_path: Path
@@ -55,6 +54,7 @@ def test_workers_are_killed_in_a_graph_and_every_node_is_done_once_after_its_par
         wait_for_completed(geneva, kill * NODES // (KILLS + 2))
         threading.Event().wait(chance.uniform(0, 0.1))
         crew.kill(chance.choice((1, 1, 2)))
+        crew.expire_leases_of_the_dead()
         crew.fill_up()
     wait_until_finished(geneva, 1)
 

@@ -30,7 +30,7 @@ from tests.scenarios.soak import KILLS_IN_LOOPS as KILLS
 pytestmark = pytest.mark.scenario
 
 LOOPS = "tests.scenarios.loops"
-RECORDS = 20_000
+RECORDS = 800 * KILLS  # enough to last for all of them
 # The lease of a killed worker is ended by the test, so that it may be as long as a loaded machine
 # needs; a worker takes back what others left once it has been there for an interval.
 QUICK = {"lease": "5s", "heartbeat_interval": "0.05s", "poll_interval": "0.05s"}

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, insert, text
 
 import geneva_drive as gd
 from geneva_drive.states import ApprovalState, WorkflowState
-from geneva_drive.storage.statements.approvals import ApprovalFilter
-from geneva_drive.storage.statements.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 from tests.storage.plans import noted, plan
 from tests.storage.rows import NOW, Rows
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 import geneva_drive as gd
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.dialects.claim_request import ClaimRequest

@@ -27,6 +27,9 @@ from tests.storage.rows import NOW, Rows
 from tests.storage.schema import describe
 
 TABLES = [
+    "geneva_drive_activity",
+    "geneva_drive_activity_marks",
+    "geneva_drive_api_keys",
     "geneva_drive_approval_links",
     "geneva_drive_approval_people",
     "geneva_drive_approvals",
@@ -34,6 +37,7 @@ TABLES = [
     "geneva_drive_callbacks",
     "geneva_drive_checkpoints",
     "geneva_drive_dead_letters",
+    "geneva_drive_definitions",
     "geneva_drive_event_listeners",
     "geneva_drive_event_receipts",
     "geneva_drive_event_starts",
@@ -46,6 +50,7 @@ TABLES = [
     "geneva_drive_limit_slots",
     "geneva_drive_limits",
     "geneva_drive_resume_requests",
+    "geneva_drive_roles",
     "geneva_drive_schedule_runs",
     "geneva_drive_schedules",
     "geneva_drive_schema_version",
@@ -336,6 +341,9 @@ def test_tables_live_under_a_prefix_of_ones_own(
 
     assert workflow.state == "finished"
     assert sorted(inspect(drive.engine).get_table_names()) == [
+        f"{prefix}activity",
+        f"{prefix}activity_marks",
+        f"{prefix}api_keys",
         f"{prefix}approval_links",
         f"{prefix}approval_people",
         f"{prefix}approvals",
@@ -343,6 +351,7 @@ def test_tables_live_under_a_prefix_of_ones_own(
         f"{prefix}callbacks",
         f"{prefix}checkpoints",
         f"{prefix}dead_letters",
+        f"{prefix}definitions",
         f"{prefix}event_listeners",
         f"{prefix}event_receipts",
         f"{prefix}event_starts",
@@ -355,6 +364,7 @@ def test_tables_live_under_a_prefix_of_ones_own(
         f"{prefix}limit_slots",
         f"{prefix}limits",
         f"{prefix}resume_requests",
+        f"{prefix}roles",
         f"{prefix}schedule_runs",
         f"{prefix}schedules",
         f"{prefix}schema_version",
@@ -387,9 +397,9 @@ def half_migrate(drive: gd.Drive, count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 7, 12])
 def test_a_migration_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
+    drive = open_drive(half_way_database_url)
     half_migrate(drive, count)
 
     assert drive.migrate() == (None, HEAD)
@@ -449,9 +459,9 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
 
 @pytest.mark.parametrize("count", [1, 3, 4, 9])
 def test_an_upgrade_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
+    drive = open_drive(half_way_database_url)
     statements = migrate_to_the_first(drive)
     run(drive.engine, statements[:count])
 

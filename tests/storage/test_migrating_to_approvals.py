@@ -68,11 +68,11 @@ def test_workflows_that_are_under_way_go_on_behind_the_migration_and_may_wait(
 
 # Columns, indexes and tables are each added if they are missing: after these statements, one kind
 # is there in part.
-@pytest.mark.parametrize("count", [2, 5, 12])
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
 def test_a_migration_to_approvals_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
+    drive = open_drive(half_way_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     run(drive.engine, this[:-1][:count])

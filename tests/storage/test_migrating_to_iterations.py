@@ -64,9 +64,9 @@ def test_a_step_that_is_under_way_may_be_resumable_behind_the_migration(
 
 @pytest.mark.parametrize("count", range(9))
 def test_a_migration_to_iterations_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
+    drive = open_drive(half_way_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     run(drive.engine, this[:-1][:count])

@@ -40,9 +40,9 @@ def test_a_workflow_from_before_the_migration_was_started_by_none(
 
 @pytest.mark.parametrize("count", range(2))
 def test_a_migration_to_starters_that_died_half_way_is_done_again(
-    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(empty_database_url)
+    drive = open_drive(half_way_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     assert len(this) == 2  # the column, and the version

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event, text
 import geneva_drive as gd
 from geneva_drive.engine.checkpointer import Checkpointer
 from geneva_drive.errors import DatabaseUnavailable
-from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
+from geneva_drive.storage.statements.loops.checkpoints import CheckpointUpdate
 from geneva_drive.storage.store import Store
 from tests.storage.conftest import OpenDrive
 from tests.storage.rows import Rows

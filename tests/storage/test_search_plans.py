@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 
 import geneva_drive as gd
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.statements.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
 from tests.storage.plans import noted, plan
 from tests.storage.rows import NOW, Rows
 

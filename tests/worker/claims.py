@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from tests.storage.rows import NOW

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 import geneva_drive as gd
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit, node_completions
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 import geneva_drive as gd
@@ -14,7 +15,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.settings import Settings
 from geneva_drive.storage.connections.trouble_log import TroubleLog
-from geneva_drive.worker.housekeeping.duties import duties
+from geneva_drive.worker.housekeeping.duties import do_duties, duties
 from geneva_drive.worker.housekeeping.duty import Duty, Round
 from geneva_drive.worker.service import Periodic, report_failure
 from tests.worker.watching import wait
@@ -51,6 +52,24 @@ def test_a_duty_is_finished_when_nothing_is_left(geneva: gd.Drive) -> None:
     assert next(rounds) == Round(5, True)
 
 
+def test_duties_with_nothing_to_do_only_read(geneva: gd.Drive) -> None:
+    do_duties(geneva.environment)
+    asked: list[str] = []
+    event.listen(
+        geneva.engine,
+        "before_cursor_execute",
+        lambda connection, cursor, statement, *rest: asked.append(statement.split()[0]),
+    )
+
+    do_duties(geneva.environment)
+
+    # Workers and what they hold; types with ready workflows; two sides of waits for children, and
+    # of waits for events; expired events; the marks of counters. SQLite would wait for its one
+    # writer to write.
+    assert asked[:9] == ["SELECT"] * 9
+    assert set(asked) == {"SELECT"}  # a minute may have passed, in which nothing ended
+
+
 def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
     settings = Settings.read({"heartbeat_interval": 7, "retention": "30d"}, {})
 
@@ -61,6 +80,8 @@ def test_the_duties_of_a_worker_are_done_as_often_as_its_heart_beats() -> None:
         ("events", 7),
         ("triggers", 1),  # events start workflows soon
         ("stale workflows", 7),
+        ("activity", 7),
+        ("documents", 7),
         ("retention", 7),
     ]
 
@@ -91,7 +112,7 @@ def test_duties_begin_after_a_heartbeat_and_not_all_at_once(geneva: gd.Drive) ->
     assert all(
         duty.every <= after < 2 * duty.every for duty, after in zip(listed, others, strict=True)
     )
-    assert len(set(others)) == len(others) == 6
+    assert len(set(others)) == len(others) == 8
 
 
 def test_a_database_that_is_away_is_told_of_in_a_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.engine.claimed import Claimed, chained
+from geneva_drive.engine.claimed_execution import Claimed, chained
 from geneva_drive.engine.commit import commit, plain_completions
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim

@@ -12,7 +12,6 @@ from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.approval_page import approval_headline
 from geneva_drive.cli.output.approval_views import views_of
 from geneva_drive.cli.output.approval_words import vote_words
-from geneva_drive.cli.output.bodies import approval_body
 from geneva_drive.cli.output.console import make_console, plain, print_json
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.parameters import (
@@ -23,6 +22,7 @@ from geneva_drive.cli.parameters import (
 )
 from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.views.bodies import approval_body
 from geneva_drive.states import ApprovalState
 
 

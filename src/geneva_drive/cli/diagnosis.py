@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.cli.output.error_line import one_line
+from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE, DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.compatibility import calls_of_documents
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
 from geneva_drive.settings import mistyped
-from geneva_drive.storage.dialects.finding import Check, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
 from geneva_drive.storage.health import examination as health
 from geneva_drive.storage.schema import revisions
 from geneva_drive.storage.schema.records import WorkerRecord
@@ -47,7 +50,8 @@ def examine(drive: Drive) -> Iterator[Check]:
     yield from _workers(drive, workers)
     yield from _unserved(overdue, workers)
     yield from _schedules(drive, workers)
-    yield from _untriggered(store, workers)
+    yield from _untriggered(store, workers, drive.clock.now())
+    yield from _documents(drive, workers)
     yield _dead_letters(store)
     yield _paused(drive)
     yield _retention(drive)
@@ -128,7 +132,8 @@ def _unserved_queues(unserved: Overdue) -> Check:
 def _schedules(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
     schedules = drive.schedules.list()
     firing = [one.type for one in schedules if one.seen_at is not None and one.next_at is not None]
-    unserved = [name for name in firing if not any(worker.knows(name) for worker in workers)]
+    documents = set(drive.store.read(drive.store.definitions.names))
+    unserved = [name for name in firing if not _is_known(name, documents, workers)]
     if unserved:
         yield problem(
             "schedules",
@@ -139,20 +144,61 @@ def _schedules(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
         yield ok("schedules", "Workers serve every schedule.")
 
 
-def _untriggered(store: Store, workers: list[WorkerRecord]) -> Iterator[Check]:
+def _untriggered(store: Store, workers: list[WorkerRecord], now: datetime) -> Iterator[Check]:
     """Name the classes that events start, and that no worker has."""
-    types = store.read(store.event_waits.triggered_types)
-    unserved = sorted(name for name in types if not any(one.knows(name) for one in workers))
-    if unserved:
-        yield reminder(
-            "triggers",
-            f"Events start {', '.join(unserved)}, and no worker has them.",
-            "Start a worker whose --app imports them; until then these events start nothing.",
+    waiting = store.read(lambda connection: store.events.count_due_starts(connection, now))
+    types = store.read(store.event_waits.triggered_types) | set(waiting)
+    documents = set(store.read(store.definitions.names))
+    unserved = sorted(name for name in types if not _is_known(name, documents, workers))
+    if not unserved:
+        return
+    count = sum(waiting.get(name, 0) for name in unserved)
+    waits = f"; {_number(count, 'start')} waiting" if count else ""
+    yield (problem if count else reminder)(
+        "triggers",
+        f"Events start {', '.join(unserved)}, and no worker has them{waits}.",
+        "Start a worker whose --app imports them before the events expire.",
+    )
+
+
+def _is_known(name: str, documents: set[str], workers: list[WorkerRecord]) -> bool:
+    """True if a worker can run workflows of this type; every worker can run documents."""
+    type_name = DOCUMENT_LANE if name in documents else name
+    return any(worker.knows(type_name) for worker in workers)
+
+
+def _documents(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
+    """Name what documents call, and no worker has registered."""
+    calls = calls_of_documents(drive)
+    if not calls:
+        return
+    known = {
+        name
+        for worker in workers
+        if worker.is_alive
+        for name in worker.signatures.get(DOCUMENT_LANE, "").split(", ")
+    }
+    missing = [
+        f"{document} calls the {name}"
+        for document, names in calls.items()
+        for name in sorted(names - known)
+    ]
+    if missing:
+        more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        yield problem(
+            "documents",
+            f"No worker that is alive has registered what they call: "
+            f"{'; '.join(missing[:_NAMED])}{more}.",
+            "Start a worker whose --app imports it.",
         )
+    else:
+        yield ok("documents", "Workers have registered every action and loader.")
 
 
 def _class(type_name: str) -> str:
-    return type_name or "dynamic workflows"
+    return {DYNAMIC_TYPE: "dynamic workflows", DOCUMENT_LANE: "JSON workflows"}.get(
+        type_name, type_name
+    )
 
 
 def _dead_letters(store: Store) -> Check:

@@ -38,7 +38,7 @@ MEANINGS = {
     ExitCode.NOT_FOUND: "no such workflow, step, class or approval",
     ExitCode.CONFLICT: "the state of the workflow or approval does not allow it",
     ExitCode.DATABASE: "the database is down, not migrated or read-only",
-    ExitCode.PROBLEMS: "geneva doctor or geneva check found problems",
+    ExitCode.PROBLEMS: "geneva doctor, check or validate found problems",
     ExitCode.NOT_PERMITTED: "this person may not do it",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
 }

@@ -17,13 +17,15 @@ from geneva_drive.display import shown
 from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
-    "Run": ("demo", "migrate", "worker"),
+    "Run": ("demo", "dev", "migrate", "worker", "serve"),
     "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
     "Schedule": ("schedules",),
+    "Declare": ("validate", "schema", "simulate", "deploy", "start"),
     "Decide": ("approvals", "approve", "reject", "link"),
     "Tell": ("publish", "events"),
     "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
-    "Repair": ("dlq", "reset", "resolve", "complete"),
+    "Repair": ("failures", "bulk", "dlq", "reset", "resolve", "complete"),
+    "Secure": ("keys",),
     "Shell": ("completion",),
 }
 
@@ -35,11 +37,13 @@ _SYNONYMS = {  # the words of other programs
     "log": "history",
     "delete": "prune",
     "init": "migrate",
-    "start": "worker",
+    "run": "start",
+    "create": "start",
     "decide": "approve",
     "inbox": "approvals",
     "cron": "schedules",
     "emit": "publish",
+    "server": "serve",
 }
 
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from geneva_drive.drive.handle.handle import WorkflowHandle
+    from geneva_drive.settings import Settings
     from geneva_drive.telemetry import StepLogger
 
 
@@ -22,6 +24,10 @@ class CurrentExecution(Protocol):
     def context(self) -> Any: ...
     @property
     def attempt(self) -> int: ...
+    @property
+    def now(self) -> datetime: ...
+    @property
+    def settings(self) -> Settings: ...
     @property
     def is_resumable(self) -> bool: ...
     @property

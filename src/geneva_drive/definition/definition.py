@@ -205,6 +205,26 @@ class Definition:
     stale_after: timedelta | None = None  # without progress for longer, it is a dead letter
     schedule: Cron | None = None  # its own, never a parent's
 
+    @property
+    def lane(self) -> str:
+        """The type of its executions, by which workers claim them."""
+        return self.type
+
+    @property
+    def is_document(self) -> bool:
+        """True if each step says which step comes next."""
+        return False
+
+    @property
+    def version(self) -> str | None:
+        """The version of a document."""
+        return None
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        """How long a workflow may take; then it is canceled."""
+        return None
+
     @cached_property
     def signature(self) -> str:
         """A hash of the graph's shape, by which workers tell whether they have the same code."""
@@ -240,6 +260,11 @@ class Definition:
     @property
     def step_names(self) -> tuple[str, ...]:
         return tuple(node.name for node in self.nodes if not node.is_removed)
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The nodes that a new workflow begins with."""
+        return self.graph.entries
 
     @property
     def first(self) -> Node | None:

@@ -45,6 +45,15 @@ class RecordType:
     def name(self) -> str:
         return self.kind.__name__
 
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the values; any object if a field has none."""
+        from pydantic.errors import PydanticInvalidForJsonSchema
+
+        try:
+            return self._adapter.json_schema()
+        except PydanticInvalidForJsonSchema:
+            return {"type": "object"}
+
     def subject(self, owner: str) -> str:
         """Return what the values are and whose, as the beginning of a sentence."""
         raise NotImplementedError

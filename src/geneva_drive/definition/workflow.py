@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from geneva_drive.definition.approval_decision import ApprovalDecision
     from geneva_drive.definition.context_type import GivenContext
-    from geneva_drive.definition.event import Event
     from geneva_drive.definition.nodes.approval import ApprovalMethod, ApprovalStep
     from geneva_drive.definition.nodes.child import ChildStep
     from geneva_drive.definition.nodes.map import ChildMap
     from geneva_drive.definition.nodes.task import JobTask
     from geneva_drive.definition.schedule import Cron
+    from geneva_drive.definition.waits.approval_decision import ApprovalDecision
+    from geneva_drive.definition.waits.event import Event
     from geneva_drive.drive.class_workflows import ClassWorkflows
     from geneva_drive.drive.create_options import CreateOptions
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
-    from geneva_drive.drive.queries import WorkflowQuery
+    from geneva_drive.drive.search.queries import WorkflowQuery
     from geneva_drive.telemetry import StepLogger
 
     # With a default, a plain `gd.Workflow` needs no parameter under a strict type checker.
@@ -174,7 +174,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         return _running(self).results_of(steps)
 
     def callback_url(self, step: str | Callable[..., Any]) -> str:
-        """Return a new address that a service calls, once, for a `@gd.wait_for_callback` step."""
+        """Return the address, new in each attempt, that a service calls for a callback step."""
         return _running(self).callback_url(step)
 
     def cancel(self) -> NoReturn:

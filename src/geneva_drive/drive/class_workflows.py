@@ -22,9 +22,9 @@ from geneva_drive.drive import audit_text, joined_transaction
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
-from geneva_drive.drive.queries import WorkflowQuery
+from geneva_drive.drive.search.queries import WorkflowQuery
 from geneva_drive.durations import Duration
-from geneva_drive.engine import contexts, heroes
+from geneva_drive.engine import contexts
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import (
     Answer,
@@ -33,6 +33,7 @@ from geneva_drive.engine.commit.creation import (
     Existing,
     NewWorkflow,
 )
+from geneva_drive.engine.heroes import heroes
 from geneva_drive.errors import (
     AlreadyRunning,
     InvalidInput,
@@ -43,7 +44,7 @@ from geneva_drive.errors import (
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import ExecutionRecord
-from geneva_drive.storage.statements.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.definition.context_type import GivenContext
@@ -59,11 +60,18 @@ _MAX_KEY_LENGTH = 255
 class ClassWorkflows(Generic[W]):
     """The workflows of a class on a Drive, as `SignupWorkflow.using(drive)` returns them."""
 
-    def __init__(self, drive: Drive, workflow_class: type[W]) -> None:
+    def __init__(
+        self, drive: Drive, workflow_class: type[W], document: Definition | None = None
+    ) -> None:
         if not isinstance(workflow_class, WorkflowMeta):
             raise InvalidInput(f"workflows() takes a workflow class, got {shown(workflow_class)}.")
         self._drive = drive
         self._class = workflow_class
+        self._document = document  # None for a class
+
+    @property
+    def _definition(self) -> Definition:
+        return self._document or definition_of(self._class)
 
     def create(  # noqa: PLR0913 - the contract's optional keywords
         self,
@@ -84,7 +92,7 @@ class ClassWorkflows(Generic[W]):
         joined = joined_transaction.opened(
             session, f"await {self._class.__name__}.acreate(..., session=session)"
         )
-        definition = definition_of(self._class)
+        definition = self._definition
         new = NewWorkflow(
             definition=definition,
             hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
@@ -100,9 +108,11 @@ class ClassWorkflows(Generic[W]):
         active = self._read_active(answer, joined)
         match answer:
             case Created(workflow=workflow) | Existing(workflow=workflow):
-                return self._drive.open_handle(
+                handle = self._drive.open_handle(
                     workflow, active, may_be_uncommitted=joined is not None
                 )
+                handle.was_known = isinstance(answer, Existing)
+                return handle
             case CreationRefused(workflow=workflow):
                 existing: WorkflowHandle[Any] = self._drive.open_handle(workflow, active)
                 assert new.hero is not None, "only a hero's second workflow is refused"

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
+from geneva_drive.declarative.actions import registry as functions
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.document_run import DOCUMENTS
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB, OWN_JOBS
+from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents.documents import BRANCH
 from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES
+from geneva_drive.storage.schema.documents.definition_record import DefinitionRecord
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.requirements import Needed, Needs
 
@@ -35,6 +40,7 @@ class Obstacle(StrEnum):
     METHOD_GONE = "method_gone"
     CHILD_CLASS_UNKNOWN = "child_class_unknown"
     DONE_NODE_GONE = "done_node_gone"  # the stored graph was edited by hand
+    FUNCTION_UNKNOWN = "function_unknown"  # a document calls an action or loader
 
     @property
     def is_warning(self) -> bool:
@@ -94,6 +100,10 @@ _REASONS = {  # what is wrong, and what to do
         "Import its module in the app. If the class was renamed, keep its type: "
         "type_name = {name!r}.",
     ),
+    Obstacle.FUNCTION_UNKNOWN: (
+        "The document {type!r} calls the {name}, which no imported module registers.",
+        "Import its module in the app, which registers it with @gd.action(...) or @gd.loader(...).",
+    ),
     Obstacle.DONE_NODE_GONE: (
         "They completed node {name!r}, which their stored graphs do not have.",
         "Repair the graph with export_dag() and import_dag().",
@@ -104,7 +114,7 @@ _REASONS = {  # what is wrong, and what to do
 def check(drive: Drive) -> list[Stuck]:
     """Find the ongoing workflows that this process cannot continue, in a few queries."""
     store = drive.store
-    definitions = {one.type: one for one in registry.definitions()}
+    definitions = {one.type: one for one in registry.definitions() if one is not DOCUMENTS}
     graph_types = [name for name, known in definitions.items() if known.is_graph]
     needs = store.requirements
     with store.reading() as connection:
@@ -117,6 +127,7 @@ def check(drive: Drive) -> list[Stuck]:
             *checker.look_at_children(),
             *checker.look(Obstacle.DONE_NODE_GONE, needs.lost_nodes(), checker.lost_node),
             *checker.look(Obstacle.DONE_STEP_GONE, needs.done_steps(), checker.lacks_step),
+            *checker.look_at_documents(),
         ]
 
 
@@ -126,6 +137,7 @@ class _Checker:
     def __init__(
         self, drive: Drive, connection: Connection, definitions: dict[str, Definition]
     ) -> None:
+        self._store = drive.store
         self._needs = drive.store.requirements
         self._search = drive.store.workflow_search
         self._connection = connection
@@ -143,8 +155,23 @@ class _Checker:
         found: set[str] = set()
         for state in STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES:
             found.update(self._search.types_in(self._connection, state))
-        for name in sorted(found - {DYNAMIC_TYPE} - set(self._definitions)):
+        deployed = set(self._store.definitions.names(self._connection))
+        known = {DYNAMIC_TYPE, *self._definitions}
+        for name in sorted(found - known):
+            if name.partition(BRANCH)[0] in deployed:
+                continue
             yield self._stuck(Obstacle.CLASS_UNKNOWN, self._needs.classes(), Needed(name, name))
+
+    def look_at_documents(self) -> Iterator[Stuck]:
+        """Check what documents call: their current versions, and those of ongoing workflows."""
+        here = set(functions.registered())
+        lacking: set[tuple[str, str]] = set()
+        for stored in self._store.definitions.in_use(self._connection):
+            lacking |= {(stored.name, name) for name in _called_by(stored) - here}
+        for type_name, name in sorted(lacking):
+            needs, needed = self._needs.classes(), Needed(type_name, type_name)
+            stuck = self._stuck(Obstacle.FUNCTION_UNKNOWN, needs, needed)
+            yield replace(stuck, name=name)
 
     def _stuck(self, obstacle: Obstacle, needs: Needs, needed: Needed) -> Stuck:
         return Stuck(
@@ -180,6 +207,24 @@ class _Checker:
                 workflow_count=len(ids),
                 examples=tuple(sorted(ids)[:_EXAMPLES]),
             )
+
+
+def calls_of_documents(drive: Drive) -> dict[str, set[str]]:
+    """Return the actions and loaders that each document in use calls."""
+    store, found = drive.store, dict[str, set[str]]()
+    for stored in store.read(store.definitions.in_use):
+        names = _called_by(stored)
+        if names:
+            found.setdefault(stored.name, set()).update(names)
+    return found
+
+
+def _called_by(stored: DefinitionRecord) -> set[str]:
+    from geneva_drive.declarative.actions.execution import needed
+
+    definition = documents.compiled(stored)
+    document = getattr(definition, "document", None)
+    return set() if document is None else needed(document)
 
 
 def _lacks_job(needed: Needed) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar, Unpack
 
@@ -14,22 +15,34 @@ from sqlalchemy.engine import URL
 
 from geneva_drive import checks
 from geneva_drive.clock import Clock, checked_clock
-from geneva_drive.definition.dynamic.builder import DynamicWorkflow
-from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
+from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive import joined_transaction, publication
+from geneva_drive.drive.access.keys import Keys
+from geneva_drive.drive.access.roles import Roles
+from geneva_drive.drive.activity.activity import ActivityChart, activity_chart
+from geneva_drive.drive.activity.overview import overview
+from geneva_drive.drive.activity.overview_rows import Overview
+from geneva_drive.drive.activity.queues import QueueDepth, queue_depths
 from geneva_drive.drive.approvals.approvals import Approvals
-from geneva_drive.drive.circumstances import read_circumstances
+from geneva_drive.drive.bulk.bulk import BulkCommands
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.dead_letters import DeadLetters
-from geneva_drive.drive.explanation import explain
+from geneva_drive.drive.definitions.named_workflows import NamedWorkflows
+from geneva_drive.drive.explanation.explanation import explain_many
+from geneva_drive.drive.failures.failures import FailureGroup, failure_groups
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
 from geneva_drive.drive.publication import PublishedEvent, PublishOptions
-from geneva_drive.drive.queries import ExecutionQuery, WorkflowQuery
 from geneva_drive.drive.schedules import Schedules
+from geneva_drive.drive.search.queries import ExecutionQuery
 from geneva_drive.drive.step_execution import StepExecution
+from geneva_drive.drive.workflow_page.definitions import (
+    WorkflowDefinition,
+    context_schema,
+    list_definitions,
+)
 from geneva_drive.durations import Duration
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
@@ -50,7 +63,7 @@ from geneva_drive.worker.worker import Queues, Worker
 W = TypeVar("W", bound=Workflow[Any, Any])
 
 
-class Drive:
+class Drive(NamedWorkflows):
     """A database with its settings, on which workflows run.
 
     The Drive connects when it is first used. `migrate()` creates the tables.
@@ -138,16 +151,6 @@ class Drive:
     def workflows(self, workflow_class: type[W]) -> ClassWorkflows[W]:
         """Create and find workflows of a class, like `workflow_class.using(drive)`."""
         return ClassWorkflows(self, workflow_class)
-
-    def start_dynamic(
-        self, built: DynamicWorkflow, session: JoinedTransaction | None = None
-    ) -> WorkflowHandle[DynamicRun]:
-        """Start a workflow built with `gd.DynamicWorkflow`, like its `start()`."""
-        return ClassWorkflows(self, DynamicRun).start_built(built, session)
-
-    def workflows_of_template(self, name: str) -> WorkflowQuery[DynamicRun]:
-        """Query the workflows built by a template."""
-        return ClassWorkflows(self, DynamicRun).query().of_template(name)
 
     def executions(
         self,
@@ -258,11 +261,62 @@ class Drive:
         """
         return publication.receive_callback(self, token, payload)
 
-    def published_events(self, type: str | None = None, limit: int = 50) -> list[PublishedEvent]:
+    def published(
+        self, type: str | None = None, key: object = None, *, limit: int = 50
+    ) -> list[PublishedEvent]:
         """Return the latest events that are still stored, newest first."""
-        wanted = None if type is None else checks.text("published_events(type=...)", type)
-        checks.whole_number("published_events(limit=...)", limit, at_least=1)
-        return publication.latest(self, wanted, limit)
+        return publication.latest(self, type, key, limit)
+
+    def published_event(self, number: object) -> PublishedEvent:
+        """Return one event; raises `NotFound` if there is none, or it was removed."""
+        return publication.require(self, number)
+
+    def failures(self, since: Duration | datetime = "24h") -> list[FailureGroup]:
+        """Return what failed since then, in groups that are alike.
+
+        Workflows that stand paused on a failure are included whatever their age. The groups that
+        need an operator come first.
+        """
+        return failure_groups(self, since)
+
+    @property
+    def bulk(self) -> BulkCommands:
+        """Give one command to many workflows: `drive.bulk("resume", {"type": "Order"})`."""
+        return BulkCommands(self)
+
+    def activity(
+        self, last: Duration = "1h", buckets: int = 60, type: str | None = None
+    ) -> ActivityChart:
+        """Return how many steps were done and failed in each part of the last hour, day or week.
+
+        Workers count a minute when it is over. An execution whose outcome is committed more than
+        ten minutes after it ended, or whose workflow was deleted before, is not counted.
+        """
+        wanted = None if type is None else checks.text("activity(type=...)", type)
+        return activity_chart(self, last, buckets, wanted)
+
+    def overview(self, actor: Actor | None = None) -> Overview:
+        """Return what needs a person, an operator, the outside and workers: the front page.
+
+        The approvals that `actor` may decide come first. The number of statements does not depend
+        on the number of workflows.
+        """
+        return overview(self, actor)
+
+    def known_types(self) -> list[WorkflowDefinition]:
+        """Return the types of workflows that this process or a running worker knows."""
+        return list_definitions(self)
+
+    def context_schema(self, type: str) -> dict[str, Any]:
+        """Return the JSON Schema of the contexts of a type; empty if it declares none.
+
+        Raises `NotFound` if this process has not imported the class.
+        """
+        return context_schema(checks.text("context_schema(type)", type))
+
+    def queues(self) -> list[QueueDepth]:
+        """Return the queues with work: what is due, since when, what runs and what limits hold."""
+        return queue_depths(self)
 
     @property
     def approvals(self) -> Approvals:
@@ -278,6 +332,16 @@ class Drive:
     def dead_letters(self) -> DeadLetters:
         """The workflows that need an operator."""
         return DeadLetters(self)
+
+    @property
+    def keys(self) -> Keys:
+        """The API keys of programs."""
+        return Keys(self)
+
+    @property
+    def roles(self) -> Roles:
+        """The roles, and the permissions they grant."""
+        return Roles(self)
 
     @property
     def workers(self) -> list[WorkerRecord]:
@@ -305,12 +369,12 @@ class Drive:
                     else store.checkpoints.latest(c, key, last, besides=SKIPPED_ITEM)
                 )
             ),
+            self.settings.masked_fields,
         )
 
     def explain(self, record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> str:
         """Return the sentence of `why()`; for a dynamic workflow, `active` are the oldest few."""
-        circumstances = read_circumstances(self, record, active, self.workers)
-        return explain(record, tuple(active), circumstances)
+        return explain_many(self, [(record, active)])[0]
 
     def wake_workers(self) -> None:
         """Wake the workers, because an execution may have become due."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,21 +14,24 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from geneva_drive import checks
-from geneva_drive.definition import event_values
-from geneva_drive.definition.event import Event
+from geneva_drive.definition.waits import event_values
+from geneva_drive.definition.waits.event import Event
+from geneva_drive.display import shown
 from geneva_drive.drive import joined_transaction
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.durations import Duration
 from geneva_drive.engine import crash_points
-from geneva_drive.engine.waits import callbacks
-from geneva_drive.engine.waits.event_arrival import public
-from geneva_drive.engine.waits.event_delivery import deliver_event
-from geneva_drive.engine.waits.event_wait import callback_key
-from geneva_drive.errors import StorageError
+from geneva_drive.engine.waits.events import callbacks
+from geneva_drive.engine.waits.events.event_arrival import public
+from geneva_drive.engine.waits.events.event_delivery import deliver_event
+from geneva_drive.engine.waits.events.event_wait import callback_key
+from geneva_drive.errors import InvalidInput, NotFound, StorageError
+from geneva_drive.masking import mask_text
 from geneva_drive.serialization import typed_json
-from geneva_drive.storage.schema.event_records import EVENT_COLUMNS, EventRecord
+from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.storage.statements.events import CALLBACK_TYPE
+from geneva_drive.storage.schema.waits.event_records import EVENT_COLUMNS, EventRecord
+from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -36,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_TTL = timedelta(days=7)
 _MAX_NEAR_MISSES = 100
+# As typed JSON stores it; text of the user has its quotes escaped.
+_NAIVE_MOMENT = re.compile(r'\{"\$type":"datetime","value":\[?"(\d{4}-\d\d-\d\dT[\d:.]+)"')
 
 
 class PublishOptions(TypedDict, total=False):
@@ -65,6 +71,12 @@ class PublishedEvent(Event):
     started: tuple[Any, ...] = ()
     continued: tuple[Any, ...] = ()
     _drive: Drive = field(repr=False, compare=False)
+
+    @property
+    def stored_payload(self) -> str:
+        """The payload as typed JSON for display: masked fields are hidden."""
+        masked = self._drive.settings.masked_fields
+        return mask_text(typed_json.dump(self.payload), masked) or "null"
 
     def heard_by(self) -> HeardBy:
         """Return what has come of the event by now."""
@@ -121,15 +133,22 @@ def checked(
         ),
         type=event_values.event_type("The type of an event", type),
         event_key="" if key is None else event_values.key("publish(key=...)", key),
-        payload=typed_json.dump_within(
-            payload,
-            drive.settings.max_payload_size,
-            what="The payload",
-            setting="max_payload_size",
-        ),
+        payload=_stored_payload(drive, payload),
         published_at=now,
         expires_at=now + span,
     )
+
+
+def _stored_payload(drive: Drive, payload: object) -> str:
+    limit = drive.settings.max_payload_size
+    text = typed_json.dump_within(payload, limit, what="The payload", setting="max_payload_size")
+    naive = _NAIVE_MOMENT.search(text)
+    if naive is not None:
+        raise InvalidInput(
+            f"The payload holds the moment {naive[1]} without a time zone, which another program "
+            f"would read as another moment. Give it one, such as tzinfo=UTC."
+        )
+    return text
 
 
 def publish(drive: Drive, new: NewEvent, joined: JoinedTransaction | None) -> PublishedEvent:
@@ -225,11 +244,30 @@ def published(drive: Drive, record: EventRecord, *, is_duplicate: bool = False) 
     return PublishedEvent(**public(record).stored(), duplicate=is_duplicate, _drive=drive)
 
 
-def latest(drive: Drive, type: str | None, limit: int) -> list[PublishedEvent]:
+def latest(drive: Drive, type: str | None, key: object, limit: int) -> list[PublishedEvent]:
     """Return the latest events that are still stored, newest first."""
+    checks.whole_number("published(limit=...)", limit, at_least=1)
+    wanted = {
+        "type": None if type is None else checks.text("published(type=...)", type),
+        "key": None if key is None else event_values.key("published(key=...)", key),
+    }
     store = drive.store
-    found = store.read(lambda connection: store.events.page(connection, type=type, limit=limit))
+    found = store.read(lambda connection: store.events.page(connection, limit=limit, **wanted))
     return [published(drive, record) for record in found]
+
+
+def require(drive: Drive, number: object) -> PublishedEvent:
+    """Return a stored event by its number."""
+    store = drive.store
+    missing = NotFound(f"There is no event {shown(number)}, or it was removed after its ttl.")
+    try:
+        key = keys.parse(store.key_type, number)
+    except InvalidInput:
+        raise missing from None
+    record = store.read(lambda connection: store.events.get(connection, key))
+    if record is None:
+        raise missing
+    return published(drive, record)
 
 
 def receive_callback(drive: Drive, token: object, payload: Any) -> PublishedEvent:
@@ -243,14 +281,12 @@ def receive_callback(drive: Drive, token: object, payload: Any) -> PublishedEven
         if former is None:
             raise refusal
         return published(drive, former, is_duplicate=True)
-    limit = drive.settings.max_payload_size
-    what, setting = "The payload", "max_payload_size"
     new = NewEvent(
         source=callbacks.SOURCE,
         event_id=event_id,
         type=CALLBACK_TYPE,
         event_key=callback_key(found.workflow_id, found.step_name),
-        payload=typed_json.dump_within(payload, limit, what=what, setting=setting),
+        payload=_stored_payload(drive, payload),
         published_at=drive.clock.now(),
         expires_at=None,
         workflow_id=found.workflow_id,

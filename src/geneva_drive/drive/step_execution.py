@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
 from geneva_drive.iteration.progress import IterationProgress
+from geneva_drive.masking import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
@@ -75,9 +76,15 @@ class FailedItem(Checkpoint):
 class StepExecution:
     """One attempt to run a step: its schedule, idempotency key and audit record."""
 
-    def __init__(self, record: ExecutionRecord, read_checkpoints: ReadCheckpoints) -> None:
+    def __init__(
+        self,
+        record: ExecutionRecord,
+        read_checkpoints: ReadCheckpoints,
+        masked_fields: Collection[str] = (),
+    ) -> None:
         self._record = record
         self._read_checkpoints = read_checkpoints
+        self._masked_fields = masked_fields
 
     id = RecordField[Any]()
     workflow_id = RecordField[Any]()
@@ -119,8 +126,13 @@ class StepExecution:
 
     @property
     def stored_result(self) -> str | None:
-        """The result as typed JSON; readable even if this process lacks its type."""
-        return self._record.result
+        """The result as typed JSON for display: masked fields are hidden."""
+        return mask_text(self._record.result, self._masked_fields)
+
+    @property
+    def stored_metadata(self) -> str:
+        """The metadata as typed JSON for display."""
+        return mask_text(self._record.metadata, self._masked_fields) or "{}"
 
     @property
     def cursor(self) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
-from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
+from geneva_drive.storage.statements.loops.checkpoint_writer import CheckpointWriter
+from geneva_drive.storage.statements.loops.checkpoints import CheckpointUpdate
 
 
 class _Pending:

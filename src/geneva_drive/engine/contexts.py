@@ -31,6 +31,8 @@ def dump(definition: Definition, given: object, limit: int) -> str | None:
         owner = definition.workflow_class.__name__
         values = kind.values_of(owner, {} if given is None else given)
         return typed_json.dump_context(kind.check(owner, values, values), limit)
+    if definition.is_document:
+        _check_input(definition, {} if given is None else given)
     if given is None:
         return None
     if not checks.is_json_object(given):
@@ -38,6 +40,16 @@ def dump(definition: Definition, given: object, limit: int) -> str | None:
             f"The context of a workflow must be a dictionary with text as keys, got {shown(given)}."
         )
     return typed_json.dump_context(given, limit)
+
+
+def _check_input(definition: Definition, given: object) -> None:
+    """Raise an error if the context does not fit the `input` of a document."""
+    from geneva_drive.declarative.input_schema import check_input
+    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+
+    assert isinstance(definition, DocumentDefinition), "it is a document"
+    if definition.branch_of is None and checks.is_json_object(given):
+        check_input(definition.document, given)
 
 
 def merge(

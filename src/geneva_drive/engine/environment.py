@@ -9,6 +9,7 @@ from typing import Any
 from geneva_drive.clock import Clock
 from geneva_drive.engine.awaited_ends import AwaitedEnds
 from geneva_drive.engine.checkpointer import Checkpointer
+from geneva_drive.engine.documents.triggered_documents import TriggeredDocuments
 from geneva_drive.engine.event_loop import LoopThread
 from geneva_drive.engine.served_schedules import ServedSchedules
 from geneva_drive.engine.wakeups import Wakeups
@@ -31,6 +32,7 @@ class Environment:
     loop: LoopThread = field(default_factory=LoopThread)
     awaited_ends: AwaitedEnds = field(default_factory=AwaitedEnds)
     served_schedules: ServedSchedules = field(default_factory=ServedSchedules)
+    triggered_documents: TriggeredDocuments = field(default_factory=TriggeredDocuments)
     checkpointer: Checkpointer = field(init=False)
 
     def __post_init__(self) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.checks import text_fault
-from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options, jobs
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
-from geneva_drive.definition.event import Callback, Event
 from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.waits.approval_decision import ApprovalDecision
+from geneva_drive.definition.waits.event import Callback, Event
 from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, NodeNotFound, StepNotDefined
 from geneva_drive.serialization import typed_json
@@ -28,16 +28,38 @@ from geneva_drive.storage.store import Store
 OpenStore = Callable[[], Store]
 
 
-def of_workflow(connection: Connection, store: Store, workflow: WorkflowRecord) -> str | None:
+DoneStep = tuple[str | None, str | None]  # its result as typed JSON, and its share
+
+
+def of_workflows(
+    connection: Connection, store: Store, workflows: Sequence[WorkflowRecord]
+) -> dict[Key, str | None]:
+    """Return the results of a page of workflows, with one statement for all that have no map."""
+    finished = [one for one in workflows if one.state is WorkflowState.FINISHED]
+    done = store.listed_facts.results(connection, finished)
+    return {
+        one.id: of_workflow(connection, store, one, done.get(one.id, (None, None)))
+        for one in workflows
+    }
+
+
+def of_workflow(
+    connection: Connection, store: Store, workflow: WorkflowRecord, done: DoneStep | None = None
+) -> str | None:
     """Return a workflow's result as typed JSON: that of the step which was done last.
 
     `self.finish(result=...)` stores its result with its step, which is the last one done. So no
     completion has to write to a column of the workflow. That of a map is the list of its results.
+    Pass `done` if the last step was read before.
     """
+    if workflow.definition_signature is not None:
+        # A document says how its workflows finish; one whose last step was passed over did not.
+        is_over = workflow.state is WorkflowState.FINISHED
+        return typed_json.dump(workflow.result or "executed") if is_over else None
     last = workflow.previous_step_name
     if workflow.state is not WorkflowState.FINISHED or last is None:
         return None
-    result, share = store.results.of_done_step(connection, workflow.id, last)
+    result, share = done or store.results.of_done_step(connection, workflow.id, last)
     node_id = expansion_of(share)
     if node_id is None:
         return result

@@ -10,6 +10,7 @@ GenevaDriveError
 │   ├── NullCursor           exclude such rows, or choose another column
 │   ├── CsvChanged           restore the file, or rewind the step
 │   ├── CursorTooLarge       pass less
+│   ├── MissingExtra         install it
 │   └── PayloadTooLarge      pass less
 ├── NotFound                 look elsewhere
 │   ├── NotCommitted         commit the session that created the workflow
@@ -21,6 +22,11 @@ GenevaDriveError
 ├── MissingJob               restore the job, or cancel the workflow
 ├── ChildCanceled            the node's exception policy decides
 ├── OutdatedContext          resume with what is missing, or change the context type
+├── ExpressionFailed         fix the document, or pass what it reads (also a PermanentError)
+│   ├── MissingField
+│   └── NotComparable
+├── UnknownAction            register it, and reattempt (also a PermanentError)
+├── AddressRefused           allow the host of the webhook (also a PermanentError)
 ├── IterationLimitExceeded   check whether the step loops forever
 ├── ClaimLost                another worker holds the execution; nothing was written
 └── StorageError             the database needs attention
@@ -42,6 +48,14 @@ from geneva_drive.errors.conflict import (
     UncommittedWork,
 )
 from geneva_drive.errors.definition import Fault, StepConfigurationError
+from geneva_drive.errors.documents import (
+    AddressRefused,
+    ExpressionFailed,
+    MissingExtra,
+    MissingField,
+    NotComparable,
+    UnknownAction,
+)
 from geneva_drive.errors.input import (
     CsvChanged,
     CursorTooLarge,
@@ -56,7 +70,9 @@ from geneva_drive.errors.input import (
 from geneva_drive.errors.not_found import (
     ApprovalNotFound,
     DeadLetterNotFound,
+    DefinitionNotFound,
     HeroGone,
+    KeyNotFound,
     NodeNotFound,
     NotCommitted,
     NotFound,
@@ -91,6 +107,7 @@ from geneva_drive.errors.storage import (
 )
 
 __all__ = [
+    "AddressRefused",
     "AlreadyRunning",
     "ApprovalNotFound",
     "ChildCanceled",
@@ -102,6 +119,8 @@ __all__ = [
     "DatabaseReadOnly",
     "DatabaseUnavailable",
     "DeadLetterNotFound",
+    "DefinitionNotFound",
+    "ExpressionFailed",
     "Fault",
     "GenevaDriveError",
     "HeroGone",
@@ -112,11 +131,15 @@ __all__ = [
     "InvalidRecord",
     "InvalidStateError",
     "IterationLimitExceeded",
+    "KeyNotFound",
+    "MissingExtra",
+    "MissingField",
     "MissingJob",
     "MissingRights",
     "NoSuchBranch",
     "NodeNotFound",
     "NotCommitted",
+    "NotComparable",
     "NotCreated",
     "NotFound",
     "NotMigrated",
@@ -134,6 +157,7 @@ __all__ = [
     "StorageError",
     "TooNew",
     "UncommittedWork",
+    "UnknownAction",
     "UnknownEnum",
     "UnknownEnumMember",
     "UnknownStoredType",

@@ -55,6 +55,15 @@ class DeadLetterNotFound(NotFound):
         )
 
 
+class KeyNotFound(NotFound):
+    """There is no such API key. What was passed may be a secret, so it is not repeated."""
+
+    def __init__(self, key_id: str | None) -> None:
+        self.key_id = key_id
+        what = f"There is no API key with id {key_id!r}." if key_id else "This is no id of a key."
+        super().__init__(f"{what} `geneva keys list` lists the keys with their ids.")
+
+
 class ScheduleNotFound(NotFound):
     def __init__(self, type_name: str, *, is_known_class: bool = False) -> None:
         self.type_name = type_name
@@ -117,6 +126,26 @@ class UnknownWorkflowClass(NotFound):
         super().__init__(
             f"No workflow class of type {shown(type_name)} is imported in this process. Import its "
             f"module first, or name it with --app or GENEVA_APP."
+        )
+
+
+class DefinitionNotFound(UnknownWorkflowClass):
+    """There is neither a document nor an imported class of this name."""
+
+    def __init__(self, name: object, version: str | None = None) -> None:
+        self.name = self.type_name = str(name)
+        self.version = version
+        if version is not None:
+            what = f"There is no version {shown(version)} of a document {shown(name)}."
+        else:
+            what = (
+                f"There is no document {shown(name)}, and no workflow class of this type is "
+                f"imported in this process."
+            )
+        NotFound.__init__(
+            self,
+            f"{what} Deploy a document with `geneva deploy FILE`; import the module of a class, or "
+            f"name it with --app or GENEVA_APP.",
         )
 
 

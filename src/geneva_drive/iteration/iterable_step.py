@@ -66,6 +66,11 @@ class LoopFields:
         return f"<{type(self).__name__} {self.description}>"
 
 
+def run_of(it: LoopFields) -> LoopRun:
+    """Return the run behind `it`, for steps of the library itself."""
+    return it._run
+
+
 class IterableStep(LoopFields):
     """The loops and the cursor of a resumable step.
 
@@ -104,7 +109,6 @@ class IterableStep(LoopFields):
         """Move the cursor and suspend; the step continues from there, at once or after `wait`."""
         self._require_running()
         self._run.skip_to(value, parse_span("skip_to(wait=...)", wait))
-        raise AssertionError("skip_to does not return")
 
     @overload
     def iterate_over(

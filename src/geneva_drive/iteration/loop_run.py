@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, InvalidStateError, IterationLimitExceeded
@@ -146,7 +146,7 @@ class LoopRun:
         self.backend.item_begins()
         self._item = pair
 
-    def finish_item(self, cursor: Any) -> None:
+    def finish_item(self, cursor: Any, count: int = 1) -> None:
         """Count an item as done and move the cursor behind it; raises if the run ends there."""
         self.has_begun = True
         self.backend.item_ends()
@@ -155,13 +155,13 @@ class LoopRun:
         state = self.state
         state.cursor = cursor
         state.has_cursor = True
-        state.completed += 1
+        state.completed += count
         self._item = None
         self.advanced = True
         if self.pace.item_done():
             self._save_or_stop()
 
-    def set(self, cursor: Any) -> None:
+    def set(self, cursor: Any, count: int = 1) -> None:
         """Move the cursor in a loop that the body wrote itself."""
         if self._is_looping:
             raise InvalidStateError(
@@ -169,7 +169,7 @@ class LoopRun:
                 f"advance() would move it elsewhere, and items would be lost. Remove them, or use "
                 f"skip_to(...) to continue from another cursor."
             )
-        self.finish_item(cursor)
+        self.finish_item(cursor, count)
         if self.throttles:
             self._ask_throttles()
         self.backend.body_goes_on()
@@ -220,13 +220,13 @@ class LoopRun:
             raise Interrupted(reached)
         self.backend.body_goes_on()
 
-    def skip_to(self, cursor: Any, wait: timedelta) -> None:
+    def skip_to(self, cursor: Any, wait: timedelta, count: int = 1) -> NoReturn:
         self.backend.item_ends()
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
         self.state.cursor = cursor
         self.state.has_cursor = True
-        self.state.completed += 1
+        self.state.completed += count
         self.advanced = True
         self.is_between_items = True
         raise Interrupted(Interruption.SKIP_TO, wait)

@@ -12,32 +12,42 @@ from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema import keys, revisions
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.approval_people import ApprovalPeople
-from geneva_drive.storage.statements.approvals import Approvals
+from geneva_drive.storage.statements.access.api_keys import ApiKeys
+from geneva_drive.storage.statements.access.roles import Roles
+from geneva_drive.storage.statements.activity import Activity
 from geneva_drive.storage.statements.attempts import Attempts
 from geneva_drive.storage.statements.audit import AuditEntries
-from geneva_drive.storage.statements.callbacks import Callbacks
-from geneva_drive.storage.statements.checkpoint_writer import CheckpointWriter
-from geneva_drive.storage.statements.checkpoints import Checkpoints
 from geneva_drive.storage.statements.dead_letters import DeadLetters
-from geneva_drive.storage.statements.event_waits import EventWaits
-from geneva_drive.storage.statements.events import Events
+from geneva_drive.storage.statements.documents.definitions import Definitions
 from geneva_drive.storage.statements.executions import Executions
 from geneva_drive.storage.statements.expansions import Expansions
-from geneva_drive.storage.statements.families import Families
 from geneva_drive.storage.statements.graphs import Graphs
 from geneva_drive.storage.statements.limits import Limits
-from geneva_drive.storage.statements.next_wakes import NextWakes
-from geneva_drive.storage.statements.overviews import Overviews
+from geneva_drive.storage.statements.loops.checkpoint_writer import CheckpointWriter
+from geneva_drive.storage.statements.loops.checkpoints import Checkpoints
 from geneva_drive.storage.statements.parked_executions import ParkedExecutions
 from geneva_drive.storage.statements.requirements import Requirements
 from geneva_drive.storage.statements.results import Results
-from geneva_drive.storage.statements.resume_requests import ResumeRequests
-from geneva_drive.storage.statements.schedule_runs import ScheduleRuns
-from geneva_drive.storage.statements.schedules import Schedules
+from geneva_drive.storage.statements.search.ended_counts import EndedCounts
+from geneva_drive.storage.statements.search.failures import Failures
+from geneva_drive.storage.statements.search.families import Families
+from geneva_drive.storage.statements.search.front_page import FrontPage
+from geneva_drive.storage.statements.search.listed_facts import ListedFacts
+from geneva_drive.storage.statements.search.overviews import Overviews
+from geneva_drive.storage.statements.search.pages import Pages
+from geneva_drive.storage.statements.search.timelines import Timelines
+from geneva_drive.storage.statements.search.workflow_search import WorkflowSearch
 from geneva_drive.storage.statements.stale_executions import StaleExecutions
+from geneva_drive.storage.statements.timers.next_wakes import NextWakes
+from geneva_drive.storage.statements.timers.schedule_runs import ScheduleRuns
+from geneva_drive.storage.statements.timers.schedules import Schedules
+from geneva_drive.storage.statements.waits.approval_people import ApprovalPeople
+from geneva_drive.storage.statements.waits.approvals import Approvals
+from geneva_drive.storage.statements.waits.callbacks import Callbacks
+from geneva_drive.storage.statements.waits.event_waits import EventWaits
+from geneva_drive.storage.statements.waits.events import Events
+from geneva_drive.storage.statements.waits.resume_requests import ResumeRequests
 from geneva_drive.storage.statements.workers import Workers
-from geneva_drive.storage.statements.workflow_search import WorkflowSearch
 from geneva_drive.storage.statements.workflows import Workflows
 
 
@@ -54,24 +64,34 @@ class Store:
         self.graphs = Graphs(tables, database.dialect)
         self.expansions = Expansions(tables)
         self.results = Results(tables)
+        self.failures = Failures(tables, database.dialect)
         self.families = Families(tables)
         self.overviews = Overviews(tables)
+        self.listed_facts = ListedFacts(tables)
+        self.ended_counts = EndedCounts(tables)
+        self.pages = Pages(tables)
         self.requirements = Requirements(tables, database.dialect)
         self.checkpoints = Checkpoints(tables)
         self.checkpoint_writer = CheckpointWriter(database, tables, self.checkpoints)
-        self.audit_entries = AuditEntries(tables)
+        self.audit_entries = AuditEntries(tables, database.dialect)
         self.dead_letters = DeadLetters(tables)
         self.stale_executions = StaleExecutions(tables, self.dead_letters)
         self.workers = Workers(tables, database.dialect)
         self.approvals = Approvals(tables)
         self.approval_people = ApprovalPeople(tables)
-        self.resume_requests = ResumeRequests(tables)
+        self.resume_requests = ResumeRequests(tables, database.dialect)
         self.schedules = Schedules(tables, database.dialect)
         self.schedule_runs = ScheduleRuns(tables)
         self.next_wakes = NextWakes(tables, self.schedules)
         self.events = Events(tables, database.dialect)
-        self.event_waits = EventWaits(tables)
+        self.event_waits = EventWaits(tables, database.dialect)
         self.callbacks = Callbacks(tables)
+        self.api_keys = ApiKeys(tables)
+        self.roles = Roles(tables)
+        self.activity = Activity(tables)
+        self.front_page = FrontPage(tables)
+        self.timelines = Timelines(tables)
+        self.definitions = Definitions(tables)
         self.limits = Limits(tables, database.dialect)
         self.parked_executions = ParkedExecutions(tables, database.dialect)
         self.write = database.write

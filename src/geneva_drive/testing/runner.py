@@ -17,9 +17,10 @@ from geneva_drive.drive.default_drive import current_drive
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine import contexts, heroes
+from geneva_drive.engine import contexts
 from geneva_drive.engine.execution.run_context import RunContext
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.heroes import heroes
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Need, StepState, WorkflowState
@@ -105,18 +106,20 @@ def perform_next_step(workflow: WorkflowHandle[Any]) -> StepExecution | None:
     execution = _next_execution(workflow)
     if workflow.state is not WorkflowState.READY or execution is None:
         return None
-    return _perform(workflow, execution, Breaks())
+    return _perform(workflow, execution, EarlyStops())
 
 
 def perform_step_inline(workflow: WorkflowHandle[Any], step: object = None) -> StepExecution:
     """Run the scheduled execution in this thread; `step`, if given, must be next."""
     require_handle("perform_step_inline", workflow)
-    return _perform_inline(workflow, step, Breaks())
+    return _perform_inline(workflow, step, EarlyStops())
 
 
-def _perform_inline(workflow: WorkflowHandle[Any], step: object, breaks: Breaks) -> StepExecution:
+def _perform_inline(
+    workflow: WorkflowHandle[Any], step: object, early_stops: EarlyStops
+) -> StepExecution:
     execution = _execution_to_run(workflow, step)
-    performed = _perform(workflow, execution, breaks)
+    performed = _perform(workflow, execution, early_stops)
     if performed is None:
         raise InvalidStateError(f"{workflow!r} is held, so its step cannot be performed.")
     return performed
@@ -151,14 +154,14 @@ def _next_execution(workflow: WorkflowHandle[Any], name: str | None = None) -> S
 def speedrun_resumable_step(workflow: WorkflowHandle[Any], step: object) -> StepExecution:
     """Run a resumable step to its end, ignoring interruptions and waits."""
     require_handle("speedrun_resumable_step", workflow)
-    execution = _perform_inline(workflow, step, Breaks(are_off=True))
+    execution = _perform_inline(workflow, step, EarlyStops(are_off=True))
     for _ in range(_MOST_RUNS):
         going_on = workflow.reload().current_execution
         if going_on is None or going_on.step_name != execution.step_name:
             return execution
         if workflow.state is not WorkflowState.READY:
             return execution
-        execution = _perform_inline(workflow, step, Breaks(are_off=True))
+        execution = _perform_inline(workflow, step, EarlyStops(are_off=True))
     raise AssertionError(
         f"{workflow!r} suspended step {execution.step_name!r} {_MOST_RUNS} times. Check whether it "
         f"suspends itself or is throttled forever."
@@ -170,12 +173,12 @@ def run_iterations(workflow: WorkflowHandle[Any], step: object, *, count: int) -
     require_handle("run_iterations", workflow)
     _require_count(count)
     _require_resumable(workflow, _execution_to_run(workflow, step).step_name)
-    execution = _perform_inline(workflow, step, Breaks(max_iterations=count))
+    execution = _perform_inline(workflow, step, EarlyStops(max_iterations=count))
     following = workflow.reload().current_execution
     has_partitions = following is not None and following.node_id != following.step_name
     if has_partitions and execution.node_id == execution.step_name:
         # The first run only created the partitions.
-        return _perform_inline(workflow, step, Breaks(max_iterations=count))
+        return _perform_inline(workflow, step, EarlyStops(max_iterations=count))
     return execution
 
 
@@ -282,10 +285,10 @@ class _BareContext(RunContext):
 
 
 def _perform(
-    workflow: WorkflowHandle[Any], execution: StepExecution, breaks: Breaks
+    workflow: WorkflowHandle[Any], execution: StepExecution, early_stops: EarlyStops
 ) -> StepExecution | None:
     drive = workflow.drive
-    if not inline_worker.run_one(drive.environment, execution.id, breaks):
+    if not inline_worker.run_one(drive.environment, execution.id, early_stops):
         return None
     workflow.reload()
     return next(e for e in workflow.step_executions if e.id == execution.id)

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.claimed import Claimed, chained, continued
+from geneva_drive.engine.claimed_execution import Claimed, chained, continued
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment

@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import uuid4
 
+from geneva_drive.declarative.actions.registry import registered
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.dynamic.document_run import DOCUMENTS
 from geneva_drive.definition.dynamic.dynamic_run import signature_of
 from geneva_drive.engine.commit.next_claim import NextClaim
+from geneva_drive.settings import OWN_QUEUE
 from geneva_drive.storage.store import Store
 
 
@@ -77,24 +81,32 @@ class Identity:
 
     def register(self, store: Store, lease: timedelta) -> None:
         """Insert the worker's row, which keeps other workers from recovering what it runs."""
-        store.write(
+        store.write_at_once(
             lambda connection: store.workers.register(
                 connection,
                 self.id,
                 name=self.name,
-                queues=self.served_queues(),
+                queues=None if self.queues is None else sorted(self.queues),
                 signatures=signatures(),
                 lease=lease,
             )
         )
 
     def served_queues(self) -> Sequence[str] | None:
-        return None if self.queues is None else sorted(self.queues)
+        """Return the queues to claim from; every worker serves that of the library's workflows."""
+        return None if self.queues is None else sorted(self.queues | {OWN_QUEUE})
 
     def served_types(self) -> Sequence[str]:
         types = registry.types()
-        # A process without classes and jobs could run nothing of a dynamic workflow.
-        return types if list(types) != [DYNAMIC_TYPE] or jobs.names() else []
+        if self.has_user_code:
+            return types
+        # It could run nothing of a dynamic workflow.
+        return [one for one in types if one != DYNAMIC_TYPE]
+
+    @property
+    def has_user_code(self) -> bool:
+        """True if the process has workflow classes or jobs of its user."""
+        return bool(jobs.names()) or any(one not in RESERVED_TYPES for one in registry.types())
 
     def chaining(self, token: str, limited_queues: Collection[str]) -> NextClaim:
         """Return the terms on which this worker claims the next step with a commit.
@@ -105,11 +117,15 @@ class Identity:
             worker_id=self.id,
             claim_token=token,
             types=self.served_types(),
-            queues=None if self.queues is None else self.queues - self.caps.keys(),
+            queues=None if self.queues is None else (self.queues | {OWN_QUEUE}) - self.caps.keys(),
             limited_queues=limited_queues,
         )
 
 
 def signatures() -> dict[str, str]:
-    """Return the signature of each workflow type that this process knows."""
-    return {known.type: signature_of(known) for known in registry.definitions()}
+    """Return the signature of each workflow type that this process knows.
+
+    That of documents lists what they can call here.
+    """
+    found = {known.type: signature_of(known) for known in registry.definitions()}
+    return {**found, DOCUMENTS.type: ", ".join(registered())}

@@ -6,33 +6,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from geneva_drive.engine import crash_points
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
 from geneva_drive.engine.execution.group_commit import announce, commit_endings
 from geneva_drive.engine.execution.result import Committed, Concluded
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.claims.claimer import claim_due, claim_one
-from geneva_drive.worker.housekeeping.duties import housekeep
+from geneva_drive.worker.housekeeping.duties import do_duties
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity, process_name
 from geneva_drive.worker.service import Periodic
 
-_NO_BREAKS = Breaks()
+_NO_EARLY_STOPS = EarlyStops()
 _LAST_BEAT = 5.0  # seconds that a heartbeat under way may take
 
 
-def run_one(environment: Environment, execution_id: Key, breaks: Breaks = _NO_BREAKS) -> bool:
+def run_one(
+    environment: Environment, execution_id: Key, early_stops: EarlyStops = _NO_EARLY_STOPS
+) -> bool:
     """Run one execution now, due or not; False if it cannot be claimed."""
-    with _presence(environment) as identity:
-        claimed = claim_one(environment, identity, execution_id)
+    with _presence(environment) as presence:
+        claimed = claim_one(environment, presence.identity, execution_id)
         if claimed is None:
             return False
+        presence.keep()
         waiters = LimitWaiters(environment)
-        _perform(environment, claimed, waiters, ignores_limits=True, breaks=breaks)
+        _perform(environment, claimed, waiters, ignores_limits=True, early_stops=early_stops)
         return True
 
 
@@ -40,13 +43,14 @@ def run_due(environment: Environment) -> int:
     """Run everything that is due, and what that makes due; return how many executions ran."""
     total = 0
     timers = Timers(environment)
-    with _presence(environment) as identity:
+    with _presence(environment) as presence:
         while True:
-            timers.look()
-            claimed = claim_due(environment, identity, limit=1)
+            woken = timers.look()
+            claimed = claim_due(environment, presence.identity, limit=1)
             if claimed:
+                presence.keep()
                 total += _perform(environment, claimed[0], timers.limit_waiters)
-            elif not housekeep(environment):
+            elif not woken and not do_duties(environment):
                 return total
 
 
@@ -56,11 +60,11 @@ def _perform(
     waiters: LimitWaiters,
     *,
     ignores_limits: bool = False,
-    breaks: Breaks = _NO_BREAKS,
+    early_stops: EarlyStops = _NO_EARLY_STOPS,
 ) -> bool:
     """Run an execution; False if a limit had no slot for it."""
     crash_points.reached("claim")
-    run = executor.start(environment, claimed, breaks)
+    run = executor.start(environment, claimed, early_stops)
     performed = executor.execute(
         run, environment, claimed, lambda: None, ignores_limits=ignores_limits
     )
@@ -85,21 +89,39 @@ def _commit(environment: Environment, claimed: Claimed, performed: Concluded) ->
         raise performed.outcome.interrupt
 
 
+class _Presence:
+    """This thread as a worker, so that no other worker recovers what runs here."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.identity = Identity(name=f"{process_name()} (inline)")
+        self._environment = environment
+        self._heartbeat: Periodic | None = None
+        self.identity.register(environment.store, environment.settings.lease)
+
+    def keep(self) -> None:
+        """Send heartbeats from now on: user code may run for long."""
+        if self._heartbeat is not None:
+            return
+        store, worker_id = self._environment.store, self.identity.id
+        self._heartbeat = Periodic(
+            "heartbeat",
+            self._environment.settings.heartbeat_interval,
+            lambda: store.write(lambda connection: store.workers.beat(connection, worker_id)),
+            store.database.trouble_log,
+        )
+        self._heartbeat.start()
+
+    def end(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.stop(_LAST_BEAT)
+        store, worker_id = self._environment.store, self.identity.id
+        store.write_at_once(lambda connection: store.workers.forget(connection, [worker_id]))
+
+
 @contextmanager
-def _presence(environment: Environment) -> Iterator[Identity]:
-    """Register as a worker, so that no other worker recovers what runs here."""
-    identity = Identity(name=f"{process_name()} (inline)")
-    store = environment.store
-    identity.register(store, environment.settings.lease)
-    heartbeat = Periodic(
-        "heartbeat",
-        environment.settings.heartbeat_interval,
-        lambda: store.write(lambda connection: store.workers.beat(connection, identity.id)),
-        store.database.trouble_log,
-    )
-    heartbeat.start()
+def _presence(environment: Environment) -> Iterator[_Presence]:
+    presence = _Presence(environment)
     try:
-        yield identity
+        yield presence
     finally:
-        heartbeat.stop(_LAST_BEAT)
-        store.write(lambda connection: store.workers.forget(connection, [identity.id]))
+        presence.end()

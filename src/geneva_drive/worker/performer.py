@@ -12,14 +12,14 @@ from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.engine.claimed import Claimed, chained, with_stored_nodes
+from geneva_drive.engine.claimed_execution import Claimed, chained, with_stored_nodes
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.crash_points import Crash, Life
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
 from geneva_drive.storage.connections.patience import Patience, TroubleLasts
@@ -66,7 +66,7 @@ class Performer:
         self._on_free = on_free
         self._may_begin = may_begin
         self.life = stopping.life
-        self._breaks = Breaks(should_stop=stopping.begun.is_set)
+        self._early_stops = EarlyStops(should_stop=stopping.begun.is_set)
         self._database = environment.store.database
         self.flights = Flights()
         self._prefetch = Prefetch()
@@ -166,7 +166,7 @@ class Performer:
             # Most workflows have no stored graph: checked here, to save the call.
             if flight.claimed.workflow.has_graph:
                 self._read_stored_node(flight)
-            flight.run = executor.start(self._environment, flight.claimed, self._breaks)
+            flight.run = executor.start(self._environment, flight.claimed, self._early_stops)
             if flight.run is not None and flight.run.needs_transaction:
                 return self._perform_in_transaction(flight)
             performed = self._execute(flight, lambda: None)

@@ -16,6 +16,8 @@ from geneva_drive.storage.connections.trouble_log import TroubleLog
 
 logger = logging.getLogger(__name__)
 
+_BETWEEN_RINGS = 0.005  # seconds: many rings that follow each other closely are one
+
 
 def report_failure(what: str, error: Exception, pause: float, log: TroubleLog) -> None:
     """Log a failed round.
@@ -57,8 +59,10 @@ class Periodic:
         *,
         first_after: timedelta | None = None,
         after_failure: timedelta | None = None,
+        bell: threading.Event | None = None,  # ends the pause, unless it follows a failure
     ) -> None:
         self.name = name
+        self._bell = bell
         self.first_after = every if first_after is None else first_after
         self._every = every.total_seconds()
         self._after_failure = min(every, after_failure or every).total_seconds()
@@ -72,11 +76,13 @@ class Periodic:
 
     def stop(self, timeout: float) -> None:
         self._stopping.set()
+        if self._bell is not None:
+            self._bell.set()
         self._thread.join(timeout)
 
     def _run(self) -> None:
         pause, has_failed = self.first_after.total_seconds(), False
-        while not self._stopping.wait(pause):
+        while not self._is_stopped_after(pause, may_be_rung=not has_failed):
             pause = self._every
             try:
                 self._action()
@@ -87,3 +93,11 @@ class Periodic:
                 if has_failed:
                     self._log.passed()
                 has_failed = False
+
+    def _is_stopped_after(self, pause: float, *, may_be_rung: bool) -> bool:
+        if self._bell is None or not may_be_rung:
+            return self._stopping.wait(pause)
+        if not self._bell.wait(pause):
+            return self._stopping.is_set()
+        self._bell.clear()
+        return self._stopping.wait(_BETWEEN_RINGS)

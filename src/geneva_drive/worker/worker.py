@@ -17,11 +17,18 @@ from sqlalchemy.exc import DBAPIError
 
 from geneva_drive import checks
 from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.display import shown
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.waits import event_starts
-from geneva_drive.errors import InvalidInput, InvalidStateError, StorageError
+from geneva_drive.engine.waits.events import event_starts
+from geneva_drive.errors import (
+    DatabaseBusy,
+    DatabaseUnavailable,
+    InvalidInput,
+    InvalidStateError,
+    StorageError,
+)
 from geneva_drive.worker import unused_queues
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping.duties import duties
@@ -63,6 +70,7 @@ class Worker:
         self._environment = environment
         self.identity = Identity(queues=_names(queues), caps=_caps(queues))
         self._bell = threading.Event()
+        self._starts_bell = threading.Event()  # an event may have to start a workflow
         self._stopping = Stopping()
         self._life = self._stopping.life
         self._performer = Performer(
@@ -95,6 +103,7 @@ class Worker:
                     # At a random time. Otherwise all duties of all workers would reach the database
                     # together each time, and steps would wait for them.
                     first_after=duty.every * (1 + random.random()),
+                    bell=self._starts_bell if duty.is_rung else None,
                 )
                 for duty in duties(settings, lambda: self._heartbeat.may_judge)
             ),
@@ -106,6 +115,17 @@ class Worker:
         """True if so many threads hang in bodies past their timeout that it should restart."""
         return self._performer.is_clogged
 
+    def _has_triggered_documents(self) -> bool:
+        """True if an event may start a document, as far as the database answers."""
+        documents, store = self._environment.triggered_documents, self._environment.store
+        try:
+            documents.refresh(store)
+            return bool(documents.by_event(store))
+        except (DatabaseBusy, DatabaseUnavailable) as error:
+            # Housekeeping reads them again.
+            store.database.trouble_log.met(error)
+            return True
+
     def start(self) -> None:
         """Start the worker's threads."""
         if self._started:
@@ -114,13 +134,20 @@ class Worker:
         # meanwhile.
         importlib.import_module("sqlalchemy.orm")
         served = self.identity.queues or ()
-        unused_queues.warn_about(served, registry.definitions(), jobs.entries())
+        own = [one for one in registry.definitions() if one.type not in RESERVED_TYPES]
+        unused_queues.warn_about(served, own, jobs.entries())
         self._heartbeat.register()
-        event_starts.register(self._environment, event_starts.triggered())
+        triggers = event_starts.triggered()
+        event_starts.register(self._environment, triggers)
+        # Without triggers, the thread that starts workflows sleeps through all hints.
+        is_triggered = self._has_triggered_documents() or bool(triggers)
         self._started = True
-        self._leave_bell = self._environment.wakeups.listen(self._bell)
+        bells = [self._bell, self._starts_bell] if is_triggered else [self._bell]
+        self._leave_bells = [self._environment.wakeups.listen(bell) for bell in bells]
         self._performer.start()
-        watch = self._environment.wakeups.hints.watch(self._poller.hear)
+        watch = self._environment.wakeups.hints.watch(
+            self._hear if is_triggered else self._poller.hear
+        )
         if watch is not None:
             self._services.append(Listener(watch))
         for service in self._services:
@@ -154,7 +181,8 @@ class Worker:
         self._performer.stop()
         for service in reversed(self._services):
             service.stop(timeout=_LAST_COMMIT)
-        self._leave_bell()
+        for leave in self._leave_bells:
+            leave()
         if not self._life.is_over:
             _do_within(_LAST_COMMIT, self._sign_off)
 
@@ -188,6 +216,10 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def _hear(self, named: str | None) -> None:
+        self._poller.hear(named)
+        self._starts_bell.set()
 
     def _beat(self) -> None:
         if not self._life.is_over:

@@ -199,6 +199,8 @@ def test_who_started_the_workflow_may_not_decide_where_that_is_denied(
         f"'ann' started workflow {workflow.id}, and its approval 'manager' lets nobody decide on "
         f"their own request (deny_self). Ask another person."
     )
+    assert request.refusal_of(by) == str(refused.value)
+    assert request.refusal_of("bob") is None
     assert request.reload().state == "pending"
     assert asked(geneva).approve(by="bob").state == "approved"
 

@@ -11,7 +11,7 @@ import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.states import ApprovalState
 from geneva_drive.testing import drain
-from geneva_drive.worker.housekeeping.deadlines import APPROVALS, Deadlines
+from geneva_drive.worker.housekeeping.waits.deadlines import APPROVALS, Deadlines
 from tests.approval_ledger import assert_consistent
 from tests.storage.plans import noted, plan
 

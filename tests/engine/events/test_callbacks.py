@@ -39,6 +39,7 @@ class Transfer(gd.Workflow[Any]):
     @gd.step
     def order(self) -> None:
         urls.append(self.callback_url("bank"))
+        assert self.callback_url(Transfer.bank) == urls[-1]
         if self.context.get("calls"):
             self.handle.drive.callback(_token(), "early")
 
@@ -125,7 +126,7 @@ def test_a_callback_that_nothing_waits_for_is_refused(
         f"without it."
     )
     assert str(unknown.value) == "There is no such callback. Was its address copied whole?"
-    assert (ran, drive.published_events()) == ([None], [])
+    assert (ran, drive.published()) == ([None], [])
 
 
 class Faulty(gd.Workflow[Any]):

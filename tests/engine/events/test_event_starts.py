@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive import errors
-from geneva_drive.engine.waits import event_starts
+from geneva_drive.engine.waits.events import event_starts
 from geneva_drive.testing import drain, speedrun
+from geneva_drive.worker.housekeeping.waits import event_starts as duty_of_starts
 from tests.approving import StandingClock
 
 ran: list[Any] = []
@@ -104,13 +107,38 @@ def test_two_workers_that_see_the_same_event_start_one_workflow(
     assert order.ongoing().count() == 1
 
 
+def test_a_publisher_wakes_the_worker_that_starts_the_workflow(
+    geneva: gd.Drive, classes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, _ = classes
+    monkeypatch.setattr(duty_of_starts, "_EVERY", timedelta(days=1))
+    geneva.environment.settings = replace(
+        geneva.settings, heartbeat_interval=timedelta(minutes=1), lease=timedelta(minutes=3)
+    )
+    has_started = threading.Event()
+
+    def note(event: gd.TelemetryEvent) -> None:
+        if isinstance(event, gd.WorkflowChanged) and event.to_state == "finished":
+            has_started.set()
+
+    geneva.events.subscribe(note)
+
+    with geneva.worker(concurrency=1):
+        geneva.publish("import.a", {"order": 7})
+
+        assert has_started.wait(30)  # the next round of the duty is a minute away
+    assert order.finished().count() == 1
+
+
 def test_a_publisher_without_the_class_leaves_the_start_to_a_worker_that_registered_it(
     geneva: gd.Drive, classes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order, _ = classes
     event_starts.register(geneva.environment, event_starts.triggered())
     with monkeypatch.context() as patched:
-        patched.setattr("geneva_drive.engine.waits.event_delivery._triggered_here", lambda _: ())
+        patched.setattr(
+            "geneva_drive.engine.waits.events.event_delivery._triggered_here", lambda _: ()
+        )
         event = geneva.publish("import.a", {"order": 7})
     assert event.heard_by().started == []
 
@@ -128,7 +156,7 @@ def test_an_event_past_its_time_starts_nothing(geneva: gd.Drive, classes: Any) -
 
     drain(geneva)
 
-    assert (order.finished().count(), geneva.published_events()) == (0, [])
+    assert (order.finished().count(), geneva.published()) == (0, [])
 
 
 @pytest.mark.parametrize("triggers", ["a b", [""], 5, ["a*b"]])

@@ -106,6 +106,46 @@ def test_an_event_of_before_counts_until_its_time_is_over(
     assert workflow.state == "finished"
 
 
+def test_an_event_whose_delivery_is_delayed_is_not_heard_by_waits_after_its_time(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    earlier = _order(geneva, 1)
+    with geneva.engine.begin() as connection:  # delivered by housekeeping
+        geneva.publish("payment.received", "late", key=1, ttl=60, session=connection)
+    clock.advance(HOUR)
+
+    later = _order(geneva, 1)
+
+    assert [one.reload().state for one in (earlier, later)] == ["finished", "paused"]
+
+
+def test_an_event_that_came_in_time_counts_though_its_match_runs_after_the_deadline(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    workflow = reach(geneva, Choosy)
+    workflow.pause()
+    geneva.publish("offer", 5, ttl=60)
+    geneva.publish("offer", 50, ttl=60)
+    clock.advance(HOUR)
+    drain(geneva)  # passes deadlines, and removes old events
+    geneva.publish("offer", 500)
+    workflow.resume()
+    drain(geneva)
+
+    assert ran == [50]
+    assert workflow.reload().state == "finished"
+
+
+class Choosy(gd.Workflow[Any]):
+    type_name = "test_event_waits.Choosy"
+
+    @gd.wait_for_event(
+        "offer", match=lambda self, event: event.payload > 10, timeout=HOUR, on_timeout="continue"
+    )
+    def offer(self, event: gd.Event) -> None:
+        ran.append(event.payload)
+
+
 def test_an_event_is_heard_by_every_workflow_that_waits_for_it(geneva: gd.Drive) -> None:
     workflows = [_order(geneva, 5) for _ in range(3)]
 
@@ -250,6 +290,22 @@ def test_a_match_that_raises_goes_through_the_policy_and_harms_no_other_wait(
     assert good.reload().state == "finished"
     assert bad.reload().state == "paused"
     assert last(bad).error_class == "builtins.KeyError"
+
+
+def test_a_step_that_is_skipped_after_its_match_failed_no_longer_waits(
+    geneva: gd.Drive, clock: StandingClock
+) -> None:
+    bad = reach(geneva, Invoice, context={})
+    geneva.publish("invoice.sent", {"net": 2})
+    drain(geneva)
+    clock.advance(HOUR)
+    drain(geneva)
+
+    bad.reload().skip(actor="olga")
+
+    with geneva.store.reading() as connection:
+        assert geneva.store.event_waits.open_of(connection, bad.id) == []
+        assert geneva.store.event_waits.listening(connection, ["invoice.*"], "") == []
 
 
 class Both(gd.Workflow[Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.finding import Check, Thresholds
+from geneva_drive.storage.dialects.health_check import Check, Thresholds
 from geneva_drive.storage.health.examination import examine
 
 

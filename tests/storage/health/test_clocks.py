@@ -6,7 +6,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.storage.dialects.finding import Check, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
 from tests.storage.health.findings import findings
 
 WAY_OUT = "Let NTP (chrony, systemd-timesyncd) keep the clocks of both machines."

@@ -7,7 +7,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool, QueuePool, SingletonThreadPool, StaticPool
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.finding import Check, Finding, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import Check, Finding, ok, problem, reminder
 from geneva_drive.storage.health.connections import connections
 from tests.storage.health.findings import findings
 

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.finding import Check, Finding
+from geneva_drive.storage.dialects.health_check import Check, Finding
 from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
 

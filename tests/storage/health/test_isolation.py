@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.finding import ok, problem
+from geneva_drive.storage.dialects.health_check import ok, problem
 from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, make_url, text
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.finding import Check, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
 from tests.conftest import RUN
 from tests.scenarios.processes import wait_until
 from tests.storage.conftest import OpenDrive

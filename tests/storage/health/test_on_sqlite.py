@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.storage.dialects.finding import ok, problem
+from geneva_drive.storage.dialects.health_check import ok, problem
 from tests.storage.health.findings import findings
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 import geneva_drive as gd
 from geneva_drive.drive.class_workflows import ClassWorkflows
-from geneva_drive.drive.queries import WorkflowQuery
+from geneva_drive.drive.search.queries import WorkflowQuery
 
 
 class Signup(gd.Workflow[int]):

@@ -23,7 +23,6 @@ from geneva_drive.cli.output.approval_words import (
     vote_words,
     workflow_words,
 )
-from geneva_drive.cli.output.bodies import approval_body
 from geneva_drive.cli.output.console import (
     first_that_fits,
     make_console,
@@ -35,6 +34,7 @@ from geneva_drive.cli.output.names import shortened
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.approvals.approvals import ApprovalQuery
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.views.bodies import approval_body
 from geneva_drive.states import ApprovalState
 
 _SHOWN = 50

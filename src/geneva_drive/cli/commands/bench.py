@@ -17,7 +17,7 @@ from geneva_drive.cli.bench.tables import PREFIX, own_tables
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import make_console, plain, print_json
 from geneva_drive.cli.parameters import json_option
-from geneva_drive.cli.signals import interrupted_by_signals
+from geneva_drive.cli.processes.signals import interrupted_by_signals
 from geneva_drive.definition import registry
 from geneva_drive.drive.drive import Drive
 from geneva_drive.storage import dialects

@@ -1,19 +1,40 @@
-"""`geneva demo`: watch a durable workflow survive."""
+"""`geneva demo`: watch a durable workflow survive, or look around in a dashboard."""
 
 from __future__ import annotations
 
 import click
 
+_DASHBOARD = "dashboard"
+
 
 @click.command("demo")
-@click.argument("story", type=click.Choice(["shop", "batch"]), default="shop")
+@click.argument(
+    "story", type=click.Choice(["shop", "batch", "events", "json", _DASHBOARD]), default="shop"
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="The port of the dashboard.",
+)
 @click.pass_context
-def command(context: click.Context, story: str) -> None:
+def command(context: click.Context, story: str, port: int) -> None:
     """Watch workflows run, fail, get fixed and survive kill -9; it takes about a minute.
 
-    STORY is shop (the default): all kinds of workflows; or batch: 10,000 rows in five parts.
+    STORY is shop (the default): all kinds of workflows; batch: 10,000 rows in five parts;
+    events: orders that wait for their payment; json: a workflow that is a document; or dashboard:
+    open the dashboard of a shop with
+    failures to repair and approvals to decide.
     """
     # Imported here: the demonstration defines workflow classes, which `--help` must not do.
+    if story == _DASHBOARD:
+        from geneva_drive.cli.demo.showroom.opening import open_showroom
+        from geneva_drive.cli.processes.server_libraries import require_server
+
+        require_server("demo dashboard")
+        open_showroom(port)
+        return
     from rich.console import Console
 
     from geneva_drive.cli.demo import run_demo

@@ -8,7 +8,6 @@ import click
 from rich.table import Table
 
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.bodies import dead_letter_body, execution_body
 from geneva_drive.cli.output.console import (
     make_console,
     make_table,
@@ -22,6 +21,7 @@ from geneva_drive.cli.parameters import actor_option, dead_letter_id_argument, j
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.views.bodies import dead_letter_body, execution_body
 from geneva_drive.states import DeadLetterState
 from geneva_drive.storage.schema.records import DeadLetterRecord
 

@@ -13,7 +13,7 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.output.console import make_console, make_table, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.drive import Drive
-from geneva_drive.storage.dialects.finding import Check, Finding
+from geneva_drive.storage.dialects.health_check import Check, Finding
 
 _STYLES = {Finding.OK: "green", Finding.REMINDER: "yellow", Finding.PROBLEM: "bold red"}
 

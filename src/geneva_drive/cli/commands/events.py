@@ -5,16 +5,17 @@ from __future__ import annotations
 import click
 
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.bodies import event_body
 from geneva_drive.cli.output.console import make_console, make_table, moment, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.views.bodies import event_body
 
 _SHOWN = 50
 
 
 @click.command("events")
 @click.option("--type", "event_type", metavar="TYPE", help="Only events of this type.")
+@click.option("--key", metavar="KEY", help="Only events with this key.")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -24,9 +25,11 @@ _SHOWN = 50
 )
 @json_option
 @with_drive
-def command(drive: Drive, /, event_type: str | None, limit: int, as_json: bool) -> None:
+def command(
+    drive: Drive, /, event_type: str | None, key: str | None, limit: int, as_json: bool
+) -> None:
     """List the latest events that are still stored, newest first."""
-    found = drive.published_events(type=event_type, limit=limit)
+    found = drive.published(event_type, key, limit=limit)
     if as_json:
         print_json({"items": [event_body(one, one.heard_by()) for one in found]})
         return

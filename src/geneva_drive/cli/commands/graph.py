@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import click
 
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.graph import dot, mermaid, svg
-from geneva_drive.cli.graph.groups import fold_alike, single_nodes
-from geneva_drive.cli.graph.picture import picture_of
-from geneva_drive.cli.output.bodies import node_body
 from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
+from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph_view import GraphView, NodeView, view_of_class, view_of_workflow
+from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition, view_of_workflow
+from geneva_drive.drive.graph.groups import fold_alike, single_nodes
+from geneva_drive.drive.graph.picture import picture_of
+from geneva_drive.drive.views.graph_body import graph_body
+from geneva_drive.engine.documents import documents
 from geneva_drive.errors import NotFound, UnknownWorkflowClass
 
 _WRITERS = {"mermaid": mermaid.write, "dot": dot.write, "svg": svg.write}
@@ -74,14 +74,14 @@ def command(
     unfolded: bool,
     as_json: bool,
 ) -> None:
-    """Draw the graph of a class (needs --app), or of a workflow with its states.
+    """Draw the graph of a class (needs --app) or document, or of a workflow with its states.
 
     More than 8 nodes that are alike are drawn as one, with a count of each state, and so are the
     workers of a batch or map. A workflow that follows its class needs --app, too.
     """
     title, view = _find(drive, target)
     if as_json:
-        print_json(_body(view))
+        print_json(graph_body(view))
         return
     chosen = _form(form, output)
     view = view.with_workers() if unfolded else view
@@ -106,16 +106,26 @@ def _form(asked: str | None, output: Path | None) -> str:
 
 def _find(drive: Drive, target: str) -> tuple[str, GraphView]:
     if not _is_id(target):
-        workflow_class = registry.get(target)
-        if workflow_class is None:
-            raise _unknown(target)
-        return target, view_of_class(workflow_class)
+        return target, view_of_definition(_definition(drive, target))
     workflow = drive.workflows(Workflow).find(target)
     return headline(workflow).plain, view_of_workflow(drive, workflow.id)
 
 
+def _definition(drive: Drive, name: str) -> Definition:
+    """Return a class of --app, or the current version of a document."""
+    known = None if name in RESERVED_TYPES else registry.definition_for(name)
+    if known is not None:
+        return known
+    store = drive.store
+    stored = store.read(lambda connection: store.definitions.current(connection, name))
+    document = None if stored is None else documents.compiled(stored)
+    if document is None:
+        raise _unknown(name)
+    return document
+
+
 def _unknown(target: str) -> NotFound:
-    known = [name for name in registry.types() if name != DYNAMIC_TYPE]
+    known = [name for name in registry.types() if name not in RESERVED_TYPES]
     return NoSuchClass(target, known) if known else UnknownWorkflowClass(target)
 
 
@@ -127,25 +137,6 @@ def _is_id(target: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _body(view: GraphView) -> dict[str, Any]:
-    return {
-        "nodes": [
-            {**node_body(node), **_workers_body(view.workers.get(key))}
-            for key, node in view.nodes.items()
-        ],
-        "edges": [
-            {"from": parent, "to": key} for key in view.nodes for parent in view.graph.parents[key]
-        ],
-    }
-
-
-def _workers_body(workers: Sequence[NodeView] | None) -> dict[str, Any]:
-    """Return the number of workers of a batch or map, and how many are in each state."""
-    if workers is None:
-        return {}
-    return {"workers": len(workers), "worker_states": Counter(one.state for one in workers)}
 
 
 def _write(text: str, output: Path | None) -> None:

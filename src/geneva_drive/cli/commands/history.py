@@ -13,16 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.approval_tables import requests_table
 from geneva_drive.cli.output.approval_views import ApprovalView, views_of
-from geneva_drive.cli.output.bodies import (
-    approval_body,
-    execution_body,
-    loop_body,
-    resume_request_body,
-    step_body,
-)
 from geneva_drive.cli.output.commands import commands_table
 from geneva_drive.cli.output.console import (
     fits,
@@ -33,7 +25,6 @@ from geneva_drive.cli.output.console import (
     plain,
     print_json,
     state_text,
-    took,
 )
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import cursor_words, item_words, name_of
@@ -41,14 +32,15 @@ from geneva_drive.cli.output.resume_requests import resume_requests_table
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
-from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.elapsed import took
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint, StepExecution
-from geneva_drive.engine.commit.rows import CHECKPOINT, YIELD
+from geneva_drive.drive.views.kept_checkpoints import interruptions, skipped_items
+from geneva_drive.drive.views.trace import kept_of, trace_body
 from geneva_drive.states import ResumeTrigger, is_done
-from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.schema.waits.approval_records import ResumeRequestRecord
 
 _MOST_ITEMS = 20
 
@@ -64,39 +56,19 @@ def command(drive: Drive, workflow_id: str, traceback: bool, as_json: bool) -> N
     executions = workflow.step_executions
     approvals = drive.approvals.of_workflow(workflow.id).all()
     if as_json:
-        print_json(_body(workflow, executions, _history_of(drive, workflow), approvals))
+        print_json(trace_body(drive, workflow))
         return
     console = make_console()
     console.print(headline(workflow))
+    if workflow.definition_version is not None and workflow.stored_result is not None:
+        reason = f": {workflow.result_reason}" if workflow.result_reason else ""
+        console.print(plain(f"Result: {workflow.result}{reason}"))
     _print_attempts(console, executions)
     _print_errors(console, executions, with_traceback=traceback)
-    _print_loops(console, executions, _history_of(drive, workflow))
+    _print_loops(console, executions, kept_of(drive, workflow))
     _print_approvals(console, views_of(drive, approvals))
     _print_commands(console, workflow)
     _print_resume_requests(console, workflow.resume_requests)
-
-
-def _history_of(drive: Drive, workflow: WorkflowHandle[Any]) -> dict[Key, list[Checkpoint]]:
-    """Read the interruptions and skipped items of all loops; not every checkpoint of batches."""
-    store = drive.store
-    found = store.read(
-        lambda c: store.checkpoints.of_workflow(c, workflow.id, besides=(YIELD, CHECKPOINT))
-    )
-    return {key: [Checkpoint(record) for record in records] for key, records in found.items()}
-
-
-def _body(
-    workflow: WorkflowHandle[Any],
-    executions: Sequence[StepExecution],
-    kept: Mapping[Key, Sequence[Checkpoint]],
-    approvals: Sequence[Approval],
-) -> dict[str, Any]:
-    return {
-        "execution": execution_body(workflow),
-        "steps": [{**step_body(one), **loop_body(kept.get(one.id, ()))} for one in executions],
-        "approvals": [approval_body(approval) for approval in approvals],
-        "resume_requests": [resume_request_body(one) for one in workflow.resume_requests],
-    }
 
 
 def _print_attempts(console: Console, executions: Sequence[StepExecution]) -> None:
@@ -156,8 +128,8 @@ def _print_loops(
             console.print()
             console.print(plain(f"{where}: at {cursor_words(execution.stored_cursor)}"))
         rows = kept.get(execution.id, ())
-        _print_interruptions(console, where, loops.interruptions(rows))
-        _print_skipped(console, where, loops.skipped_items(rows))
+        _print_interruptions(console, where, interruptions(rows))
+        _print_skipped(console, where, skipped_items(rows))
 
 
 def _print_interruptions(console: Console, where: str, stops: Sequence[Checkpoint]) -> None:

@@ -8,10 +8,10 @@ import click
 
 from geneva_drive.cli import parameters
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.bodies import approval_body
 from geneva_drive.cli.output.console import moment, print_json
 from geneva_drive.cli.parameters import approval_id_argument, json_option, parsed_by
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.views.bodies import approval_body
 
 
 @click.command("link")

@@ -15,7 +15,6 @@ from geneva_drive.cli import parameters
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.approval_views import awaited_views
 from geneva_drive.cli.output.approval_words import for_whom
-from geneva_drive.cli.output.bodies import body_with_children
 from geneva_drive.cli.output.console import (
     first_that_fits,
     make_console,
@@ -32,7 +31,8 @@ from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.queries import WorkflowQuery
+from geneva_drive.drive.search.queries import WorkflowQuery
+from geneva_drive.drive.views.bodies import body_with_children
 from geneva_drive.states import Need, WorkflowState
 
 _SHOWN = 50
@@ -177,7 +177,10 @@ def _step(workflow: WorkflowHandle[Any]) -> str | None:
 
 def _result(workflow: WorkflowHandle[Any]) -> str:
     stored = workflow.stored_result
-    return "" if stored is None else shortened(readable(stored), _LONGEST_RESULT)
+    if stored is None:
+        return ""
+    reason = f": {workflow.result_reason}" if workflow.result_reason else ""
+    return shortened(f"{readable(stored)}{reason}", _LONGEST_RESULT)
 
 
 def _waits(drive: Drive, workflows: Sequence[WorkflowHandle[Any]]) -> dict[Any, str]:

@@ -9,11 +9,11 @@ import click
 
 from geneva_drive.cli import parameters
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.bodies import event_body
 from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.parameters import json_option, parsed_by
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.publication import HeardBy, PublishedEvent
+from geneva_drive.drive.views.bodies import event_body
 
 _MOST = 10
 

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from geneva_drive.cli.completion import schedule_types
 from geneva_drive.cli.drive_options import DriveOptions, with_drive, with_drive_options
-from geneva_drive.cli.output.bodies import schedule_body, schedule_run_body
 from geneva_drive.cli.output.console import (
     make_console,
     make_table,
@@ -21,6 +20,7 @@ from geneva_drive.cli.output.console import (
 from geneva_drive.cli.parameters import actor_option, json_option
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.schedules import Schedule, ScheduleRun
+from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
 from geneva_drive.states import SkippedReason
 
 _SHOWN = 20

@@ -16,13 +16,9 @@ from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.approval_tables import approval_rows
 from geneva_drive.cli.output.approval_views import views_of
 from geneva_drive.cli.output.batches import words
-from geneva_drive.cli.output.bodies import (
-    batch_body,
-    body_with_children,
-    failed_item_body,
-    node_body,
-)
+from geneva_drive.cli.output.consequences import show_consequences
 from geneva_drive.cli.output.console import make_console, moment, plain, print_json
+from geneva_drive.cli.output.event_waits import event_wait_rows, read_event_waits
 from geneva_drive.cli.output.headline import headline, type_words
 from geneva_drive.cli.output.names import readable
 from geneva_drive.cli.output.worker_tables import (
@@ -37,8 +33,14 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.views.bodies import (
+    batch_body,
+    body_with_children,
+    failed_item_body,
+    node_body,
+)
 
 _MOST_CHILDREN = 10
 
@@ -46,21 +48,33 @@ _MOST_CHILDREN = 10
 @click.command("show")
 @workflow_id_argument
 @click.option("--failed-items", is_flag=True, help="List the items that loops have skipped.")
+@click.option("--what-if", is_flag=True, help="List the commands that are possible now.")
 @click.option("--csv", "as_csv", is_flag=True, help="With --failed-items: print CSV.")
 @json_option
 @with_drive
 def command(
-    drive: Drive, workflow_id: str, failed_items: bool, as_csv: bool, as_json: bool
+    drive: Drive,
+    workflow_id: str,
+    failed_items: bool,
+    what_if: bool,
+    as_csv: bool,
+    as_json: bool,
 ) -> None:
     """Show one workflow in detail, or the items that failed in it.
+
+    With --what-if, each command that is possible now is shown with what it would do.
 
     Of a batch or map with more than 20 workers, those that failed or are running are listed.
     """
     if as_csv and (as_json or not failed_items):
         raise click.UsageError("--csv goes with --failed-items, and not with --json.")
+    if what_if and failed_items:
+        raise click.UsageError("--what-if and --failed-items exclude each other.")
     workflow = drive.workflows(Workflow).find(workflow_id)
     if failed_items:
         _show_failed_items(workflow, as_csv=as_csv, as_json=as_json)
+    elif what_if:
+        show_consequences(workflow, as_json=as_json)
     elif as_json:
         print_json(_body(drive, workflow))
     else:
@@ -127,14 +141,19 @@ def _facts(drive: Drive, workflow: WorkflowHandle[Any], batches: Sequence[BatchP
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     views = views_of(drive, drive.approvals.of_workflow(workflow.id).all())
-    approvals = approval_rows(views, drive.clock.now())
-    for name, value in (*_what(drive, workflow, batches), *approvals, *_when(workflow)):
+    waits = (
+        *approval_rows(views, drive.clock.now()),
+        *event_wait_rows(read_event_waits(drive, workflow.id)),
+    )
+    for name, value in (*_what(drive, workflow, batches), *waits, *_when(workflow)):
         if value:
             grid.add_row(name, plain(value))
     if workflow.stored_context != "{}":
         grid.add_row("Context", plain(readable(workflow.stored_context, indent=2)))
     if (result := workflow.stored_result) is not None:
         grid.add_row("Result", plain(readable(result, indent=2)))
+    if workflow.result_reason is not None:
+        grid.add_row("Because", plain(workflow.result_reason))
     return grid
 
 
@@ -142,6 +161,7 @@ def _what(
     drive: Drive, workflow: WorkflowHandle[Any], batches: Sequence[BatchProgress]
 ) -> Iterator[tuple[str, str | None]]:
     yield "Template", workflow.template
+    yield "Version", workflow.definition_version
     yield "Hero", f"{workflow.hero_type}/{workflow.hero_id}" if workflow.hero_type else None
     yield "Started by", workflow.started_by
     yield "Parent", _parent(workflow)

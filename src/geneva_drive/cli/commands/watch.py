@@ -12,7 +12,7 @@ from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.live.screen import Screen
 from geneva_drive.cli.output.console import make_console
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
-from geneva_drive.cli.signals import interrupted_by_signals
+from geneva_drive.cli.processes.signals import interrupted_by_signals
 from geneva_drive.cli.watch import views
 from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.cli.watch.views import View

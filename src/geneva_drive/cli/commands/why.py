@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.output.bodies import execution_body
 from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.views.bodies import execution_body
 
 
 @click.command("why")

@@ -10,13 +10,13 @@ import sys
 import click
 
 from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
-from geneva_drive.cli.lifeline import hold
-from geneva_drive.cli.log_setup import log_to_stderr
 from geneva_drive.cli.parameters import parsed_by
 from geneva_drive.cli.parameters import queues as parse_queues
-from geneva_drive.cli.signals import PoliteStop
-from geneva_drive.cli.supervisor import Supervisor
-from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.cli.processes.lifeline import hold
+from geneva_drive.cli.processes.log_setup import log_to_stderr
+from geneva_drive.cli.processes.signals import PoliteStop
+from geneva_drive.cli.processes.supervisor import Supervisor
+from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
@@ -92,7 +92,7 @@ def command(
     drive = options.drive()
     log_to_stderr(log_level, names_process=lifeline is not None)
     worker = drive.worker(queues=queues, concurrency=concurrency)
-    if not worker.identity.served_types():
+    if not worker.identity.has_user_code and not _has_documents(drive):
         raise NothingToServe(options.app)
     stop = _make_stop(drive, worker, is_supervised=lifeline is not None)
     stop.install()
@@ -104,6 +104,12 @@ def command(
     if worker.needs_recycling and not stop.was_requested:
         _restart(drive)
     logger.info("Worker %s stopped", worker.identity.name)
+
+
+def _has_documents(drive: Drive) -> bool:
+    """True if there are documents, which need no code of the user."""
+    store = drive.store
+    return bool(store.read(store.definitions.names))
 
 
 def _collect_garbage_less() -> None:
@@ -149,9 +155,11 @@ def _start_line(drive: Drive, worker: Worker, concurrency: int) -> str:
         f"{name} (at most {identity.caps[name]})" if name in identity.caps else name
         for name in sorted(identity.queues or ())
     ]
-    served = [name for name in identity.served_types() if name != DYNAMIC_TYPE]
+    served = [name for name in identity.served_types() if name not in RESERVED_TYPES]
     if jobs.names():
         served.append("dynamic workflows")
+    if not served:
+        served.append("JSON workflows")
     return (
         f"Worker {identity.name} on {drive.database_url}: "
         f"{'queues ' + ', '.join(named) if named else 'all queues'}, "

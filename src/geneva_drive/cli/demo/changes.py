@@ -59,6 +59,8 @@ def _of_attempt(
             yield LogLine(at, f"{one.error_message}; again in {wait:.1f} s", "yellow")
         case gd.Outcome.APPROVED | gd.Outcome.REJECTED | gd.Outcome.EXPIRED:
             yield LogLine(at, one.outcome, "dim")
+        case gd.Outcome.TIMED_OUT:
+            yield LogLine(at, "timed out", "yellow")
         case gd.Outcome.PAUSED_BY_EXCEPTION if one.share is not None:
             yield LogLine(at, f"{one.error_message}; the others go on", "red")
         case gd.Outcome.PAUSED_BY_EXCEPTION:

@@ -126,6 +126,10 @@ def doing(workflow: WorkflowSnapshot, snapshot: Snapshot) -> str:
     request = workflow.request
     if request is not None and request.expires_at is not None:
         return f"{request.role}, {_days(snapshot, request.expires_at)} left"
+    wait = workflow.event_wait
+    if wait is not None:
+        left = f", {_days(snapshot, wait.expires_at)} left" if wait.expires_at else ""
+        return f"{' or '.join(wait.patterns)} {wait.awaited_key}".rstrip() + left
     active = [e for e in workflow.executions if e.state in ACTIVE_STEP_STATES]
     if len(active) > 1:
         return ", ".join(name_of(e) for e in active)

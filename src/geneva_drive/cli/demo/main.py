@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo import batch_story, frame, promises, story
+from geneva_drive.cli.demo import batch_story, event_story, frame, promises, story
 from geneva_drive.cli.demo.frame import Scene
 from geneva_drive.cli.demo.marks import legend
 from geneva_drive.cli.demo.processes import WorkerProcesses
@@ -26,7 +26,7 @@ from geneva_drive.cli.demo.run import DemoFailed, DemoRun
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.live.screen import Screen, is_redrawable
-from geneva_drive.cli.signals import interrupted_by_signals
+from geneva_drive.cli.processes.signals import interrupted_by_signals
 from geneva_drive.errors import GenevaDriveError
 
 _SMALLEST_WIDTH = 80
@@ -67,6 +67,11 @@ STORIES = {
         tell=batch_story.tell,
         check=batch_story.check,
         to_explore=(("show", "Reconcile march"), ("history", "Reconcile march")),
+    ),
+    "events": Story(
+        tell=event_story.tell,
+        check=event_story.check,
+        to_explore=(("history", "PaidOrder calendar"), ("why", "PaidOrder canvas")),
     ),
 }
 
@@ -129,8 +134,8 @@ def report(
     lines = [legend(), Text(), *lines, Text(), *_invitation(snapshot, database_url, to_explore)]
     # Long lines are left to the terminal, so that a command is copied whole.
     height = sum(max(1, math.ceil(line.cell_len / console.width)) for line in lines)
-    # Two lines less: the head of the table, and the prompt.
-    room = console.height - height - 2 if console.is_terminal else sys.maxsize
+    # Three lines less: the head of the table, what `make demo` adds, and the prompt.
+    room = console.height - height - 3 if console.is_terminal else sys.maxsize
     if isinstance(console.file, io.TextIOWrapper):
         console.file.reconfigure(errors="replace")  # an encoding may lack the marks
     console.print(frame.workflow_table(snapshot, room))
@@ -150,7 +155,8 @@ def _invitation(
     """Yield the commands that show more about the most interesting workflows."""
     called = sys.argv[0]
     is_found = Path(called).name != "geneva" or shutil.which("geneva") == called
-    program = ["geneva" if is_found else called, "--database", database_url]
+    geneva = "geneva" if is_found else called
+    program = [geneva, "--database", database_url]
     ids = {workflow.title: str(workflow.id) for workflow in snapshot.workflows}
     yield Text("The database stays for you to explore, until you delete its folder:", "italic")
     yield Text(shlex.join([*program, "list"]))
@@ -158,3 +164,4 @@ def _invitation(
         if title in ids:
             yield Text(shlex.join([*program, command, ids[title]]))
     yield Text(f"The code that you saw at work: {Path(__file__).with_name('workflows.py')}")
+    yield Text(f"A dashboard of such workflows: {shlex.join([geneva, 'demo', 'dashboard'])}")

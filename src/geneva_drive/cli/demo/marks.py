@@ -16,7 +16,7 @@ class Mark(Enum):
     DONE = "●", "green", "done"
     SKIPPED = "↷", "dim", "skipped"
     UNDER_WAY = "◉", "bold yellow", "under way"
-    ASKED = "?", "bold cyan", "asked"
+    WAITING = "?", "bold cyan", "waiting"
     TO_COME = "○", "dim", "to come"
     FAILED = "✗", "bold red", "failed"
 
@@ -30,7 +30,7 @@ _OF_STATE = {
     StepState.COMPLETED: Mark.DONE,
     StepState.SKIPPED: Mark.SKIPPED,
     StepState.IN_PROGRESS: Mark.UNDER_WAY,
-    StepState.WAITING: Mark.ASKED,
+    StepState.WAITING: Mark.WAITING,
     StepState.FAILED: Mark.FAILED,
 }
 

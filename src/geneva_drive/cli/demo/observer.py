@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ import geneva_drive as gd
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot
 from geneva_drive.cli.demo.workflows import DAY, Customer, Order, Statement
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 
 
 class DemoObserver:
@@ -64,8 +65,17 @@ class DemoObserver:
                 created_at=handle.created_at,
                 finished_at=handle.finished_at,
                 request=requests.get(handle.id),
+                event_wait=self._event_wait(executions[handle.id]),
                 audit_entries=tuple(handle.audit_entries),
             )
+
+    def _event_wait(self, executions: Sequence[gd.StepExecution]) -> EventWaitRecord | None:
+        waiting = [one.workflow_id for one in executions if one.state is gd.StepState.WAITING]
+        if not waiting:
+            return None
+        store = self._drive.store
+        found = store.read(lambda connection: store.event_waits.open_of(connection, waiting[0]))
+        return next(iter(found), None)
 
     def _hero_names(self) -> dict[tuple[str | None, str | None], str]:
         with self._drive.store.reading() as connection:

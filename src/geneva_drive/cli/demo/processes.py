@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from geneva_drive.cli.lifeline import Lifeline
+from geneva_drive.cli.processes.lifeline import Lifeline
 
 _APP = "geneva_drive.cli.demo.workflows"
 _PROGRAM = "from geneva_drive.cli.main import main; main()"

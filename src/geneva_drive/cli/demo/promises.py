@@ -65,11 +65,8 @@ def recorded_once(snapshot: Snapshot, kills: Sequence[Kill], drive: gd.Drive) ->
     faults += [f"Worker {kill.label} held no step." for kill in kills if not kill.held_ids]
     faults += [f"Execution {key} was not recovered." for key in sorted(held - recovered)]
     noun = "workflow" if finished == 1 else "workflows"
-    return Promise(
-        f"{finished} {noun}, each step done once and in order, "
-        f"{len(recovered & held)} recovered after kill -9",
-        faults,
-    )
+    after = f", {len(recovered & held)} recovered after kill -9" if kills else ""
+    return Promise(f"{finished} {noun}, each step done once and in order{after}", faults)
 
 
 def _step_faults(workflows: Iterable[WorkflowSnapshot]) -> Iterator[str]:

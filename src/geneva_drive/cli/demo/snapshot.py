@@ -13,6 +13,7 @@ from geneva_drive.cli.output.names import name_of
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.states import is_done
 from geneva_drive.storage.schema.records import AuditRecord
+from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 
 _MOST_NAMED = 12  # nodes of one level; more are counted instead of named
 
@@ -30,6 +31,7 @@ class WorkflowSnapshot:
     created_at: datetime
     finished_at: datetime | None
     request: gd.Approval | None = None  # that waits for a decision
+    event_wait: EventWaitRecord | None = None
     audit_entries: tuple[AuditRecord, ...] = ()
 
     @property

@@ -134,6 +134,38 @@ class Refund(gd.Workflow[Order]):
         session.add(Email(to=self.hero.name, subject="Sorry"))
 
 
+class PaidOrder(gd.Workflow[Order]):
+    """Ship an order once it is paid, or ask for the money again."""
+
+    triggers = ("order.placed",)
+
+    @classmethod
+    def hero_from_event(cls, event: gd.Event) -> gd.HeroRef:
+        return gd.HeroRef("Order", event.payload["order"])
+
+    @gd.step(transaction=True)
+    def send_invoice(self, session: Session) -> None:
+        session.add(Email(to=self.hero.name, subject="Your invoice"))
+
+    @gd.wait_for_event(
+        "payment.received",
+        key=lambda self: self.hero_id,
+        timeout=12 * DAY,
+        on_timeout="send_reminder",
+    )
+    def payment(self, event: gd.Event) -> None: ...
+
+    # The booking and the step's completion commit together.
+    @gd.task(depends_on=payment, transaction=True)
+    def ship(self, session: Session) -> None:
+        cents = self.result_of("payment").payload["cents"]
+        session.add(Charge(order_id=self.hero.id, cents=cents))
+
+    @gd.task(depends_on=payment, transaction=True)
+    def send_reminder(self, session: Session) -> None:
+        session.add(Email(to=self.hero.name, subject="Please pay"))
+
+
 class PhotoBook(Checkout):
     """A checkout that renders pages first, which is slow."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from geneva_drive.cli.graph.colours import COLOURS, PLAIN
-from geneva_drive.cli.graph.picture import Box, Picture, one_line
 from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.drive.graph.picture import Box, Picture, one_line
 
 _SHAPES = {
     NodeKind.DECISION: ' shape="diamond"',
@@ -33,7 +33,8 @@ def _lines(picture: Picture) -> Iterator[str]:
             f'fontcolor="{colours.text}"]'
         )
     for parent, place in picture.arrows:
-        yield f"    {picture.boxes[parent].key} -> {picture.boxes[place].key}"
+        style = ' [style="dotted"]' if (parent, place) in picture.untaken else ""
+        yield f"    {picture.boxes[parent].key} -> {picture.boxes[place].key}{style}"
     yield "}"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from geneva_drive.cli.graph.colours import COLOURS
-from geneva_drive.cli.graph.picture import Box, Picture, one_line
 from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.drive.graph.picture import Box, Picture, one_line
 
 _SHAPES = {
     NodeKind.DECISION: ('{"', '"}'),
@@ -29,7 +29,8 @@ def _lines(picture: Picture) -> Iterator[str]:
         begin, end = _SHAPES.get(box.kind, _PLAIN)
         yield f"    {box.key}{begin}{_label(box)}{end}{_class(box)}"
     for parent, place in picture.arrows:
-        yield f"    {picture.boxes[parent].key} --> {picture.boxes[place].key}"
+        arrow = "-.->" if (parent, place) in picture.untaken else "-->"
+        yield f"    {picture.boxes[parent].key} {arrow} {picture.boxes[place].key}"
     for state in sorted({box.state for box in picture.boxes if box.state}):
         fill, stroke, text = COLOURS[state]
         yield f"    classDef {state} fill:{fill},stroke:{stroke},color:{text}"

@@ -6,10 +6,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from geneva_drive.cli.graph.colours import COLOURS, PLAIN, Colours, done_first, word_for
-from geneva_drive.cli.graph.layout import Layout, Size, lay_out
-from geneva_drive.cli.graph.picture import Box, Picture, one_line
+from geneva_drive.cli.graph.colours import COLOURS, PLAIN, Colours
 from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.drive.graph.layout import Layout, Size, lay_out
+from geneva_drive.drive.graph.picture import Box, Picture, one_line
+from geneva_drive.drive.graph.state_counts import done_first, word_for
 from geneva_drive.states import StepState
 
 _MARGIN = 24.0
@@ -50,8 +51,8 @@ def _lines(picture: Picture) -> Iterator[str]:
     yield _text(_MARGIN, _MARGIN + 14, picture.title, size=16, weight="bold", anchor="start")
     left = _MARGIN + (inner - layout.width) / 2
     yield f'<g transform="translate({left:.1f} {_MARGIN + _HEADING:.1f})">'
-    for path in layout.paths:
-        yield _arrow(path)
+    for arrow, path in zip(picture.arrows, layout.paths, strict=True):
+        yield _arrow(path, is_dotted=arrow in picture.untaken)
     yield from _boxes(picture, layout)
     yield "</g>"
     yield from _drawn_legend(legend, height - _MARGIN - _SWATCH)
@@ -137,7 +138,7 @@ def _rectangle(left: float, top: float, size: Size, radius: float, paint: str) -
     )
 
 
-def _arrow(path: Sequence[tuple[float, float]]) -> str:
+def _arrow(path: Sequence[tuple[float, float]], *, is_dotted: bool) -> str:
     (x, y), *rest = path
     drawn = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:
@@ -148,8 +149,9 @@ def _arrow(path: Sequence[tuple[float, float]]) -> str:
             else f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}"
         )
         x, y = to_x, to_y
+    dots = ' stroke-dasharray="1.5 3"' if is_dotted else ""
     return (
-        f'<path d="{" ".join(drawn)}" fill="none" stroke="#868e96" stroke-width="1.3" '
+        f'<path d="{" ".join(drawn)}" fill="none" stroke="#868e96" stroke-width="1.3"{dots} '
         f'marker-end="url(#head)"/>'
     )
 

@@ -10,8 +10,8 @@ from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.states import ApprovalState, StepState
-from geneva_drive.storage.schema.approval_records import PersonRecord
 from geneva_drive.storage.schema.records import WorkflowRecord
+from geneva_drive.storage.schema.waits.approval_records import PersonRecord
 
 _BATCH = 500  # databases limit the values in one statement
 

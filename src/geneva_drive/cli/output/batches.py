@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geneva_drive.cli.output.loops import pace
 from geneva_drive.drive.batch_progress import BatchProgress
-from geneva_drive.drive.batch_words import items_of, noun_of, others
+from geneva_drive.drive.explanation.batch_words import items_of, noun_of, others
 
 
 def counts(batch: BatchProgress) -> str:

@@ -15,9 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from geneva_drive.drive.graph_view import NodeView
-from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.durations import describe
 from geneva_drive.states import ApprovalState, StepState, WorkflowState
 
 _STYLES: dict[str, str] = {
@@ -107,9 +104,3 @@ def moment(at: datetime | None) -> str:
 def moment_of_year(at: datetime) -> str:
     """Format a moment in UTC without its year, for tables that are too wide."""
     return at.strftime("%m-%d %H:%M:%S")
-
-
-def took(attempt: StepExecution | NodeView, now: datetime | None = None) -> str:
-    """Return how long an attempt took; for a running one the time until `now`, if it is given."""
-    until = now if attempt.state is StepState.IN_PROGRESS else attempt.finished_at
-    return describe(until - attempt.started_at) if attempt.started_at and until else ""

@@ -11,7 +11,7 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 
 
 def headline(workflow: WorkflowHandle[Any]) -> Text:
-    name = plain(f"{type_words(workflow)} {workflow.id}")
+    name = plain(f"{workflow.type or workflow.template or 'dynamic'} {workflow.id}")
     name.stylize("bold")
     line = Text.assemble(name, " is ", state_text(workflow.state))
     if workflow.requested:
@@ -20,5 +20,7 @@ def headline(workflow: WorkflowHandle[Any]) -> Text:
 
 
 def type_words(workflow: WorkflowHandle[Any]) -> str:
-    """Return the type of the workflow, or the template of one without a class."""
+    """Return the type, of a document with its version, or the template of a dynamic workflow."""
+    if workflow.definition_version is not None:
+        return f"{workflow.type} {workflow.definition_version}"
     return workflow.type or workflow.template or "dynamic"

@@ -8,13 +8,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from geneva_drive.cli.output.names import cursor_words, is_partition
-from geneva_drive.drive.step_execution import Checkpoint, StepExecution
+from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import describe
-from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.states import Interruption, is_done
+from geneva_drive.states import is_done
 
-_INTERRUPTIONS = frozenset(Interruption)
 _SLOW = 10.0  # items per second; slower than this, tenths count
 _MINUTE = 60
 
@@ -28,14 +26,6 @@ def under_way(executions: Iterable[StepExecution]) -> list[StepExecution]:
         if (one.progress is not None or one.stored_cursor is not None)
         and not is_done(one.state, one.outcome)
     ]
-
-
-def interruptions(kept: Iterable[Checkpoint]) -> list[Checkpoint]:
-    return [one for one in kept if one.reason in _INTERRUPTIONS]
-
-
-def skipped_items(kept: Iterable[Checkpoint]) -> list[Checkpoint]:
-    return [one for one in kept if one.reason == SKIPPED_ITEM]
 
 
 def position_words(execution: StepExecution) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from geneva_drive.cli.output.console import make_table, moment, plain
 from geneva_drive.durations import describe
 from geneva_drive.states import ResumeTrigger
-from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
+from geneva_drive.storage.schema.waits.approval_records import ResumeRequestRecord
 
 _AT_ONCE = timedelta(seconds=1)
 

@@ -17,12 +17,12 @@ from geneva_drive.cli.output.console import (
     moment_of_year,
     plain,
     state_text,
-    took,
 )
 from geneva_drive.cli.output.names import item_words, readable, share_words, shortened
 from geneva_drive.display import short_name
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.elapsed import took
 from geneva_drive.drive.step_execution import FailedItem, StepExecution
 from geneva_drive.states import ExpansionKind, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from geneva_drive.cli.live import parts
 from geneva_drive.cli.output.batches import words
-from geneva_drive.cli.output.console import plain, state_text, took
+from geneva_drive.cli.output.console import plain, state_text
 from geneva_drive.cli.output.names import share_words
 from geneva_drive.cli.watch.observer import BatchSight, StepSight
 from geneva_drive.display import short_name
+from geneva_drive.drive.elapsed import took
 from geneva_drive.states import ExpansionKind, StepState, is_done
 
 _FEWEST = 3

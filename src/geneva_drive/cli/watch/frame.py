@@ -13,12 +13,14 @@ from rich.text import Text
 from geneva_drive.cli.live import parts
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.approval_tables import approval_rows
-from geneva_drive.cli.output.console import make_table, plain, state_text, took
+from geneva_drive.cli.output.console import make_table, plain, state_text
+from geneva_drive.cli.output.event_waits import event_wait_rows
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
 from geneva_drive.cli.watch.batch_bars import batch_bars
 from geneva_drive.cli.watch.levels import Level
 from geneva_drive.cli.watch.observer import Sight, StepSight
+from geneva_drive.drive.elapsed import took
 from geneva_drive.states import StepState
 
 _HINT = "Ctrl-C leaves; the workflow goes on."
@@ -117,8 +119,9 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
 
 
 def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
-    """Yield the requests that wait for a decision, and a bar for each loop."""
-    for label, lines in approval_rows(sight.approvals, sight.at):
+    """Yield the requests that wait for a decision, the waits for events, and a bar per loop."""
+    approvals = approval_rows(sight.approvals, sight.at)
+    for label, lines in (*approvals, *event_wait_rows(sight.event_waits)):
         yield Text()
         yield Text(label, "bold")
         yield plain(lines)

@@ -9,17 +9,21 @@ from typing import Any
 
 from geneva_drive.cli.output import loops as iterating
 from geneva_drive.cli.output.approval_views import ApprovalView, awaited_views
+from geneva_drive.cli.output.event_waits import EventWaitView, read_event_waits
 from geneva_drive.cli.output.worker_tables import MOST_WORKERS, workers_to_show
 from geneva_drive.cli.watch.levels import Level, LevelCounter, levels_of
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
-from geneva_drive.drive.circumstances import Circumstances, read_circumstances
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.explanation import explain
-from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.explanation.circumstances import (
+    Circumstances,
+    read_circumstances,
+)
+from geneva_drive.drive.explanation.explanation import explain
+from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.many_executions import may_expand
+from geneva_drive.drive.search.many_executions import may_expand
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.iteration.progress import IterationProgress
@@ -86,6 +90,7 @@ class Sight:
     steps: tuple[StepSight, ...]  # in the order in which they were scheduled
     levels: tuple[Level, ...] = ()  # of a graph
     approvals: tuple[ApprovalView, ...] = ()  # that wait for a decision
+    event_waits: tuple[EventWaitView, ...] = ()
     batches: tuple[BatchSight, ...] = ()
 
     @property
@@ -135,6 +140,8 @@ class WorkflowObserver:
             steps=tuple(StepSight(one, self._progress(one)) for one in executions),
             levels=self._levels(workflow, graph, batches),
             approvals=tuple(awaited_views(self._drive, executions)),
+            # The count covers approvals too.
+            event_waits=read_event_waits(self._drive, record.id) if record.open_waits else (),
             batches=batches,
         )
 

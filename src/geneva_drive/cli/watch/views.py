@@ -15,11 +15,12 @@ from geneva_drive.cli.live.screen import Screen, is_redrawable
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.approval_words import for_whom, state_words, title_line
 from geneva_drive.cli.output.batches import words
-from geneva_drive.cli.output.bodies import batch_body, execution_body, progress_body
-from geneva_drive.cli.output.console import moment, plain, state_text, took
+from geneva_drive.cli.output.console import moment, plain, state_text
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.watch import frame
 from geneva_drive.cli.watch.observer import BatchSight, Sight, StepSight
+from geneva_drive.drive.elapsed import took
+from geneva_drive.drive.views.bodies import batch_body, execution_body, progress_body
 from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
@@ -52,6 +53,7 @@ class PlainView:
         self._requested: object = None
         self._known: dict[str, object] = {}
         self._standings: dict[object, str] = {}  # of approvals
+        self._awaited: dict[object, str] = {}  # of waits for events
         self._done: list[int] = []
         self._levels: dict[int, int] = {}
         self._loop_interval = Interval(_BETWEEN_PROGRESS_LINES)
@@ -77,6 +79,7 @@ class PlainView:
                 if not batch.is_large or worker.execution.state is StepState.FAILED:
                     self._show_step(sight, worker)
         self._show_approvals(sight)
+        self._show_event_waits(sight)
         self._show_batches(sight)
         self._show_progress(sight)
         self._show_levels(sight)
@@ -106,6 +109,13 @@ class PlainView:
                 self._standings[view.approval.id] = standing
                 name = f"approval {view.approval.id} ({title_line(view.approval)})"
                 self._print(sight, plain(f"{name}: {standing}"))
+
+    def _show_event_waits(self, sight: Sight) -> None:
+        """Print the waits for events that are new, or have heard one more."""
+        for view in sight.event_waits:
+            if self._awaited.get(view.wait.id) != view.words:
+                self._awaited[view.wait.id] = view.words
+                self._print(sight, plain(f"{view.wait.step_name} waits for {view.words}"))
 
     def _show_progress(self, sight: Sight) -> None:
         running = [loop for loop in sight.loops if loop.is_running]
@@ -184,6 +194,8 @@ def _body(sight: Sight) -> dict[str, Any]:
             {"level": each.number, "names": each.names, "done": each.done, "total": each.total}
             for each in sight.levels
         ]
+    if sight.event_waits:
+        body["event_waits"] = [view.body for view in sight.event_waits]
     if sight.batches:
         body["batches"] = [batch_body(batch.progress) for batch in sight.batches]
     return body

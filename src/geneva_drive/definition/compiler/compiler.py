@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive import checks
-from geneva_drive.definition import context_type, event_values
+from geneva_drive.definition import context_type
 from geneva_drive.definition.compiler import chain, code_location, expansions
 from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
@@ -21,6 +21,7 @@ from geneva_drive.definition.options import options, policies
 from geneva_drive.definition.options.conditions import CancelCondition, Condition
 from geneva_drive.definition.options.policies import Policy
 from geneva_drive.definition.schedule import own_schedule
+from geneva_drive.definition.waits import event_values
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # The stored type of dynamic workflows; handles show it as None.
 DYNAMIC_TYPE = ""
+# The lane of all documents: the type of their executions, whatever the type of the workflow.
+DOCUMENT_LANE = "#json"
 _HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.dynamic_run"
 
 

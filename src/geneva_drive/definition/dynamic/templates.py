@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
     from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.joined_transaction import JoinedTransaction
-    from geneva_drive.drive.queries import WorkflowQuery
+    from geneva_drive.drive.search.queries import WorkflowQuery
 
 P = ParamSpec("P")
 

@@ -15,7 +15,6 @@ from typing import (
     overload,
 )
 
-from geneva_drive.definition.approval_decision import ApprovalDecision
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
@@ -23,6 +22,7 @@ from geneva_drive.definition.options import approval_terms, options
 from geneva_drive.definition.options.approval_terms import ApprovalTerms, OnReject, OnTimeout
 from geneva_drive.definition.options.keywords import ApprovalOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.definition.waits.approval_decision import ApprovalDecision
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError, StepNotDefined
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from geneva_drive import checks
@@ -30,6 +31,7 @@ class Child:
     hero: object = None  # or a callable of the parent, in a map of the parent and the item
     context: Mapping[str, Any] | Callable[..., GivenContext | None] | None = None
     detached: bool = False
+    timeout: timedelta | None = None  # after which it is canceled
 
     @property
     def name(self) -> str:

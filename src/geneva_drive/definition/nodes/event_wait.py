@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack
 
 from geneva_drive.definition.compiler import call_signatures, code_location
-from geneva_drive.definition.event import Callback
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import event_terms, options
 from geneva_drive.definition.options.event_terms import EventTerms, OnEventTimeout
 from geneva_drive.definition.options.keywords import CallbackWaitOptions, EventWaitOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.definition.waits.event import Callback
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError, StepNotDefined
 

@@ -11,10 +11,10 @@ from typing import Any, TypedDict, TypeVar
 
 from geneva_drive import checks
 from geneva_drive.checks import MakeError
-from geneva_drive.definition import approval_values, form_type
 from geneva_drive.definition.compiler import call_signatures
-from geneva_drive.definition.form_type import FormType
 from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.waits import approval_values, form_type
+from geneva_drive.definition.waits.form_type import FormType
 from geneva_drive.display import shown
 from geneva_drive.durations import Duration
 from geneva_drive.errors import StepConfigurationError
@@ -88,6 +88,8 @@ class ApprovalTerms:
     on_timeout: OnTimeout = OnTimeout.REJECT
     timeout_task: str | Declared | None = None  # as written
     escalate_to: str | None = None
+    # Called before the request opens; what it returns is written with the request.
+    prepare: Callable[[Any], object] | None = None
 
 
 def parse(given: Mapping[str, Any]) -> ApprovalTerms:

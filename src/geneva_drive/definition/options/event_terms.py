@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any, TypedDict
 
 from geneva_drive import checks
-from geneva_drive.definition import event_values
 from geneva_drive.definition.compiler import call_signatures
 from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.waits import event_values
 from geneva_drive.display import shown
 from geneva_drive.durations import Duration
 from geneva_drive.errors import StepConfigurationError

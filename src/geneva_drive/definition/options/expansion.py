@@ -69,7 +69,7 @@ def parse_parallelism(value: object) -> int | None:
 
 def _failure_strategy(value: object) -> FailureStrategy:
     words = [str(each) for each in FailureStrategy]
-    close = get_close_matches(str(value), words, 1)
+    close = get_close_matches(value, words, 1) if isinstance(value, str) else []
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return FailureStrategy(
         checks.choice("failure_strategy", value, words, error=StepConfigurationError, hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,21 +10,24 @@ from geneva_drive import checks
 from geneva_drive.checks import text_fault
 from geneva_drive.definition import registry
 from geneva_drive.definition.actor import Actor
-from geneva_drive.definition.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
-from geneva_drive.definition.form_type import FormType
 from geneva_drive.definition.options.approval_terms import APPROVE, REJECT
+from geneva_drive.definition.waits.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
+from geneva_drive.definition.waits.form_type import FormType
 from geneva_drive.display import shown
 from geneva_drive.drive import audit_text
+from geneva_drive.drive.consequences.consequence import Consequence
+from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.durations import Duration
-from geneva_drive.engine.waits import decision_links, reassignment, votes
-from geneva_drive.engine.waits.pending_request import By, person_of
-from geneva_drive.engine.waits.votes import Vote
+from geneva_drive.engine.waits.approvals import decision_links, reassignment, votes
+from geneva_drive.engine.waits.approvals.pending_request import By, PendingRequest, person_of
+from geneva_drive.engine.waits.approvals.votes import Vote
 from geneva_drive.errors import ApprovalNotFound, InvalidInput, UnknownWorkflowClass
+from geneva_drive.masking import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState
-from geneva_drive.storage.schema.approval_records import ApprovalRecord, LinkRecord
 from geneva_drive.storage.schema.records import AuditRecord
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, LinkRecord
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -40,12 +43,13 @@ class ApprovalVote:
     by: str
     choice: str
     comment: str | None
-    stored_data: str | None  # typed JSON, readable even if this process lacks its types
+    stored_data: str | None  # typed JSON for display: masked fields are hidden
     at: datetime
+    _data: str | None = field(repr=False)
 
     @property
     def data(self) -> dict[str, Any] | None:
-        data: dict[str, Any] | None = typed_json.load(self.stored_data)
+        data: dict[str, Any] | None = typed_json.load(self._data)
         return data
 
 
@@ -89,6 +93,7 @@ class Approval:
     role = RecordField[str | None]()
     quorum = RecordField[int]()
     reject_quorum = RecordField[int]()
+    deny_self = RecordField[bool]()  # who started the workflow may not decide
     escalate_to = RecordField[str | None]()
     requested_at = RecordField[datetime]()
     expires_at = RecordField[datetime | None]()
@@ -125,18 +130,26 @@ class Approval:
 
     @property
     def stored_facts(self) -> str | None:
-        """The facts as typed JSON; readable even if this process lacks their types."""
-        return self._record.facts
+        """The facts as typed JSON for display: masked fields are hidden."""
+        return self._masked(self._record.facts)
 
     @property
     def stored_initial(self) -> str | None:
-        """The initial values as typed JSON."""
-        return self._record.initial
+        """The initial values as typed JSON for display."""
+        return self._masked(self._record.initial)
 
     @property
     def stored_data(self) -> str | None:
-        """The data as typed JSON."""
-        return self._record.data
+        """The data as typed JSON for display."""
+        return self._masked(self._record.data)
+
+    @property
+    def masked_fields(self) -> frozenset[str]:
+        """The setting `masked_fields`: what is not shown of the facts, the form and the data."""
+        return self._drive.settings.masked_fields
+
+    def _masked(self, stored: str | None) -> str | None:
+        return mask_text(stored, self.masked_fields)
 
     @property
     def person(self) -> str | None:
@@ -159,7 +172,8 @@ class Approval:
                 by=one.person,
                 choice=one.choice,
                 comment=one.comment,
-                stored_data=one.data,
+                stored_data=self._masked(one.data),
+                _data=one.data,
                 at=one.voted_at,
             )
             for one in people
@@ -184,6 +198,24 @@ class Approval:
         if record is None:
             raise ApprovalNotFound(self.id)
         return self._drive.open_handle(record)
+
+    def refusal_of(self, by: By) -> str | None:
+        """Return why a person may not decide, or None if they may; nothing is recorded."""
+        if not isinstance(by, str | Actor):
+            raise InvalidInput(f"refusal_of() takes a name or a gd.Actor, got {shown(by)}.")
+        store, key = self._drive.store, self.workflow_id
+        with store.reading() as connection:
+            workflow = store.workflows.get(connection, key)
+            people = store.approval_people.of_approvals(connection, [self.id])[self.id]
+        if workflow is None:
+            raise ApprovalNotFound(self.id)
+        request = PendingRequest(
+            workflow=workflow,
+            approval=self._record,
+            people={one.person: one for one in people},
+            now=self._drive.clock.now(),
+        )
+        return request.refusal_of(by)
 
     def approve(
         self,
@@ -268,6 +300,15 @@ class Approval:
             self._drive.environment, self.workflow_id, self.id, person=for_, expires_in=lasts
         )
 
+    def what_if(self, reader: str | None = None) -> list[Consequence]:
+        """Return the choices of a pending request, each with what it would do, and the deadline.
+
+        The vote of `reader`, or of the link's person, is counted along.
+        """
+        person = self.person if reader is None else checks.text("what_if(reader=...)", reader)
+        found = what_if(self._drive, self.workflow_id, reader=person)
+        return [one for one in found if one.approval_id == self.id]
+
     def reload(self) -> Self:
         """Read the request again and return it."""
         store = self._drive.store
@@ -313,6 +354,14 @@ class Approval:
         return typed_json.dump_within(
             dict(data), limit, what="The data of a decision", setting="max_payload_size"
         )
+
+    def form_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the form; empty without one.
+
+        Raises `NotFound` if this process has not imported the class that declares it.
+        """
+        form = self._form()
+        return {} if form is None else form.json_schema()
 
     def _form(self) -> FormType | None:
         """Return the form of the approval; only the class can check what fits it."""

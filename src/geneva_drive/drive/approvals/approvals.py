@@ -8,16 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive import checks
-from geneva_drive.definition.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
+from geneva_drive.definition.waits.approval_values import MAX_PERSON_LENGTH, MAX_ROLE_LENGTH
 from geneva_drive.display import shown
 from geneva_drive.drive.approvals.approval import Approval
-from geneva_drive.engine.waits import decision_links
+from geneva_drive.engine.waits.approvals import decision_links
 from geneva_drive.errors import ApprovalNotFound, InvalidInput, InvalidStateError
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema import keys
-from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.storage.statements.approvals import ApprovalFilter
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

@@ -9,33 +9,32 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from geneva_drive import checks
-from geneva_drive.definition import registry
 from geneva_drive.display import shown
 from geneva_drive.drive import audit_text
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.handle.resumption import HandleResumption
 from geneva_drive.engine import contexts
 from geneva_drive.engine.commands import graph_changes
+from geneva_drive.engine.commands.batch_commands import set_parallelism
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
-from geneva_drive.engine.commands.expansion_counts import set_parallelism
-from geneva_drive.engine.commands.passage import SKIP
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
+from geneva_drive.engine.commands.passed_step import SKIP
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import pass_over, reattempt, rewind
 from geneva_drive.engine.commands.resume import ContextChanged, resume, resume_at
-from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.execution.group_commit import announce_command
 from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest
 from geneva_drive.engine.transitions.loop_position import rewound_to
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ResumeTrigger
 
 _MOST = 2**31 - 1  # that the column holds
 
-Decide = Callable[[Connection, Subject], Change]
+Decide = Callable[[Connection, CommandedWorkflow], Change]
 
 
 class HandleCommands(HandleResumption[W]):
@@ -177,7 +176,11 @@ class HandleCommands(HandleResumption[W]):
 
     def freeze_dag(self, reason: str | None = None, actor: str | None = None) -> Self:
         """Store the graph of the class for this workflow, so that new code cannot change it."""
-        store, definition = self._drive.store, registry.require_definition(self._record.type)
+        store, definition = self._drive.store, self._require_definition()
+        if definition.is_document:
+            raise InvalidStateError(
+                "Cannot freeze the graph of a document: its workflow keeps its version anyway."
+            )
         return self._command(
             "freeze_dag",
             lambda connection, s: graph_changes.freeze(connection, store, s, definition),

@@ -15,13 +15,14 @@ from geneva_drive.drive.step_execution import FailedItem
 from geneva_drive.engine import results
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.errors import InvalidInput
+from geneva_drive.masking import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key
 
 if TYPE_CHECKING:
-    from geneva_drive.definition.approval_decision import ApprovalDecision
     from geneva_drive.definition.nodes.approval import ApprovalMethod, ApprovalStep
+    from geneva_drive.definition.waits.approval_decision import ApprovalDecision
     from geneva_drive.drive.handle.handle import WorkflowHandle
 
 R = TypeVar("R")
@@ -62,11 +63,16 @@ class HandleFamily(HandleGraph[W]):
 
         None before the end, if that step kept no result, and if the workflow was canceled.
         """
-        return typed_json.load(self.stored_result)
+        return typed_json.load(self._read_result())
 
     @property
     def stored_result(self) -> str | None:
-        """The result as typed JSON; readable even if this process lacks its type."""
+        """The result as typed JSON for display: masked fields are hidden."""
+        return mask_text(self._read_result(), self._drive.settings.masked_fields)
+
+    def _read_result(self) -> str | None:
+        if self._listed is not None:
+            return self._listed.result
         store, record = self._drive.store, self._record
         if record.state is not WorkflowState.FINISHED:
             return None
@@ -123,6 +129,8 @@ class HandleFamily(HandleGraph[W]):
     @property
     def parent_id(self) -> Any:
         """The id of `parent`."""
+        if self._listed is not None:
+            return self._listed.parent_id
         found = self._parent_and_node()
         return found[0] if found else None
 

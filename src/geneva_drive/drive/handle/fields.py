@@ -13,13 +13,16 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
-from geneva_drive.drive.explanation import MOST_NAMED
-from geneva_drive.drive.many_executions import may_expand, may_have_many
-from geneva_drive.drive.needs import resting_reason, who_is_needed
+from geneva_drive.drive.explanation.explanation import MOST_NAMED
+from geneva_drive.drive.explanation.needs import resting_reason, who_is_needed
+from geneva_drive.drive.handle.listed_fields import ListedFields, waiting_since
 from geneva_drive.drive.record_field import RecordField
-from geneva_drive.engine import heroes
-from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, is_resting, wait_of
+from geneva_drive.drive.search.many_executions import may_expand, may_have_many
+from geneva_drive.engine.documents import documents
+from geneva_drive.engine.heroes import heroes
+from geneva_drive.engine.transitions.wait_kinds import is_resting
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
+from geneva_drive.masking import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import UNREAD, ExecutionRecord, WorkflowRecord
@@ -45,6 +48,8 @@ class HandleFields(Generic[W]):
         self._record = record
         self._known_active = active
         self._known_oldest: tuple[ExecutionRecord, ...] | None = None
+        self._listed: ListedFields | None = None
+        self.was_known = False  # create() found it by its idempotency key
         self._may_be_uncommitted = may_be_uncommitted  # only the session of create() sees it
         # Classes are registered weakly: a class defined in a function that returned only a handle
         # would be gone before its steps ran.
@@ -65,7 +70,8 @@ class HandleFields(Generic[W]):
     @property
     def workflow_class(self) -> builtins.type[W] | None:
         """The class, or None if this process has not imported it."""
-        known: Any = registry.get(self._record.type)
+        is_document = self._record.definition_signature is not None
+        known: Any = None if is_document else registry.get(self._record.type)
         return known  # type: ignore[no-any-return]  # the row's type names W
 
     @property
@@ -113,8 +119,9 @@ class HandleFields(Generic[W]):
 
     @property
     def stored_context(self) -> str:
-        """The context as typed JSON; readable even if this process lacks its types."""
-        return self._record.context or "{}"
+        """The context as typed JSON for display: masked fields are hidden."""
+        masked = self._drive.settings.masked_fields
+        return mask_text(self._record.context, masked) or "{}"
 
     allow_multiple = RecordField[bool]()
 
@@ -150,6 +157,16 @@ class HandleFields(Generic[W]):
         return following.name if following else None
 
     @property
+    def definition_version(self) -> str | None:
+        """The version of its document, which it keeps to its end; None for a class."""
+        record = self._record
+        if record.definition_version is None and record.definition_signature is not None:
+            self.reload()  # a running step knows less of its workflow
+        return self._record.definition_version
+
+    result_reason = RecordField[str | None]()
+
+    @property
     def started_by(self) -> str | None:
         """The `actor` that `create` was given."""
         started_by = self._record.started_by
@@ -183,19 +200,11 @@ class HandleFields(Generic[W]):
         """When the workflow was paused, or began to wait for a person or an event."""
         if not self._is_resting:
             return self._record.paused_at
-        store, waits = self._drive.store, [wait_of(one) for one in self._active]
-        ids = [one.approval_id for one in waits if isinstance(one, ApprovalWait)]
-        keys = [one.wait_id for one in waits if isinstance(one, EventWait)]
-
-        def began(connection: Connection) -> list[datetime]:
-            requests = store.approvals.get_many(connection, ids) if ids else {}
-            events = store.event_waits.get_many(connection, keys) if keys else {}
-            return [
-                *(one.requested_at for one in requests.values()),
-                *(one.opened_at for one in events.values()),
-            ]
-
-        return max(store.read(began), default=None)
+        if self._listed is not None:
+            return self._listed.waiting_since
+        store, active = self._drive.store, self._active
+        found = store.read(lambda connection: waiting_since(connection, store, active))
+        return found.get(self.id)
 
     @property
     def paused_reason(self) -> str | None:
@@ -220,7 +229,18 @@ class HandleFields(Generic[W]):
         self._record = record
         self._known_active = None if active is None else tuple(active)
         self._known_oldest = None
+        self._listed = None
         return self
+
+    def know(self, listed: ListedFields) -> Self:
+        """Take fields that were read for a whole list, until `reload`."""
+        self._listed = listed
+        return self
+
+    @property
+    def standing(self) -> tuple[WorkflowRecord, tuple[ExecutionRecord, ...]]:
+        """The row with its active executions, or the oldest few of very many."""
+        return self._record, self._oldest
 
     def _read(
         self, connection: Connection
@@ -232,7 +252,7 @@ class HandleFields(Generic[W]):
 
     @property
     def _definition(self) -> Definition | None:
-        return registry.definition_for(self._record.type)
+        return documents.definition_of(self._drive.store, self._record)
 
     @property
     def is_graph(self) -> bool:

@@ -6,15 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_batch import part_name, stem_in
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
-from geneva_drive.drive.graph_view import view_of_workflow
+from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.handle.fields import HandleFields, W
 from geneva_drive.drive.step_execution import StepExecution
+from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.transitions.ancestry import ancestry_mismatches
@@ -44,11 +45,7 @@ class HandleGraph(HandleFields[W]):
     def dag(self) -> dict[str, Any]:
         """The stored graph, or else the current graph of the class."""
         stored = self.dag_definition
-        return (
-            registry.require_definition(self._record.type).compiled_dag()
-            if stored is None
-            else stored
-        )
+        return self._require_definition().compiled_dag() if stored is None else stored
 
     @property
     def dag_definition(self) -> dict[str, Any] | None:
@@ -64,6 +61,8 @@ class HandleGraph(HandleFields[W]):
         """The name of the template that built the workflow."""
         if not self._record.has_graph:
             return None
+        if self._listed is not None:
+            return self._listed.template
         store, key = self._drive.store, self._record.id
         graph = store.read(lambda connection: store.graphs.get(connection, key))
         return None if graph is None else graph.template
@@ -133,13 +132,21 @@ class HandleGraph(HandleFields[W]):
         An empty list proves that each node ran after the nodes it depends on.
         """
         nodes = self.dag["nodes"]
-        parents = {node_id: node["depends_on"] for node_id, node in nodes.items()}
+        is_document = self._record.definition_signature is not None
+        parents = {
+            # A step of a document depends on none: the one before it decides that it runs.
+            node_id: () if is_document else node["depends_on"]
+            for node_id, node in nodes.items()
+        }
         wrong = ancestry_mismatches(parents, self._attempts_by_node())
         return [self._drive.open_execution(record) for record in wrong]
 
     def export_dag(self) -> str:
         """Return the graph as JSON text, to read or to repair."""
         return json.dumps(self.dag, indent=2, ensure_ascii=False)
+
+    def _require_definition(self) -> Definition:
+        return documents.require_definition(self._drive.store, self._record)
 
     @property
     def _graph(self) -> Graph:
@@ -152,7 +159,7 @@ class HandleGraph(HandleFields[W]):
 
     def _node_id(self, reference: object) -> str:
         if not self._record.has_graph:
-            return registry.require_definition(self._record.type).require(reference).name
+            return self._require_definition().require(reference).name
         definition = self._definition
         wanted = reference if definition is None else definition.name_of(reference)
         if not isinstance(wanted, str):

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from copy import copy
 
+from geneva_drive import checks
+from geneva_drive.definition.compiler.reserved_types import BULK_TYPE
+from geneva_drive.drive.bulk.progress import BulkProgress, bulk_progress
+from geneva_drive.drive.consequences.consequence import Consequence
+from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.handle.async_forms import HandleAsyncForms
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
+from geneva_drive.drive.workflow_page.timeline import Timeline, read_timeline
 from geneva_drive.errors import NotCommitted, WorkflowNotFound
 from geneva_drive.storage.schema.records import AuditRecord
 
@@ -50,6 +56,12 @@ class WorkflowHandle(HandleAsyncForms[W]):
         store = self._drive.store
         return store.read(lambda connection: store.audit_entries.of_workflow(connection, self.id))
 
+    @property
+    def bulk(self) -> BulkProgress | None:
+        """How far a bulk has come; None for any other workflow."""
+        is_bulk = self._record.type == BULK_TYPE
+        return bulk_progress(self._drive, self._record) if is_bulk else None
+
     def why(self) -> str:
         """Return one sentence about what the workflow waits for now."""
         # The state and the executions must be read together, or they contradict each other.
@@ -64,6 +76,21 @@ class WorkflowHandle(HandleAsyncForms[W]):
         except WorkflowNotFound:
             pass  # deleted since: the handle still knows how it ended
         return self._drive.explain(now._record, now._oldest)
+
+    def timeline(self) -> Timeline:
+        """Return when each node ran and waited; of a huge workflow, the first 200 nodes."""
+        return read_timeline(self._drive, self.id)
+
+    def what_if(self, node: str | None = None, reader: str | None = None) -> list[Consequence]:
+        """Return the commands that are possible now, each with what it would do.
+
+        Commands on single nodes are listed for the first five; `node` selects one. `reader` is the
+        person whose vote on an approval is counted along.
+        """
+        for name, value in (("node", node), ("reader", reader)):
+            if value is not None:
+                checks.text(f"what_if({name}=...)", value)
+        return what_if(self._drive, self.id, node=node, reader=reader)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WorkflowHandle) and (self.type, self.id) == (other.type, other.id)

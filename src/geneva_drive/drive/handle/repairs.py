@@ -8,8 +8,8 @@ from geneva_drive import checks
 from geneva_drive.drive import audit_text
 from geneva_drive.drive.handle.commands import HandleCommands
 from geneva_drive.drive.handle.fields import W
-from geneva_drive.engine.commands import passage
-from geneva_drive.engine.commands.passage import Passage
+from geneva_drive.engine.commands import passed_step as passage
+from geneva_drive.engine.commands.passed_step import PassedStep
 from geneva_drive.engine.commands.repair import pass_over
 from geneva_drive.engine.commands.reset import Reset, reset_for_retry
 from geneva_drive.engine.transitions.change import AuditEntry
@@ -65,7 +65,7 @@ class HandleRepairs(HandleCommands[W]):
         return self._pass("complete_manually", step, passage.completion(stored), actor, reason)
 
     def _pass(
-        self, name: str, step: object, how: Passage, actor: str | None, reason: str | None
+        self, name: str, step: object, how: PassedStep, actor: str | None, reason: str | None
     ) -> Self:
         person = audit_text.required_actor(name, actor)
         return self._command(name, lambda _, s: pass_over(s, step, how), reason, person)

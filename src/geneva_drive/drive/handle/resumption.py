@@ -7,8 +7,8 @@ from copy import copy
 from geneva_drive.drive.handle.family import HandleFamily
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.states import ApprovalState, WorkflowState
-from geneva_drive.storage.schema.approval_records import ResumeRequestRecord
-from geneva_drive.storage.statements.approvals import ApprovalFilter
+from geneva_drive.storage.schema.waits.approval_records import ResumeRequestRecord
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 
 
 class HandleResumption(HandleFamily[W]):

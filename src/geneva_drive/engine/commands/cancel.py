@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from geneva_drive.engine.commands.subject import Subject, request_stop
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow, request_stop
 from geneva_drive.engine.transitions.change import Change, WorkflowMove
 from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, WorkflowState
 
 
-def cancel(subject: Subject, reason: str | None, *, force: bool) -> Change:
+def cancel(subject: CommandedWorkflow, reason: str | None, *, force: bool) -> Change:
     """Cancel the workflow now, or once what runs has ended.
 
     While a step runs, the cancel is stored as a request, as for `pause`. With `force` the workflow

@@ -8,19 +8,19 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.engine.commands.expansion_counts import after_command
-from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commands.batch_commands import after_command
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import write
+from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.transitions.change import AuditEntry, Change
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
-Decision = Callable[[Subject], Change]
+Decision = Callable[[CommandedWorkflow], Change]
 
 
 def execute(
@@ -42,29 +42,32 @@ def execute(
     return applied.followed_by(more)
 
 
-def lock_subject(connection: Connection, store: Store, workflow_id: Key, now: datetime) -> Subject:
+def lock_subject(
+    connection: Connection, store: Store, workflow_id: Key, now: datetime
+) -> CommandedWorkflow:
     """Lock a workflow with its active executions, and return it as commands see it."""
     workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
     active = tuple(store.executions.lock_active(connection, workflow_id))
-    return Subject(
+    return CommandedWorkflow(
         workflow=workflow,
         active=active,
         now=now,
-        read_attempts=lambda: _attempts_of(connection, store, workflow),
+        definition=documents.read_definition(connection, store, workflow),
+        read_attempts=lambda: attempts_of(connection, store, workflow),
         read_nodes=lambda attempts: nodes_of(connection, store, workflow, attempts, now),
     )
 
 
-def _attempts_of(
+def attempts_of(
     connection: Connection, store: Store, workflow: WorkflowRecord
 ) -> list[ExecutionRecord]:
     """Return the latest attempts; of what can be very many, only those that failed."""
     if workflow.type == DYNAMIC_TYPE:
         return store.attempts.undone(connection, workflow.id)
     attempts = store.attempts.latest_of(connection, workflow.id)
-    definition = registry.definition_for(workflow.type)
+    definition = documents.read_definition(connection, store, workflow)
     if definition is not None and definition.expands:
         attempts += store.attempts.undone_workers(connection, workflow.id)
     return attempts

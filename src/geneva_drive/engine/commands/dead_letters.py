@@ -7,12 +7,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
 from geneva_drive.engine.commands import reset
 from geneva_drive.engine.commands.command import execute, lock_subject
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commands.reset import Reset, reset_for_retry
 from geneva_drive.engine.commands.resume import resume
-from geneva_drive.engine.commands.subject import Subject
 from geneva_drive.engine.commit.dead_letters import report
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
@@ -55,11 +54,11 @@ def add(
     return added
 
 
-def _name_of(subject: Subject, step: object) -> str:
+def _name_of(subject: CommandedWorkflow, step: object) -> str:
     nodes = subject.nodes
     if nodes is not None:
         return nodes.name_of(nodes.find(step))
-    return registry.require_definition(subject.workflow.type).require(step).name
+    return subject.require_definition().require(step).name
 
 
 def retry(
@@ -110,7 +109,7 @@ def retry(
     return applied
 
 
-def _is_at_step(subject: Subject, step: str | None) -> bool:
+def _is_at_step(subject: CommandedWorkflow, step: str | None) -> bool:
     """True if the workflow stands at the step because it failed or still runs."""
     if step is None:
         return False

@@ -8,13 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.dynamic.stored_node import StoredNode
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.node_states import status_of_all
@@ -36,7 +35,7 @@ from geneva_drive.storage.store import Store
 
 
 def freeze(
-    connection: Connection, store: Store, subject: Subject, definition: Definition
+    connection: Connection, store: Store, subject: CommandedWorkflow, definition: Definition
 ) -> Change:
     """Store the class's graph for one workflow, which follows the stored one from then on."""
     workflow = subject.workflow
@@ -57,7 +56,7 @@ def freeze(
     return change
 
 
-def _refuse_gone_back(subject: Subject, definition: Definition) -> None:
+def _refuse_gone_back(subject: CommandedWorkflow, definition: Definition) -> None:
     """Raise an error if a chain stands before steps that have run: a graph counts them as done."""
     present = subject.workflow.next_step_name
     if definition.is_graph or present is None:
@@ -77,7 +76,7 @@ def _refuse_gone_back(subject: Subject, definition: Definition) -> None:
 def replace_graph(
     connection: Connection,
     store: Store,
-    subject: Subject,
+    subject: CommandedWorkflow,
     document: str | Mapping[str, Any],
     limit: int,
 ) -> Change:
@@ -113,7 +112,9 @@ def replace_graph(
     return _continue(subject, graph, latest, done, scheduling)
 
 
-def _latest(subject: Subject, attempts: Iterable[ExecutionRecord]) -> dict[str, ExecutionRecord]:
+def _latest(
+    subject: CommandedWorkflow, attempts: Iterable[ExecutionRecord]
+) -> dict[str, ExecutionRecord]:
     """Return the latest attempt at each node; for a divided step, an unfinished one if any."""
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in attempts:
@@ -142,7 +143,7 @@ def _expanded(connection: Connection, store: Store, workflow_id: Key) -> dict[st
     return found
 
 
-def _id_of(subject: Subject, record: ExecutionRecord) -> str:
+def _id_of(subject: CommandedWorkflow, record: ExecutionRecord) -> str:
     if record.is_worker:
         return whole_of(record)
     return record.node_id if subject.nodes is None else subject.nodes.id_of(record)
@@ -176,7 +177,7 @@ def _check(graph: StoredGraph, latest: Mapping[str, ExecutionRecord], done: set[
 
 
 def _continue(
-    subject: Subject,
+    subject: CommandedWorkflow,
     graph: StoredGraph,
     latest: Mapping[str, ExecutionRecord],
     done: set[str],
@@ -210,7 +211,7 @@ def _continue(
 
 
 def _paused_step_name(
-    subject: Subject, graph: StoredGraph, latest: Mapping[str, ExecutionRecord]
+    subject: CommandedWorkflow, graph: StoredGraph, latest: Mapping[str, ExecutionRecord]
 ) -> str | None:
     """Return the name of the node that the workflow is paused at, which may be a new one."""
     former = subject.workflow.paused_step_name
@@ -225,7 +226,7 @@ def _paused_step_name(
 
 
 def _planned(
-    subject: Subject,
+    subject: CommandedWorkflow,
     node: StoredNode,
     hashes: Mapping[str, str | None],
     scheduling: str | None,
@@ -234,7 +235,7 @@ def _planned(
 ) -> NewExecution:
     workflow, now = subject.workflow, subject.now
     parents = [hashes.get(parent) for parent in node.depends_on]
-    definition = registry.definition_for(workflow.type)
+    definition = subject.definition
     if workflow.type == DYNAMIC_TYPE or definition is None:
         outline = NodeOutline.of_entry(node.id, node.name, node.job, scheduling)
         planned = plan_stored_node(workflow, outline, now, parents)

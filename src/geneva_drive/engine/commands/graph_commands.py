@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from geneva_drive.engine.commands.passage import Passage
-from geneva_drive.engine.commands.subject import Subject, check_rewindable
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow, check_rewindable
+from geneva_drive.engine.commands.passed_step import PassedStep
 from geneva_drive.engine.graphs.nodes import GraphNodes
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, NewExecution, unchanged
@@ -20,13 +20,18 @@ from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt
 from geneva_drive.errors import InvalidStateError
-from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
+from geneva_drive.states import (
+    ENDED_WORKFLOW_STATES,
+    UNDONE_STEP_STATES,
+    Outcome,
+    Request,
+    StepState,
+    WorkflowState,
+)
 from geneva_drive.storage.schema.records import ExecutionRecord, is_worker_share
 
-_UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 
-
-def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
+def resume(subject: CommandedWorkflow, nodes: GraphNodes, context: str | None) -> Change:
     """Release what is held, and run every node again that failed or was paused."""
     stopped = [one for one in _undone(subject, nodes) if nodes.blocks_workflow(one)]
     planned = _in_turn(nodes.plan_attempts(stopped))
@@ -41,7 +46,7 @@ def resume(subject: Subject, nodes: GraphNodes, context: str | None) -> Change:
 
 
 def reattempt(
-    subject: Subject, nodes: GraphNodes, step: object, *, rewind: bool, verb: str
+    subject: CommandedWorkflow, nodes: GraphNodes, step: object, *, rewind: bool, verb: str
 ) -> Change:
     """Run a failed or canceled node again, unless a node that depends on it is done."""
     _refuse_over(subject, verb)
@@ -87,7 +92,9 @@ def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
     ]
 
 
-def pass_over(subject: Subject, nodes: GraphNodes, step: object | None, passage: Passage) -> Change:
+def pass_over(
+    subject: CommandedWorkflow, nodes: GraphNodes, step: object | None, passage: PassedStep
+) -> Change:
     """Pass over a node that is scheduled or has failed, and schedule what depends on it."""
     _refuse_over(subject, passage.verb)
     undone = _undone(subject, nodes)
@@ -115,10 +122,10 @@ def pass_over(subject: Subject, nodes: GraphNodes, step: object | None, passage:
 
 
 def _check_passable(
-    subject: Subject,
+    subject: CommandedWorkflow,
     nodes: GraphNodes,
     node_id: str,
-    passage: Passage,
+    passage: PassedStep,
     *,
     passed: Sequence[ExecutionRecord],
     failed: Sequence[ExecutionRecord],
@@ -142,7 +149,10 @@ def _check_passable(
 
 
 def _recorded(
-    subject: Subject, nodes: GraphNodes, failed: Sequence[ExecutionRecord], passage: Passage
+    subject: CommandedWorkflow,
+    nodes: GraphNodes,
+    failed: Sequence[ExecutionRecord],
+    passage: PassedStep,
 ) -> list[NewExecution]:
     """Plan the attempts at a failed node that record the passage."""
     planned = [
@@ -164,7 +174,7 @@ def _not_undone(nodes: GraphNodes, node_id: str, verb: str, way_out: str = "") -
     )
 
 
-def _refuse_over(subject: Subject, verb: str) -> None:
+def _refuse_over(subject: CommandedWorkflow, verb: str) -> None:
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse(f"{verb} a node of")
     if subject.workflow.requested is Request.CANCEL:
@@ -174,20 +184,20 @@ def _refuse_over(subject: Subject, verb: str) -> None:
         )
 
 
-def _is_held_by_failure(subject: Subject) -> bool:
+def _is_held_by_failure(subject: CommandedWorkflow) -> bool:
     """True if a failed node will pause the workflow once the running ones have ended."""
     is_asked = subject.workflow.requested is Request.PAUSE
     return is_asked and subject.workflow.paused_step_name is not None
 
 
-def _is_asked_to_pause(subject: Subject) -> bool:
+def _is_asked_to_pause(subject: CommandedWorkflow) -> bool:
     """True if an operator's pause waits for running nodes to end."""
     is_asked = subject.workflow.requested is Request.PAUSE
     return is_asked and not _is_held_by_failure(subject)
 
 
 def rewind(
-    subject: Subject, nodes: GraphNodes, step: object, position: LoopPosition | None
+    subject: CommandedWorkflow, nodes: GraphNodes, step: object, position: LoopPosition | None
 ) -> Change:
     """Move a resumable step to `position` or its start; a paused workflow stays paused."""
     _refuse_over(subject, "rewind")
@@ -224,7 +234,7 @@ def _chosen(nodes: GraphNodes, candidates: Iterable[ExecutionRecord], step: obje
     return ids[0]
 
 
-def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
+def _undone(subject: CommandedWorkflow, nodes: GraphNodes) -> list[ExecutionRecord]:
     """Return the latest attempts, one per partition of a divided step, that did not succeed."""
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in subject.attempts:
@@ -235,12 +245,12 @@ def _undone(subject: Subject, nodes: GraphNodes) -> list[ExecutionRecord]:
         for node_id, records in by_node.items()
         if node_id in kept
         for one in latest_attempts(records)
-        if one.state in _UNDONE_STATES
+        if one.state in UNDONE_STEP_STATES
     ]
 
 
 def _undone_of(
-    subject: Subject, nodes: GraphNodes, node_id: str
+    subject: CommandedWorkflow, nodes: GraphNodes, node_id: str
 ) -> tuple[list[ExecutionRecord], list[ExecutionRecord]]:
     """Return what holds the workflow, with the attempts at one node, and these by themselves."""
     undone = _undone(subject, nodes)
@@ -248,7 +258,7 @@ def _undone_of(
     return [one for one in undone if one in own or nodes.blocks_workflow(one)], own
 
 
-def _running(subject: Subject) -> list[ExecutionRecord]:
+def _running(subject: CommandedWorkflow) -> list[ExecutionRecord]:
     return [one for one in subject.active if one.state is StepState.IN_PROGRESS]
 
 
@@ -258,7 +268,7 @@ def _state_text(nodes: GraphNodes, node_id: str) -> str:
 
 
 def _continue(
-    subject: Subject,
+    subject: CommandedWorkflow,
     following: Successors,
     *,
     planned: Iterable[NewExecution],
@@ -296,7 +306,7 @@ def _removed(move: ExecutionMove) -> ExecutionMove:
 
 
 def _stay_held(
-    subject: Subject,
+    subject: CommandedWorkflow,
     following: Successors,
     moves: Iterable[ExecutionMove],
     recorded: Iterable[NewExecution],

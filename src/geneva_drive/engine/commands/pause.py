@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from geneva_drive.engine.commands.subject import Subject, request_stop
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow, request_stop
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.states import Request, WorkflowState
 
 
-def pause(subject: Subject, reason: str | None) -> Change:
+def pause(subject: CommandedWorkflow, reason: str | None) -> Change:
     """Pause the workflow now, or once what runs has ended.
 
     While a step runs, the pause is stored as a request, and `transitions/decide.py` carries it

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.commands import graph_commands
-from geneva_drive.engine.commands.passage import Passage
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow, check_rewindable
+from geneva_drive.engine.commands.passed_step import PassedStep
 from geneva_drive.engine.commands.resume import resume_at
-from geneva_drive.engine.commands.subject import Subject, check_rewindable
 from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, skip_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.errors import InvalidStateError, StepVanished
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
+    UNDONE_STEP_STATES,
     Outcome,
     Request,
     StepState,
@@ -26,13 +26,15 @@ from geneva_drive.states import (
 _RESUME_AT = "use `resume_at` in code or `geneva resume ID --at STEP` in the shell"
 
 
-def reattempt(subject: Subject, step: object, *, rewind: bool, verb: str = "reattempt") -> Change:
+def reattempt(
+    subject: CommandedWorkflow, step: object, *, rewind: bool, verb: str = "reattempt"
+) -> Change:
     """Run a failed or canceled step again, from its cursor or, with `rewind`, from the start."""
     if subject.nodes is not None:
         return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind, verb=verb)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse(f"{verb} a step of")
-    definition = registry.require_definition(subject.workflow.type)
+    definition = subject.require_definition()
     node = definition.require(step)
     _check_undone(subject, node, verb, f"To go on at a step of your choice, {_RESUME_AT}.")
     _check_nothing_done_after(subject, definition, node, verb)
@@ -43,12 +45,12 @@ def reattempt(subject: Subject, step: object, *, rewind: bool, verb: str = "reat
     return replace(change, schedule=(fresh,))
 
 
-def _check_undone(subject: Subject, node: Node, verb: str, way_out: str) -> None:
+def _check_undone(subject: CommandedWorkflow, node: Node, verb: str, way_out: str) -> None:
     partitions = [
         one for one in subject.unfinished_partitions(node) if one.state is StepState.FAILED
     ]
     latest = partitions[0] if partitions else subject.latest(node)
-    if latest is None or latest.state not in (StepState.FAILED, StepState.CANCELED):
+    if latest is None or latest.state not in UNDONE_STEP_STATES:
         state = "has not been reached" if latest is None else f"is {latest.state}"
         raise InvalidStateError(
             f"Cannot {verb} step {node.name!r}: it {state}, neither failed nor canceled. {way_out}"
@@ -56,8 +58,11 @@ def _check_undone(subject: Subject, node: Node, verb: str, way_out: str) -> None
 
 
 def _check_nothing_done_after(
-    subject: Subject, definition: Definition, node: Node, verb: str
+    subject: CommandedWorkflow, definition: Definition, node: Node, verb: str
 ) -> None:
+    if definition.is_document:
+        _check_nothing_done_since(subject, node, verb)
+        return
     following = definition.after(node.name)
     while following is not None:
         later = subject.latest(following)
@@ -69,14 +74,26 @@ def _check_nothing_done_after(
         following = definition.after(following.name)
 
 
-def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Change:
+def _check_nothing_done_since(subject: CommandedWorkflow, node: Node, verb: str) -> None:
+    """Refuse a step of a document if another was done later: which one follows is not fixed."""
+    own = subject.latest(node)
+    for one in subject.attempts:
+        is_later = own is not None and one.created_at > own.created_at
+        if is_later and is_done(one.state, one.outcome):
+            raise InvalidStateError(
+                f"Cannot {verb} step {node.name!r}: step {one.step_name!r} after it is "
+                f"{one.state} already. To go back anyway, {_RESUME_AT}."
+            )
+
+
+def rewind(subject: CommandedWorkflow, step: object, position: LoopPosition | None) -> Change:
     """Move a resumable step to `position` or its start; a paused workflow stays paused."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("rewind a step of")
     if subject.nodes is not None:
         return graph_commands.rewind(subject, subject.nodes, step, position)
-    definition = registry.require_definition(workflow.type)
+    definition = subject.require_definition()
     present = _present_step(subject, definition, step, "rewind")
     check_rewindable(present, position)
     is_held = workflow.state is WorkflowState.PAUSED
@@ -93,14 +110,14 @@ def rewind(subject: Subject, step: object, position: LoopPosition | None) -> Cha
     )
 
 
-def pass_over(subject: Subject, step: object | None, passage: Passage) -> Change:
+def pass_over(subject: CommandedWorkflow, step: object | None, passage: PassedStep) -> Change:
     """Pass over the step that is next or has failed, and continue with the one after it."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse(f"{passage.verb} a step of")
     if subject.nodes is not None:
         return graph_commands.pass_over(subject, subject.nodes, step, passage)
-    definition = registry.require_definition(workflow.type)
+    definition = subject.require_definition()
     present = _present_step(subject, definition, step, passage.verb)
     passage.check(present)
     if passage.is_manual:
@@ -122,7 +139,9 @@ def pass_over(subject: Subject, step: object | None, passage: Passage) -> Change
     )
 
 
-def _present_step(subject: Subject, definition: Definition, step: object | None, verb: str) -> Node:
+def _present_step(
+    subject: CommandedWorkflow, definition: Definition, step: object | None, verb: str
+) -> Node:
     """Return the step that the workflow stands at; refuse any other, and a running one."""
     wanted = None if step is None else definition.require(step)
     if subject.running:
@@ -139,7 +158,7 @@ def _present_step(subject: Subject, definition: Definition, step: object | None,
 
 
 def _recorded(
-    subject: Subject, definition: Definition, node: Node, passage: Passage
+    subject: CommandedWorkflow, definition: Definition, node: Node, passage: PassedStep
 ) -> tuple[NewExecution, ...]:
     """Plan the attempt at a failed step that records the passage."""
     if passage.is_manual:
@@ -152,7 +171,7 @@ def _recorded(
 
 
 def _next(
-    subject: Subject, definition: Definition, following: Node | None, passed: Node
+    subject: CommandedWorkflow, definition: Definition, following: Node | None, passed: Node
 ) -> tuple[NewExecution, ...]:
     if following is None:
         return ()

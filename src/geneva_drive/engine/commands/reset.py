@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.commands import repair
 from geneva_drive.engine.commands.command import execute, lock_subject
-from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
@@ -18,10 +18,8 @@ from geneva_drive.engine.transitions.change import AuditEntry, Change, unchanged
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.engine.transitions.partitions import latest_attempts
 from geneva_drive.errors import InvalidStateError
-from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
+from geneva_drive.states import ENDED_WORKFLOW_STATES, UNDONE_STEP_STATES, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
-
-_UNDONE_STATES = (StepState.FAILED, StepState.CANCELED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +50,10 @@ def reset_for_retry(
     running = running_attempts(subject, wanted.step)
     if running and not wanted.force:
         _refuse_living(connection, environment, running)
-    endings = [_given_up(one, wanted, audit) for one in running]
+    endings = [_given_up(one, subject.definition, wanted, audit) for one in running]
     taken = commit.apply(connection, store, endings, environment.clock, read_back=True)
 
-    def decide(subject: Subject) -> Change:
+    def decide(subject: CommandedWorkflow) -> Change:
         if running and not has_failed(subject, wanted.step):
             return Change(record=subject.workflow, workflow=unchanged(subject.workflow))
         return repair.reattempt(subject, wanted.step, rewind=wanted.rewind, verb="reset")
@@ -64,17 +62,17 @@ def reset_for_retry(
     return [*(one for one in taken if one is not None), applied]
 
 
-def running_attempts(subject: Subject, step: object) -> list[ExecutionRecord]:
+def running_attempts(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
     """Return the attempts at a step, or at partitions of it, that a worker holds."""
     return [one for one in _standing(subject, step) if one.state is StepState.IN_PROGRESS]
 
 
-def has_failed(subject: Subject, step: object) -> bool:
+def has_failed(subject: CommandedWorkflow, step: object) -> bool:
     """True if a step, or a partition of it, needs another attempt."""
-    return any(one.state in _UNDONE_STATES for one in _standing(subject, step))
+    return any(one.state in UNDONE_STEP_STATES for one in _standing(subject, step))
 
 
-def _standing(subject: Subject, step: object) -> list[ExecutionRecord]:
+def _standing(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
     """Return the latest attempt at a step, or those at its partitions."""
     # Of a dynamic workflow, `attempts` are only those that failed.
     tried = {one.id: one for one in (*subject.attempts, *subject.active)}.values()
@@ -82,7 +80,7 @@ def _standing(subject: Subject, step: object) -> list[ExecutionRecord]:
     if nodes is not None:
         node_id = nodes.find(step)
         return latest_attempts([one for one in tried if nodes.id_of(one) == node_id])
-    node = registry.require_definition(subject.workflow.type).require(step)
+    node = subject.require_definition().require(step)
     names = (node.name, node.options.renamed_from)
     return latest_attempts([one for one in tried if one.step_name in names])
 
@@ -101,12 +99,14 @@ def _refuse_living(
             )
 
 
-def _given_up(record: ExecutionRecord, wanted: Reset, audit: AuditEntry) -> Ending:
+def _given_up(
+    record: ExecutionRecord, definition: Definition | None, wanted: Reset, audit: AuditEntry
+) -> Ending:
     why = f"It was reset by {audit.actor} before it ended."
     return Ending(
         workflow_id=record.workflow_id,
         execution_id=record.id,
         claim_token=record.claim_token or "",
-        definition=registry.definition_for(record.type),
+        definition=definition,
         outcome=Lost(why, limit=None, resets_counts=True, rewind=wanted.rewind),
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from geneva_drive.definition import registry
 from geneva_drive.engine.commands import graph_commands
-from geneva_drive.engine.commands.subject import Subject
+from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
@@ -30,7 +29,7 @@ class ContextChanged(Exception):
         self.present = present
 
 
-def resume(subject: Subject, merged: MergedContext | None = None) -> Change:
+def resume(subject: CommandedWorkflow, merged: MergedContext | None = None) -> Change:
     """Continue a paused workflow; a failed step runs again."""
     workflow = subject.workflow
     # A requested pause has not taken effect yet, and is only withdrawn.
@@ -57,7 +56,7 @@ def resume(subject: Subject, merged: MergedContext | None = None) -> Change:
     released = release_executions(subject.active, subject.now)
     if released and all(record.share is None for record in subject.active):
         return Change(record=workflow, workflow=ready, executions=released, context=context)
-    definition = registry.require_definition(workflow.type)
+    definition = subject.require_definition()
     node = definition.get(workflow.next_step_name or "")
     if node is None:
         raise StepVanished(definition.type, workflow.next_step_name or "", definition.step_names)
@@ -70,7 +69,7 @@ def resume(subject: Subject, merged: MergedContext | None = None) -> Change:
     )
 
 
-def _refuse_waiting(subject: Subject) -> InvalidStateError | None:
+def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
     """Return the refusal to resume what only a person can continue, with the way out."""
     if not subject.is_resting:
         return None
@@ -95,7 +94,7 @@ def _refuse_waiting(subject: Subject) -> InvalidStateError | None:
             assert_never(wait)
 
 
-def resume_at(subject: Subject, step: object) -> Change:
+def resume_at(subject: CommandedWorkflow, step: object) -> Change:
     """Continue at a given step, before or after the present one."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("resume")
@@ -108,7 +107,7 @@ def resume_at(subject: Subject, step: object) -> Change:
         raise subject.refuse(
             "resume", " Pause it, and choose the step when the running one has ended."
         )
-    definition = registry.require_definition(subject.workflow.type)
+    definition = subject.require_definition()
     node = definition.require(step)
     return Change(
         record=subject.workflow,

@@ -12,13 +12,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.transitions.change import ExecutionMove
+from geneva_drive.engine.transitions.change import Change, ExecutionMove
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, wait_of
-from geneva_drive.states import EventWaitState, ResumeTrigger, StepState
+from geneva_drive.states import EventWaitState, Outcome, ResumeTrigger, StepState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
 
 _GIVEN_UP = "Its execution was canceled or skipped before the workflow continued."
+_PASSED = (Outcome.SKIPPED_BY_OPERATOR, Outcome.RESOLVED_MANUALLY)
 
 
 def close_waits(
@@ -44,6 +45,16 @@ def close_waits(
     store.resume_requests.fail(
         connection, set(abandoned.values()), [str(key) for key in abandoned], _GIVEN_UP
     )
+
+
+def close_passed_waits(connection: Connection, store: Store, changes: Iterable[Change]) -> None:
+    """Cancel the waits of failed steps that an operator passes over: a `match` may have failed."""
+    for change in changes:
+        names = {new.step_name for new in change.schedule if new.outcome in _PASSED}
+        if names:
+            found = store.event_waits.open_of(connection, change.record.id)
+            left = {one.id: one.workflow_id for one in found if one.step_name in names}
+            _close_event_waits(connection, store, left)
 
 
 def _close_event_waits(connection: Connection, store: Store, unheard: dict[Key, Key]) -> None:

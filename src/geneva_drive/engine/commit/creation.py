@@ -50,6 +50,7 @@ class NewWorkflow:
     template: str | None = None
     parent_execution_id: Key | None = None
     is_detached: bool = False
+    lifetime: timedelta | None = None  # after which it is canceled; None: as its document says
     reads_back: bool = True  # telemetry wants the scheduled executions
 
 
@@ -190,6 +191,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
         "parent_execution_id": new.parent_execution_id,
         "is_detached": new.is_detached,
         "started_by": new.started_by,
+        **_of_document(new, now),
     }
     record = _workflow_record(workflow, None)
     executions = []
@@ -202,6 +204,18 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     return workflow, executions
 
 
+def _of_document(new: NewWorkflow, now: datetime) -> Columns:
+    """Return the columns that other workflows leave empty."""
+    definition, columns = new.definition, {}
+    if definition.is_document:
+        columns = {
+            "definition_version": definition.version,
+            "definition_signature": definition.signature,
+        }
+    lifetime = new.lifetime or definition.lifetime
+    return columns if lifetime is None else {**columns, "expires_at": now + lifetime}
+
+
 def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterator[NewExecution]:
     """Yield the executions of the nodes without dependencies."""
     if new.graph is not None:
@@ -211,7 +225,7 @@ def _entries(new: NewWorkflow, record: WorkflowRecord, now: datetime) -> Iterato
                 yield plan_stored_node(record, outline, now)
         return
     definition = new.definition
-    for name in definition.graph.entries:
+    for name in definition.entries:
         node = definition.require(name)
         yield plan_node(definition, record, node, _first_at(new, node.options.wait, now))
 

@@ -12,13 +12,24 @@ from geneva_drive.engine.transitions.change import ExecutionMove, ExpansionChang
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.serialization import typed_json
-from geneva_drive.states import ApprovalState, Outcome, StepState, WorkflowState, is_done
-from geneva_drive.storage.schema.approval_records import ApprovalRecord
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.states import (
+    ApprovalState,
+    EventWaitState,
+    Outcome,
+    StepState,
+    WorkflowState,
+    is_done,
+)
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.waits.event_records import EventRecord, EventWaitRecord
+from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 from geneva_drive.telemetry import (
     ApprovalAction,
     ApprovalChanged,
     BatchChanged,
+    EventPublished,
+    EventWaitChanged,
     StepChanged,
     StepProgressed,
     StepYielded,
@@ -74,6 +85,41 @@ def approval_changed(
         to_state=approval.state,
         by=by,
         to=to,
+    )
+
+
+def event_wait_changed(
+    workflow: WorkflowRecord,
+    wait: EventWaitRecord,
+    to_state: EventWaitState,
+    now: datetime,
+    *,
+    event_number: Key | None = None,
+) -> TelemetryEvent:
+    """Return the event of a wait that was opened, heard its event, or timed out."""
+    is_callback = wait.patterns == (CALLBACK_TYPE,)
+    return EventWaitChanged(
+        **_about(workflow, now),
+        execution_id=wait.execution_id,
+        step_name=wait.step_name,
+        wait_id=wait.id,
+        event_types=() if is_callback else wait.patterns,
+        key=None if is_callback else wait.awaited_key or None,
+        from_state=None if to_state is EventWaitState.OPEN else EventWaitState.OPEN,
+        to_state=to_state,
+        event_number=event_number,
+    )
+
+
+def event_published(event: EventRecord, continued: Iterable[Key], now: datetime) -> TelemetryEvent:
+    return EventPublished(
+        number=event.id,
+        id=event.event_id,
+        source=event.source,
+        type=event.type,
+        key=event.event_key or None,
+        continued=tuple(continued),
+        at=now,
     )
 
 

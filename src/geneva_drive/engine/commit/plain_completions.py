@@ -16,7 +16,13 @@ from geneva_drive.engine.commit.rows import (
 from geneva_drive.engine.graphs.successors import is_in_graph
 from geneva_drive.engine.transitions.change import Change, NewExecution
 from geneva_drive.engine.transitions.decide import decide
-from geneva_drive.engine.transitions.outcome import AfterDecision, Decided, Returned, StepOutcome
+from geneva_drive.engine.transitions.outcome import (
+    AfterDecision,
+    Decided,
+    Returned,
+    Routed,
+    StepOutcome,
+)
 from geneva_drive.states import Outcome
 from geneva_drive.storage.dialects.completion_batch import (
     Batch,
@@ -45,6 +51,8 @@ def _passes(outcome: StepOutcome) -> bool:
     """True if the next step simply follows: after a plain return, or a decision to continue."""
     if isinstance(outcome, Returned):
         return outcome.result is None
+    if isinstance(outcome, Routed):
+        return outcome.is_plain
     return (
         isinstance(outcome, Decided)
         and outcome.then is AfterDecision.CONTINUE
@@ -87,7 +95,7 @@ def _completion(
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
     outcome, result = Outcome.SUCCESS, None
-    if isinstance(ending.outcome, Decided):
+    if isinstance(ending.outcome, Decided | Routed):
         outcome, result = ending.outcome.outcome, ending.outcome.result
     if not change.schedule:
         return Completion(

@@ -59,17 +59,21 @@ def execution_values(move: ExecutionMove, now: datetime) -> dict[str, Any]:
         values |= {"failures": None, "recoveries": 0}
     if move.result is not None:
         values["result"] = move.result
-    if move.chosen is not None:
-        values["metadata"] = typed_json.dump({"chosen": list(move.chosen)})
     if move.wait is not None:
         values |= _wait_values(move.wait)
-    return values | _iteration_values(move)
+    return values | _metadata_values(move) | _iteration_values(move)
+
+
+def _metadata_values(move: ExecutionMove) -> dict[str, Any]:
+    if move.chosen is not None:
+        return {"metadata": typed_json.dump({"chosen": list(move.chosen)})}
+    return {} if move.metadata is None else {"metadata": move.metadata}
 
 
 def _wait_values(wait: Wait) -> dict[str, Any]:
     match wait:
-        case ChildWait(child_id):
-            return {"child_id": child_id}
+        case ChildWait(child_id, memory):
+            return {"child_id": child_id} | (memory.columns if memory else {})
         case ApprovalWait() | MomentWait() | EventWait():
             return {"cursor": wait.cursor}
         case _:
@@ -158,6 +162,8 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
         values["started_at"] = min(started)
     if change.context is not None:
         values["context"] = change.context
+    if moved.result is not None:
+        values |= {"result": moved.result, "result_reason": moved.result_reason}
     if change.freezes_graph:
         values["has_graph"] = True
     match moved.state:
@@ -195,7 +201,7 @@ def new_execution_values(
     is_due = new.scheduled_for <= now
     return {
         "workflow_id": workflow.id,
-        "type": workflow.type,
+        "type": workflow.type if new.lane is None else new.lane,
         "signature": new.signature,
         "step_name": new.step_name,
         "node_id": new.node,

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import audit_trail
-from geneva_drive.engine.commit.closed_waits import close_waits
+from geneva_drive.engine.commit.closed_waits import close_passed_waits, close_waits
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.commit.next_claim import Gate, NextClaim, open_gate
 from geneva_drive.engine.commit.rows import (
@@ -75,6 +75,7 @@ def write(
     moves = [move for change in changes for move in change.executions]
     _move_executions(connection, store, moves, now)
     close_waits(connection, store, moves, now)
+    close_passed_waits(connection, store, changes)
     _drop_pending(connection, store, changes, now)
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)

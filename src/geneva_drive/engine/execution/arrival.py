@@ -10,9 +10,9 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.engine.transitions.wait_kinds import wait_of
-from geneva_drive.engine.waits import approval as approvals
-from geneva_drive.engine.waits import event_arrival
 from geneva_drive.engine.waits import moment as moments
+from geneva_drive.engine.waits.approvals import approval as approvals
+from geneva_drive.engine.waits.events import event_arrival
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -60,7 +60,10 @@ def _decided(
 ) -> Arrival:
     request = approvals.decided_request(environment, execution)
     if request is None:
-        raise WaitPlanned(approvals.plan(environment, execution, node.terms, instance))
+        prepare = node.terms.prepare
+        prepared = None if prepare is None else prepare(instance)
+        plan = approvals.plan(environment, execution, node.terms, instance)
+        raise WaitPlanned(plan, prepared)
     decision = approvals.decision_of(request, node.terms)
     return Arrival((decision,), approvals.outcome_of(decision, definition, node))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, assert_never
 
-from geneva_drive.definition.definition import Node
+from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.jobs import JobNode
 from geneva_drive.definition.dynamic.stored_batch import PASSED, StoredBatch
 from geneva_drive.definition.nodes.batch import AggregateStep
+from geneva_drive.definition.nodes.branches import BranchStep
 from geneva_drive.definition.nodes.child import Child, ChildStep
 from geneva_drive.definition.nodes.declaration import Junction
 from geneva_drive.definition.nodes.map import ChildMap, MapStep
@@ -20,6 +21,7 @@ from geneva_drive.engine.batches.results import results_for
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.waits import child as children
+from geneva_drive.engine.waits.branches import Branching, Waiting
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord
@@ -28,6 +30,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 def call(
     environment: Environment,
     execution: ExecutionRecord,
+    definition: Definition,
     node: Node,
     instance: Workflow[Any, Any],
     arguments: tuple[Any, ...],
@@ -40,6 +43,8 @@ def call(
             return _items(node, instance)
         case MapStep(function=function):
             return function(instance, _item(execution), *arguments)
+        case BranchStep(step=step):
+            return _branch(environment, execution, definition, step, instance)
         case Step(function=function):
             return function(instance, *arguments)
         case JobTask():
@@ -81,6 +86,27 @@ def _await_child(
     if execution.child_id is None:
         raise WaitPlanned(children.plan(environment, execution, child, instance))
     return children.result_of(environment, execution.child_id)
+
+
+def _branch(
+    environment: Environment,
+    execution: ExecutionRecord,
+    definition: Definition,
+    step: Any,
+    instance: Workflow[Any, Any],
+) -> Any:
+    """Start or await the branches of a document's step; once they have ended, return its end."""
+    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.running.step_end import Prepared
+    from geneva_drive.declarative.steps import ParallelStep
+
+    assert isinstance(definition, DocumentDefinition), "it is a step of a document"
+    branching = Branching(environment, execution, definition, dict(instance.context))
+    is_parallel = isinstance(step, ParallelStep)
+    ended = branching.parallel(step) if is_parallel else branching.foreach(step)
+    if isinstance(ended, Waiting):
+        raise WaitPlanned(ended.plan, Prepared(ended.changes, ()))
+    return ended
 
 
 def _items(node: Node, instance: Workflow[Any, Any]) -> Any:

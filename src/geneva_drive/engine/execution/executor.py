@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import partial
 
-from geneva_drive.engine.claimed import Claimed, unserved
+from geneva_drive.engine.claimed_execution import Claimed, unserved
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import detached_hero
 from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.retried_transaction import (
+from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.transactions.retried_transaction import (
     RollBack,
     apply_ending,
     claim_lost,
     run_retried,
 )
-from geneva_drive.engine.execution.step_run import Failed, Run
-from geneva_drive.engine.execution.transactional_loop import run_loop
-from geneva_drive.engine.execution.transactional_step import run_step
+from geneva_drive.engine.execution.transactions.transactional_loop import run_loop
+from geneva_drive.engine.execution.transactions.transactional_step import run_step
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import SlotRefused
-from geneva_drive.engine.loops.breaks import Breaks
-from geneva_drive.engine.transitions.outcome import Awaiting, HandedOver, Lost, StepOutcome
-from geneva_drive.engine.waits.wait import WaitPlan, WaitPlanned, open_wait
-from geneva_drive.errors import AlreadyRunning, DatabaseBusy
+from geneva_drive.engine.loops.early_stops import EarlyStops
+from geneva_drive.engine.transitions.outcome import (
+    Awaiting,
+    ContextUpdate,
+    HandedOver,
+    Lost,
+    StepOutcome,
+)
+from geneva_drive.engine.waits.wait import WaitPlanned, open_wait
+from geneva_drive.errors import AlreadyRunning, DatabaseBusy, GenevaDriveError
 from geneva_drive.storage.connections.patience import TroubleLasts
 
 _NOTHING: Set[str] = frozenset()
@@ -31,12 +37,12 @@ _BUSY = "busy"
 _MAX_BUSY_LEASES = 10
 
 
-def start(environment: Environment, claimed: Claimed, breaks: Breaks) -> Run | None:
+def start(environment: Environment, claimed: Claimed, early_stops: EarlyStops) -> Run | None:
     """Return the run of a claimed execution; None if its class is not in this process."""
     definition = claimed.definition
     if definition is None:
         return None
-    return Run(environment, claimed, definition, breaks)
+    return Run(environment, claimed, definition, early_stops)
 
 
 def execute(
@@ -54,7 +60,10 @@ def execute(
         try:
             return _run(run, environment, claimed, may_chain, ignores_limits=ignores_limits)
         except WaitPlanned as planned:
-            wait = partial(_wait, environment, claimed, planned.plan)
+            prepared = _prepared(run, planned)
+            if isinstance(prepared, Failed):
+                return Concluded(run.conclude(prepared))
+            wait = partial(_wait, environment, claimed, planned, prepared)
             return run_retried(wait, run, environment, claimed)
     except TroubleLasts as lasts:
         # A transactional loop stands where its last commit left it.
@@ -113,16 +122,35 @@ def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
     return Concluded(outcome, run.position)
 
 
-def _wait(environment: Environment, claimed: Claimed, plan: WaitPlan) -> Committed:
+# What is written when the node begins to wait: to the context, and as its metadata.
+PreparedWait = tuple[ContextUpdate | None, str | None]
+
+
+def _prepared(run: Run, planned: WaitPlanned) -> PreparedWait | Failed:
+    """Return what a step of a document has written before it waits."""
+    if run.document is None or planned.prepared is None:
+        return None, None
+    try:
+        return run.document.prepared(planned.prepared)
+    except GenevaDriveError as error:  # the context is too large, say
+        return Failed(error)
+
+
+def _wait(
+    environment: Environment, claimed: Claimed, planned: WaitPlanned, prepared: PreparedWait
+) -> Committed:
     """Open the wait and make its node wait, in one transaction; no user code runs any more."""
+    context, metadata = prepared
     with environment.store.database.transaction() as connection:
         try:
-            opened = open_wait(connection, environment, plan)
+            opened = open_wait(connection, environment, planned.plan)
         except AlreadyRunning as refusal:
             raise RollBack(Failed(refusal)) from refusal
         # A wait may be over before its node goes back to it; then the node runs again.
         wait = opened.wait
-        outcome = HandedOver(environment.clock.now()) if wait is None else Awaiting(wait)
+        outcome: StepOutcome = HandedOver(environment.clock.now())
+        if wait is not None:
+            outcome = Awaiting(wait, context, metadata)
         waiting = claimed.ending(outcome)
         applied = apply_ending(connection, environment, waiting, None)
         if applied is None:

@@ -8,10 +8,10 @@ from typing import Any
 from geneva_drive.definition.batches import Batches
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.batches.ranges import require_batches
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.batch_worker_loop import BatchWorkerLoop
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.errors import InvalidInput
 
@@ -21,7 +21,7 @@ def loop_of(
     claimed: Claimed,
     definition: Definition,
     node: Node,
-    breaks: Breaks,
+    early_stops: EarlyStops,
     call: Callable[[Node], Any],
 ) -> StepLoop | None:
     """Return the loop of a node, if it has one; raises if its cursor cannot be read.
@@ -30,7 +30,7 @@ def loop_of(
     """
     workflow, execution, iteration = claimed.workflow, claimed.execution, node.options.iteration
     if iteration is not None:
-        return StepLoop(environment, workflow, execution, node, iteration, breaks)
+        return StepLoop(environment, workflow, execution, node, iteration, early_stops)
     if not node.is_worker:
         return None
     # A worker of a stored graph has the terms itself, and no query or file.
@@ -40,7 +40,7 @@ def loop_of(
         workflow,
         execution,
         node,
-        breaks,
+        early_stops,
         interval=batch.expansion.checkpoint_interval,
         source=lambda: _divided_by(batch, call),
     )

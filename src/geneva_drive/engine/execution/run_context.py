@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine import heroes, results
+from geneva_drive.engine import results
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.fixed_context import FixedContext
-from geneva_drive.engine.waits import callbacks
+from geneva_drive.engine.heroes import heroes
+from geneva_drive.engine.waits.events import callbacks
 from geneva_drive.errors import HeroGone, InvalidContext, InvalidInput, OutdatedContext
 from geneva_drive.serialization import typed_json
+from geneva_drive.settings import Settings
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.store import Store
 from geneva_drive.telemetry import StepLogger, identifiers
@@ -38,6 +41,7 @@ class RunContext:
         self._workflow = workflow
         self._execution = execution
         self._session: Session | None = None
+        self._callback_urls: dict[str, str] = {}
 
     @property
     def workflow_id(self) -> Any:
@@ -62,6 +66,14 @@ class RunContext:
     @property
     def attempt(self) -> int:
         return self._execution.attempt_number if self._execution else 1
+
+    @property
+    def now(self) -> datetime:
+        return self._open_environment().clock.now()
+
+    @property
+    def settings(self) -> Settings:
+        return self._open_environment().settings
 
     @property
     def is_resumable(self) -> bool:
@@ -100,6 +112,7 @@ class RunContext:
             # Handlers and hooks that run after a rollback load it again: this session is closed.
             self._session = None
             self.__dict__.pop("_hero", None)
+            self._callback_urls.clear()  # their rows may have been rolled back
 
     @property
     def loaded_hero(self) -> Any:
@@ -140,10 +153,13 @@ class RunContext:
         return result
 
     def callback_url(self, step: object) -> str:
-        """Return a new address that an outside service calls for a step."""
-        return callbacks.create_url(
-            self._open_environment(), self._definition, self._workflow.id, step
-        )
+        """Return the address that an outside service calls for a step: one in each attempt."""
+        name = self._definition.require(step).name
+        if name not in self._callback_urls:
+            self._callback_urls[name] = callbacks.create_url(
+                self._open_environment(), self._definition, self._workflow.id, step
+            )
+        return self._callback_urls[name]
 
     def results_of(self, steps: Iterable[object] | None) -> list[Any]:
         """Return the kept results of nodes; None stands for those that the node depends on."""

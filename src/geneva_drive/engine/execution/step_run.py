@@ -16,22 +16,25 @@ from geneva_drive.definition.flow_control import Finish, FlowControl, Reattempt,
 from geneva_drive.definition.nodes.decision import chosen_branches
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.workflow import start_executing, stop_executing
-from geneva_drive.engine import crash_points, heroes
+from geneva_drive.engine import crash_points
 from geneva_drive.engine.batches.ranges import expand_batch, expand_map
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import arrival, bodies, detached_hero, unknown_step
 from geneva_drive.engine.execution.arrival import NOTHING, Arrival
+from geneva_drive.engine.execution.document_routes import document_step
+from geneva_drive.engine.execution.exception_outcome import of_signal, react
 from geneva_drive.engine.execution.node_loop import loop_of
-from geneva_drive.engine.execution.reaction import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
+from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import (
     Canceled,
+    Decided,
     Divided,
     ErrorDetails,
     Lost,
@@ -63,7 +66,7 @@ class Failed:
 
 
 BodyArguments = tuple[Any, ...]
-_NO_BREAKS = Breaks()
+_NO_EARLY_STOPS = EarlyStops()
 
 # A body that returns or raises one of these commits its writes with the step's transaction.
 _COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
@@ -81,7 +84,7 @@ class Run:
         environment: Environment,
         claimed: Claimed,
         definition: Definition,
-        breaks: Breaks = _NO_BREAKS,
+        early_stops: EarlyStops = _NO_EARLY_STOPS,
     ) -> None:
         self._environment = environment
         self._claimed = claimed
@@ -91,11 +94,12 @@ class Run:
             lambda: environment, definition, claimed.workflow, claimed.execution
         )
         self._instance = start_executing(definition.workflow_class, self.context)
-        self._breaks = breaks
+        self._early_stops = early_stops
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
         self._arrival = NOTHING  # what a wait has brought; set by prepare()
+        self.document = document_step(environment, claimed, definition, self._node)
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
 
@@ -139,7 +143,7 @@ class Run:
     def _find_loop(self, node: Node) -> StepLoop | None:
         environment, claimed, definition = self._environment, self._claimed, self._definition
         call = partial(self._call_once, arguments=())
-        return loop_of(environment, claimed, definition, node, self._breaks, call)
+        return loop_of(environment, claimed, definition, node, self._early_stops, call)
 
     def _arrive(self, node: Node) -> StepOutcome | None:
         """Note what a wait has brought; return the outcome if the body is not to run."""
@@ -148,6 +152,8 @@ class Run:
         arrived = arrival.arrive(
             self._environment, self._claimed.execution, self._definition, node, self._instance
         )
+        if isinstance(arrived, Decided) and self.document is not None:
+            return self.document.timed_out(arrived)
         if not isinstance(arrived, Arrival):
             return arrived
         self._arrival = arrived
@@ -201,6 +207,8 @@ class Run:
         """Return the outcome of a body that returned; raises if the result cannot be kept."""
         if node.expands and not self._claimed.execution.is_worker:
             return self._expanded(node, result)
+        if self.document is not None:
+            return self.document.returned(result, self._arrival.outcome)
         if self._arrival.outcome is not None:
             return self._arrival.outcome
         return Returned(self._kept(node, result), self._chosen(node, result))
@@ -315,16 +323,16 @@ class Run:
                         return returned
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
-        execution = self._claimed.execution
+        environment, execution = self._environment, self._claimed.execution
+        given = self._arrival.given + arguments
         returned = bodies.call(
-            self._environment, execution, node, self._instance, self._arrival.given + arguments
+            environment, execution, self._definition, node, self._instance, given
         )
         # Even a plain function may return a coroutine, which has not started yet.
         if not inspect.iscoroutine(returned):
             return returned
-        loop = self._environment.loop
         try:
-            return loop.run(returned, node.options.timeout, self._warn_of_blocking)
+            return environment.loop.run(returned, node.options.timeout, self._warn_of_blocking)
         except BaseExceptionGroup as group:
             lasts = TroubleLasts.among(group)
             if lasts is not None:
@@ -376,7 +384,8 @@ class Run:
     def _react(self, failed: Failed) -> StepOutcome:
         detached_hero.explain(failed.error, self.context.loaded_hero)
         try:
-            return react(
+            left = unknown_step.left_to_others(self._environment, self._claimed, failed.error)
+            return left or react(
                 failed.error,
                 definition=self._definition,
                 node=self._require_node(),

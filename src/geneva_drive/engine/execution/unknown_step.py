@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
+from geneva_drive.declarative.actions.registry import registered
+from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.dynamic_run import signature_of
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import (
     ErrorDetails,
@@ -18,7 +20,7 @@ from geneva_drive.engine.transitions.outcome import (
     Reaction,
     StepOutcome,
 )
-from geneva_drive.errors import MissingJob, StepVanished
+from geneva_drive.errors import MissingJob, StepVanished, UnknownAction
 from geneva_drive.states import DeadLetterReason
 from geneva_drive.storage.schema.records import GraphNodeRecord
 
@@ -51,6 +53,27 @@ def outcome(environment: Environment, claimed: Claimed, definition: Definition) 
         return Raised(ErrorDetails.of(missing), reaction, dead_letter=dead_letter)
     vanished = StepVanished(definition.type, execution.step_name, definition.step_names)
     return Raised(ErrorDetails.of(vanished), reaction)
+
+
+def left_to_others(
+    environment: Environment, claimed: Claimed, error: BaseException
+) -> HandedOver | None:
+    """Leave a step to workers that know its action; None after another error, or without one."""
+    if not isinstance(error, UnknownAction):
+        return None
+    execution, now = claimed.execution, environment.clock.now()
+    since = max(execution.scheduled_for, claimed.workflow.updated_at)
+    own = ", ".join(registered())
+    store, lease = environment.store, environment.settings.lease
+    workers = store.read(lambda connection: store.workers.all(connection, lease))
+    is_deploying = any(
+        worker.signatures.get(DOCUMENT_LANE, own) != own
+        for worker in workers
+        if worker.heard_within_lease
+    )
+    if is_deploying and now < since + DEPLOY_GRACE:
+        return HandedOver(now + DEPLOY_REST)
+    return None
 
 
 def _missing_job(

@@ -17,6 +17,7 @@ from geneva_drive.engine.transitions.outcome import Expanded
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker, plan_workers
 from geneva_drive.engine.transitions.planned_executions import plan_node
 from geneva_drive.states import (
+    UNDONE_STEP_STATES,
     ExpansionKind,
     FailureStrategy,
     Outcome,
@@ -236,7 +237,7 @@ def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> Expansio
     rows = [row for worker, row in own if worker and worker.expansion == record.node_id]
     rows = [row for row in rows if row.node_id != worker_id(record.node_id, 0)]
     done = [row for row in rows if is_done(row.state, row.outcome)]
-    ended = [row for row in rows if row.state in (StepState.FAILED, StepState.CANCELED)]
+    ended = [row for row in rows if row.state in UNDONE_STEP_STATES]
     failed = [row for row in ended if row.outcome is not Outcome.PAUSED_BY_FLOW_CONTROL]
     pending = [row for row in rows if row.state is StepState.PENDING]
     requeued = sum(row.attempt_number > 1 for row in pending)

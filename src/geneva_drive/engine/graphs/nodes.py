@@ -10,12 +10,12 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from geneva_drive.checks import text_fault
-from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
+from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.dependency_counts import (
     DoneNode,
@@ -232,19 +232,22 @@ class StoredNodes(GraphNodes):
         return self._store.expansions.of(self._connection, self._id)
 
     def find(self, reference: object) -> str:
-        if not isinstance(reference, str) or text_fault(reference):
-            raise NodeNotFound(self._id, reference)
-        found = self._store.graphs.find(self._connection, self._id, reference)
-        if found is None and self._latest_worker(reference) is not None:
-            return reference
+        found = self._find(reference)
+        if found is None and self._latest_worker(str(reference)) is not None:
+            return str(reference)
         if found is None:
             raise NodeNotFound(self._id, reference)
         if found in self._expansions:
             raise _ambiguous(self._expansions[found])
         return found
 
+    def _find(self, reference: object) -> str | None:
+        if not isinstance(reference, str) or text_fault(reference):
+            raise NodeNotFound(self._id, reference)
+        return self._store.graphs.find(self._connection, self._id, reference)
+
     def expansion(self, reference: object) -> ExpansionRecord:
-        found = self._store.graphs.find(self._connection, self._id, str(reference))
+        found = self._find(reference)
         if found is None:
             raise NodeNotFound(self._id, reference)
         node = self._node(found)
@@ -371,7 +374,7 @@ def nodes_of(
     now: datetime,
 ) -> GraphNodes | None:
     """Return the nodes of a graph workflow; None for a chain."""
-    definition = registry.definition_for(workflow.type)
+    definition = documents.read_definition(connection, store, workflow)
     if workflow.type == DYNAMIC_TYPE:
         return StoredNodes(connection, store, workflow, now, definition)
     if definition is None:

@@ -14,7 +14,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from geneva_drive.engine.claimed import Claimed
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment

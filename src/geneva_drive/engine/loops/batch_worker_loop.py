@@ -13,7 +13,7 @@ from geneva_drive.engine.commit.events import yielded
 from geneva_drive.engine.commit.rows import CHECKPOINT, YIELD
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.batch_items import own_items
-from geneva_drive.engine.loops.breaks import Breaks
+from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.loops.loop_start import read_cursor
 from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
@@ -22,7 +22,7 @@ from geneva_drive.iteration.batch import AsyncBatch, Batch, BatchPart, Checkpoin
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-from geneva_drive.storage.statements.checkpoints import CheckpointUpdate, HistoryEntry
+from geneva_drive.storage.statements.loops.checkpoints import CheckpointUpdate, HistoryEntry
 
 
 class BatchWorkerLoop(StepLoop):
@@ -38,13 +38,13 @@ class BatchWorkerLoop(StepLoop):
         workflow: WorkflowRecord,
         execution: ExecutionRecord,
         node: Node,
-        breaks: Breaks,
+        early_stops: EarlyStops,
         *,
         interval: int,
         source: Callable[[], Batches],
     ) -> None:
         iteration = Iteration(checkpoint_every=interval)
-        super().__init__(environment, workflow, execution, node, iteration, breaks)
+        super().__init__(environment, workflow, execution, node, iteration, early_stops)
         worker = BatchWorker.of(execution)
         self._part = BatchPart(
             id=worker.label,

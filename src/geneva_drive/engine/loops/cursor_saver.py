@@ -14,7 +14,7 @@ from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.states import Interruption, Request
 from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.schema.records import ExecutionRecord
-from geneva_drive.storage.statements.checkpoints import CheckpointUpdate, history_row
+from geneva_drive.storage.statements.loops.checkpoints import CheckpointUpdate, history_row
 
 _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCELED}
 

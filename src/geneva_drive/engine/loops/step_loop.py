@@ -11,8 +11,8 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.commit.events import progressed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
-from geneva_drive.engine.loops.breaks import Breaks, pace_of
 from geneva_drive.engine.loops.cursor_saver import CursorSaver
+from geneva_drive.engine.loops.early_stops import EarlyStops, pace_of
 from geneva_drive.engine.loops.loop_start import partitioning_of, read_cursor, state_of
 from geneva_drive.engine.transitions.loop_position import LoopPosition, SkippedItem
 from geneva_drive.engine.transitions.outcome import ErrorDetails
@@ -29,7 +29,7 @@ from geneva_drive.states import Interruption
 from geneva_drive.storage.connections import open_writes
 from geneva_drive.storage.connections.patience import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-from geneva_drive.storage.statements.checkpoints import CheckpointUpdate
+from geneva_drive.storage.statements.loops.checkpoints import CheckpointUpdate
 
 LoopArgument = IterableStep | AsyncIterableStep | Batch | AsyncBatch
 
@@ -52,7 +52,7 @@ class StepLoop:
         execution: ExecutionRecord,
         node: Node,
         iteration: Iteration,
-        breaks: Breaks,
+        early_stops: EarlyStops,
     ) -> None:
         self._environment = environment
         self._workflow = workflow
@@ -62,12 +62,12 @@ class StepLoop:
         self._max_cursor_size = environment.settings.max_cursor_size
         self._claim_token = execution.claim_token or ""
         self._reported: int | None = None  # iterations of the last progress event
-        self.saver = CursorSaver(environment, execution, breaks.should_stop)
+        self.saver = CursorSaver(environment, execution, early_stops.should_stop)
         self.run = LoopRun(
             node.name,
             state_of(execution, self._iteration),
             self,
-            pace_of(self._iteration, breaks, node.options.timeout),
+            pace_of(self._iteration, early_stops, node.options.timeout),
             Stopwatch(typed_json.load(execution.progress)),
             self._iteration.iteration_limit,
             partitioning_of(execution, self._iteration),

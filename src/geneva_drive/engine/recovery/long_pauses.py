@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.commit.dead_letters import report
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.waits.pending_request import PendingRequest
-from geneva_drive.engine.waits.reassignment import Escalation, escalate_pending
+from geneva_drive.engine.waits.approvals.pending_request import PendingRequest
+from geneva_drive.engine.waits.approvals.reassignment import Escalation, escalate_pending
 from geneva_drive.states import ApprovalState, DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
-from geneva_drive.storage.statements.approvals import ApprovalFilter
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 from geneva_drive.telemetry import TelemetryEvent
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import Connection
+
 from geneva_drive.definition import registry
 from geneva_drive.engine.commit.ending import Applied, Ending
 from geneva_drive.engine.environment import Environment
@@ -44,15 +46,15 @@ def recover(
     block the rows behind it.
     """
     store, settings = environment.store, environment.settings
-    with store.reading() as connection:
+    limit = _BATCH + len(skipped) + len(locked)
+
+    def look(connection: Connection) -> tuple[list[WorkerRecord], Sequence[ExecutionRecord]]:
         workers = store.workers.all(connection, settings.lease)
         living = [worker.id for worker in workers if worker.is_alive]
-        limit = _BATCH + len(skipped) + len(locked)
-        found = store.executions.held_by_none_of(connection, living, limit)
-    with store.reading() as connection:
-        # Read the workers again: one may have registered and claimed between the two reads above.
-        newcomers = {w.id for w in store.workers.all(connection, settings.lease) if w.is_alive}
-    lost = [record for record in found if record.worker_id not in newcomers]
+        return workers, store.executions.held_by_none_of(connection, living, limit)
+
+    workers, found = store.read_at_once(look)
+    lost = _without_newcomers(environment, found)
     free = [record for record in lost if _claim(record) not in skipped | locked]
     wanted = _unlocked(environment, free)
     locked |= {_claim(record) for record in free} - {_claim(record) for record in wanted}
@@ -80,6 +82,18 @@ def recover(
         skipped=(skipped if has_more else frozenset(still_there)) | unrecovered,
         locked=locked if has_more else frozenset(),
     )
+
+
+def _without_newcomers(
+    environment: Environment, held: Sequence[ExecutionRecord]
+) -> Sequence[ExecutionRecord]:
+    """Leave out executions of workers that registered after the workers were read."""
+    if not held:
+        return held
+    store, lease = environment.store, environment.settings.lease
+    with store.reading() as connection:
+        living = {worker.id for worker in store.workers.all(connection, lease) if worker.is_alive}
+    return [record for record in held if record.worker_id not in living]
 
 
 def _unlocked(

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import contexts, crash_points
 from geneva_drive.engine.commands.cancel import cancel
@@ -17,11 +16,12 @@ from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.commit.writer import ChangedUnderLock
+from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.schedules.due_runs import due_runs, not_before
 from geneva_drive.engine.transitions.change import AuditEntry
-from geneva_drive.errors import InvalidStateError, WorkflowNotFound
+from geneva_drive.errors import InvalidStateError, NotFound, WorkflowNotFound
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Overlap, SkippedReason
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.schedule_records import ScheduleRecord, ScheduleRunRecord
@@ -51,8 +51,9 @@ def fire(environment: Environment, type_name: str) -> int | None:
 
     None if another process holds the schedule.
     """
-    definition = registry.definition_for(type_name)
-    if definition is None:
+    try:
+        definition = documents.startable(environment.store, type_name)
+    except (NotFound, InvalidStateError):  # a class of another process, or disabled since
         return 0
     new = new_workflow(environment, definition)
     fired = environment.store.write(lambda c: _fire(c, environment, type_name, new))

@@ -52,6 +52,17 @@ def new_record(type_name: str, cron: Cron, now: datetime) -> ScheduleRecord:
     )
 
 
+def follow(connection: Connection, store: Store, type_name: str, cron: Cron, now: datetime) -> None:
+    """Store what a document says, from now on; the caller holds the lock of a known schedule."""
+    known = store.schedules.get(connection, type_name)
+    if known is None:
+        _insert(connection, store, type_name, cron, now)
+    elif cron_of(known) != cron:
+        _take_over(connection, store, known, cron, now)
+    elif known.next_at is None:  # it was disabled
+        store.schedules.update(connection, known, {"next_at": cron.first_after(now)})
+
+
 def _register(
     connection: Connection, store: Store, type_name: str, cron: Cron, now: datetime
 ) -> bool:

@@ -50,6 +50,7 @@ class ExecutionMove:
     position: LoopPosition | None = None  # None leaves it where it was
     chosen: tuple[str, ...] | None = None  # the branches that a decision chose
     wait: Wait | None = None  # what it waits for from now on
+    metadata: str | None = None  # of a document's step; None leaves it as it is
 
 
 @value
@@ -76,6 +77,7 @@ class NewExecution:
     child_id: Key | None = None  # the child of an earlier attempt, which has ended
     stored: GraphNodeRecord | None = None  # its node, if that was read along
     result: str | None = None  # of a step that an operator completed
+    lane: str | None = None  # None if it is the workflow's type
 
     @property
     def node(self) -> str:
@@ -93,6 +95,8 @@ class WorkflowMove:
     requested_reason: str | None = None
     paused_reason: str | None = None
     paused_step_name: str | None = None
+    result: str | None = None  # of a document's workflow; None leaves it as it is
+    result_reason: str | None = None
 
 
 @value

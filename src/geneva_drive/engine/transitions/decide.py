@@ -34,6 +34,7 @@ from geneva_drive.engine.transitions.outcome import (
     Raised,
     Reattempted,
     Returned,
+    Routed,
     Skipped,
     StepOutcome,
     Suspended,
@@ -92,7 +93,7 @@ def decide_alone(
 
 def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
     match outcome:
-        case Returned() | Skipped() | Decided() | Expanded():
+        case Returned() | Routed() | Skipped() | Decided() | Expanded():
             return _pass(ended, outcome)
         case Finished(error, result):
             end = ended.end(StepState.COMPLETED, Outcome.SUCCESS, error=error, result=result)
@@ -116,13 +117,17 @@ def _change_for(ended: EndedExecution, outcome: StepOutcome) -> Change:
             assert_never(outcome)
 
 
-def _pass(ended: EndedExecution, outcome: Returned | Skipped | Decided | Expanded) -> Change:
+def _pass(
+    ended: EndedExecution, outcome: Returned | Routed | Skipped | Decided | Expanded
+) -> Change:
     """Return the change after a node that needs no further attempt."""
     match outcome:
         case Returned(result):
             return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS, result=result))
         case Skipped(cause, error):
             return ended.advance(ended.end(StepState.SKIPPED, cause, error=error))
+        case Routed():
+            return ended.follow_route(outcome)
         case Decided():
             return _decide_approval(ended, outcome)
         case Expanded():  # `engine/graphs` plans its workers
@@ -162,8 +167,8 @@ def _stay(
             return ended.suspend(by, wait)
         case Divided(after, borders):
             return ended.divide([after, *borders, None])
-        case Awaiting(wait):
-            return ended.wait_for(wait)
+        case Awaiting():
+            return ended.wait_for(outcome)
         case _:
             assert_never(outcome)
 

@@ -10,10 +10,11 @@ from typing import Any
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, WorkflowMove
 from geneva_drive.engine.transitions.loop_position import LoopPosition, before_partitions
-from geneva_drive.engine.transitions.outcome import ErrorDetails
+from geneva_drive.engine.transitions.merged_context import merged_context
+from geneva_drive.engine.transitions.outcome import Awaiting, ErrorDetails, Routed
 from geneva_drive.engine.transitions.partitions import plan_partitions
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
-from geneva_drive.engine.transitions.wait_kinds import MomentWait, Wait
+from geneva_drive.engine.transitions.wait_kinds import MomentWait
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -137,8 +138,35 @@ class EndedExecution:
             )
         )
 
-    def wait_for(self, wait: Wait) -> Change:
+    def follow_route(self, routed: Routed) -> Change:
+        """Schedule the step that this one names, or finish the workflow with its verdict."""
+        end = replace(
+            self.end(StepState.COMPLETED, routed.outcome, result=routed.result),
+            metadata=routed.metadata,
+        )
+        context = merged_context(self.workflow, routed.context)
+        if routed.next_step is None:
+            change = self.close(end, WorkflowState.FINISHED, is_passed=True)
+            verdict = replace(change.workflow, result=routed.verdict, result_reason=routed.reason)
+            return replace(change, workflow=verdict, context=context)
+        definition = self._definition
+        assert definition is not None, "this outcome comes from running the document"
+        following = definition.require(routed.next_step)
+        return Change(
+            record=self.workflow,
+            workflow=WorkflowMove(
+                state=WorkflowState.READY,
+                next_step_name=following.name,
+                previous_step_name=self.execution.step_name,
+            ),
+            executions=(end,),
+            schedule=(plan_node(definition, self.workflow, following, self._now),),
+            context=context,
+        )
+
+    def wait_for(self, awaiting: Awaiting) -> Change:
         """Keep the execution `waiting` until its wait is released, or `scheduled` for a moment."""
+        wait = awaiting.wait
         if isinstance(wait, MomentWait):
             return self.stay(
                 ExecutionMove(
@@ -149,7 +177,14 @@ class EndedExecution:
                     wait=wait,
                 )
             )
-        return self.stay(ExecutionMove(record=self.execution, state=StepState.WAITING, wait=wait))
+        move = ExecutionMove(
+            record=self.execution,
+            state=StepState.WAITING,
+            wait=wait,
+            metadata=awaiting.metadata,
+        )
+        context = merged_context(self.workflow, awaiting.context)
+        return replace(self.stay(move), context=context)
 
     def suspend(self, by: Interruption, wait: timedelta) -> Change:
         """Suspend the execution; it continues at its cursor after `wait`."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any, assert_never
 
+from geneva_drive.declarative.actions.changes import ContextChange
 from geneva_drive.definition.options.expansion import ExpansionTerms
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
@@ -81,6 +82,36 @@ class Decided:
     then: AfterDecision
     result: str | None  # the decision or the events, as typed JSON
     chosen: tuple[str, ...] | None = None  # the branches that run after it
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUpdate:
+    """What a step of a document writes into the context, merged under the workflow's lock."""
+
+    changes: tuple[ContextChange, ...]
+    before: str | None  # the context that the step saw
+    after: str  # the same with the changes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """A step of a document ended, and says which step comes next."""
+
+    next_step: str | None  # None: the workflow finishes
+    outcome: Outcome = Outcome.SUCCESS
+    result: str | None = None  # of the step, as typed JSON
+    metadata: str | None = None
+    context: ContextUpdate | None = None
+    # Of the workflow, if it finishes.
+    verdict: str | None = None
+    reason: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it only goes on, and writes nothing beyond its row."""
+        is_going_on = self.next_step is not None and self.context is None and self.metadata is None
+        # An outcome of its own is written together with a result.
+        return is_going_on and (self.outcome is Outcome.SUCCESS) == (self.result is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +204,8 @@ class Awaiting:
     """The node waits, without a thread or a connection, and runs again when the wait is over."""
 
     wait: Wait
+    context: ContextUpdate | None = None
+    metadata: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +217,7 @@ class Parked:
 
 StepOutcome = (
     Returned
+    | Routed
     | Decided
     | Skipped
     | Finished
@@ -207,7 +241,7 @@ def keeps_writes(outcome: StepOutcome) -> bool:
     A verb that answers an error (`error` is set) rolls them back.
     """
     match outcome:
-        case Returned() | Decided() | Suspended() | Divided() | Expanded():
+        case Returned() | Routed() | Decided() | Suspended() | Divided() | Expanded():
             return True
         case Skipped(error=error) | Finished(error=error) | Reattempted(error=error):
             return error is None
@@ -237,7 +271,12 @@ def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcom
     match outcome:
         case Returned() | Finished() | Expanded():
             return Outcome.SUCCESS
-        case Skipped(cause=cause) | Canceled(cause=cause) | Decided(outcome=cause):
+        case (
+            Skipped(cause=cause)
+            | Canceled(cause=cause)
+            | Decided(outcome=cause)
+            | Routed(outcome=cause)
+        ):
             return cause
         case Reattempted():
             return Outcome.REATTEMPTED

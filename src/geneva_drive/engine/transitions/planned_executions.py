@@ -35,6 +35,7 @@ def plan_node(
         is_limited=node.options.limit is not None,
         slot=node.name if definition.is_graph else CHAIN_SLOT,
         ancestry_hash=ancestry_hash(node.name, parents),
+        lane=definition.lane,
     )
 
 
@@ -57,6 +58,7 @@ def plan_unknown_node(
         priority=definition.priority if record.priority is None else record.priority,
         scheduled_for=at,
         ancestry_hash=ancestry_hash(name, parents),
+        lane=definition.lane,
     )
 
 
@@ -75,6 +77,7 @@ def plan_next_attempt(
         node_id=record.node_id,
         slot=record.slot,
         ancestry_hash=record.ancestry_hash,
+        lane=record.type,
     )
 
 

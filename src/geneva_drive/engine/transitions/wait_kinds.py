@@ -21,10 +21,23 @@ _EVENT = "event_wait"
 
 
 @dataclass(frozen=True, slots=True)
+class BranchMemory:
+    """What a `parallel` or `foreach` of a document remembers while its branches run."""
+
+    cursor: str  # as typed JSON
+    items_done: int = 0  # of a `foreach`
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        return {"cursor": self.cursor, "completed_iterations": self.items_done}
+
+
+@dataclass(frozen=True, slots=True)
 class ChildWait:
-    """The end of a child workflow."""
+    """The end of a child workflow, or of one of several branches."""
 
     child_id: Key
+    memory: BranchMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,18 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.definition import registry
+from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.nodes.child import Child
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.engine import contexts, heroes, results
+from geneva_drive.engine import contexts, results
 from geneva_drive.engine.commands import cancel as cancellation
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation
 from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
 from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.errors import (
     AlreadyRunning,
@@ -36,11 +38,7 @@ def plan(
     environment: Environment, execution: ExecutionRecord, child: Child, instance: Workflow[Any, Any]
 ) -> NewWorkflow:
     """Return the child to start; its hero and context may be callables, which is user code."""
-    workflow_class = child.workflow_class
-    if isinstance(workflow_class, str):
-        definition = registry.require_definition(workflow_class)
-    else:
-        definition = definition_of(workflow_class)
+    definition = _definition(environment, child.workflow_class)
     hero = child.hero(instance) if callable(child.hero) else child.hero
     context = child.context(instance) if callable(child.context) else child.context
     return NewWorkflow(
@@ -54,7 +52,14 @@ def plan(
         idempotency_key=None,
         parent_execution_id=execution.id,
         is_detached=child.detached,
+        lifetime=child.timeout,
     )
+
+
+def _definition(environment: Environment, wanted: type[Workflow[Any, Any]] | str) -> Definition:
+    if not isinstance(wanted, str):
+        return definition_of(wanted)
+    return documents.startable(environment.store, wanted)
 
 
 def start(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:

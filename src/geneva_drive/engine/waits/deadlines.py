@@ -13,9 +13,9 @@ from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.ending import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
-from geneva_drive.engine.waits.pending_request import PendingRequest
-from geneva_drive.engine.waits.reassignment import Escalation, escalate_pending
-from geneva_drive.engine.waits.request_endings import RequestEnding, end_requests
+from geneva_drive.engine.waits.approvals.pending_request import PendingRequest
+from geneva_drive.engine.waits.approvals.reassignment import Escalation, escalate_pending
+from geneva_drive.engine.waits.approvals.request_endings import RequestEnding, end_requests
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.telemetry import ApprovalAction, TelemetryEvent

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -28,34 +28,40 @@ from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchan
 from geneva_drive.engine.transitions.holds import released_wait
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
+    BranchMemory,
     ChildWait,
     EventWait,
     MomentWait,
     Wait,
     wait_of,
 )
-from geneva_drive.engine.waits import approval, child, event_delivery, event_wait
-from geneva_drive.engine.waits.approval import NewApproval
-from geneva_drive.engine.waits.event_wait import NewEventWait, ReopenedWait
+from geneva_drive.engine.waits import child
+from geneva_drive.engine.waits.approvals import approval
+from geneva_drive.engine.waits.approvals.approval import NewApproval
+from geneva_drive.engine.waits.branches import AwaitedBranch, NewBranches
+from geneva_drive.engine.waits.events import event_delivery, event_wait
+from geneva_drive.engine.waits.events.event_wait import NewEventWait, ReopenedWait
 from geneva_drive.errors import StorageError
 from geneva_drive.states import ENDED_WORKFLOW_STATES, StepState
 from geneva_drive.storage.connections import typed_errors
-from geneva_drive.storage.schema.approval_records import ApprovalRecord
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
+from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 from geneva_drive.telemetry import ApprovalAction
 
 logger = logging.getLogger(__name__)
 
 _MAX_CANCELED = 100  # after one commit; housekeeping cancels the rest
 
-WaitPlan = NewWorkflow | NewApproval | NewEventWait | ReopenedWait
+WaitPlan = NewWorkflow | NewApproval | NewEventWait | ReopenedWait | NewBranches | AwaitedBranch
 
 
 class WaitPlanned(BaseException):
     """Ends the body of a node that has to wait."""
 
-    def __init__(self, plan: WaitPlan) -> None:
+    def __init__(self, plan: WaitPlan, prepared: Any = None) -> None:
         self.plan = plan
+        self.prepared = prepared  # what a step of a document did before it waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +84,56 @@ def open_wait(connection: Connection, environment: Environment, plan: WaitPlan) 
                 ApprovalWait(opened.id), partial(_announce_approval, environment, opened)
             )
         case NewEventWait():
-            wait_id = event_wait.open_event_wait(connection, environment, plan)
-            return OpenedWait(EventWait(wait_id), partial(_look_back, environment, wait_id))
+            begun = event_wait.open_event_wait(connection, environment, plan)
+            return OpenedWait(EventWait(begun.id), partial(_look_back, environment, begun))
         case ReopenedWait():
             is_open = event_wait.reopen(connection, environment, plan)
             wait = EventWait(plan.wait_id) if is_open else None
             return OpenedWait(wait, lambda _workflow: None)
+        case NewBranches():
+            return _open_branches(connection, environment, plan)
+        case AwaitedBranch():
+            environment.store.workflows.adopt(connection, plan.strangers, plan.execution_id)
+            memory = BranchMemory(plan.cursor, plan.items_done)
+            announce = partial(_look_at_branch, environment, plan)
+            return OpenedWait(ChildWait(plan.child_id, memory), announce)
         case _:
             assert_never(plan)
 
 
-def _look_back(
+def _open_branches(
+    connection: Connection, environment: Environment, plan: NewBranches
+) -> OpenedWait:
+    started = [child.start(connection, environment, new) for new in plan.children]
+    ids = [one.workflow.id for one in started]
+    memory = BranchMemory(plan.cursor(ids), plan.items_done)
+
+    def announce(parent: WorkflowRecord) -> None:
+        for one in started:
+            _announce_child(environment, one, parent)
+
+    return OpenedWait(ChildWait(ids[0], memory), announce)
+
+
+def _look_at_branch(
     environment: Environment,
-    wait_id: Key,
+    plan: AwaitedBranch,
     workflow: WorkflowRecord,  # noqa: ARG001 - as for the other kinds
 ) -> None:
+    """Look at the branch again: it may have ended before its node waited for it."""
+    crash_points.reached("opened")
+    store = environment.store
+    if store.read(lambda connection: store.workflows.is_ended(connection, plan.child_id)):
+        _pass_on(environment, [plan.execution_id], [])
+
+
+def _look_back(environment: Environment, wait: EventWaitRecord, workflow: WorkflowRecord) -> None:
+    if environment.events.wanted:
+        told = events.event_wait_changed(workflow, wait, wait.state, wait.opened_at)
+        environment.events.emit([told])
     crash_points.reached("opened")
     try:
-        event_delivery.look_back(environment, wait_id)
+        event_delivery.look_back(environment, wait.id)
     except (StorageError, DBAPIError) as error:
         # The wait is committed and must not be repeated.
         logger.info("Housekeeping will look for earlier events later: %s", error)

@@ -114,9 +114,10 @@ class Database:
         return self.patiently(once)
 
     def read_at_once(self, look: Callable[[Connection], T]) -> T:
-        """Read with one statement, on a kept connection if that saves round trips.
+        """Read on a kept connection if that saves round trips.
 
-        It does not retry: for callers that read again anyway.
+        Several statements may then see different states of the tables. It does not retry: for
+        callers that read again anyway.
         """
         if self._joined.get() is not None or not self.dialect.is_at_once:
             with self.reading() as connection:

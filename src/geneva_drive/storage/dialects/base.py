@@ -34,10 +34,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
-from geneva_drive.storage.dialects.finding import Look, Thresholds
-from geneva_drive.storage.dialects.first_rows import Started
+from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
+from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -57,6 +57,9 @@ class Dialect:
     url_options: Sequence[str] = ()  # parameters of a URL that are ours, and not the driver's
     may_lose_connections = True  # so an idle one is tested before it is used
     has_partial_indexes = True
+    # True for every row. The commit of a statement with this condition does not wait for the disk,
+    # so it may be lost in a crash; None if the database cannot do that for one commit.
+    without_durability: ColumnElement[bool] | None = None
     transactional_ddl: bool | None = None  # for printed migrations; None leaves it to Alembic
     own_driver: str  # the driver that a URL without one gets
     driver_takes_uuids = False

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects.finding import Check, ok, problem
+from geneva_drive.storage.dialects.health_check import Check, ok, problem
 
 _EXPECTED = "READ COMMITTED"
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select, type_coerce
 from geneva_drive.clock import Clock
 from geneva_drive.durations import describe
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.dialects.finding import Check, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import Check, Thresholds, ok, problem, reminder
 from geneva_drive.storage.schema.column_types import Moment
 
 _NAME = "clock"

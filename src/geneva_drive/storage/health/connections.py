@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Engine
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
-from geneva_drive.storage.dialects.finding import Check, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
 
 _NAME = "connections"
 _WORKER_NEEDS = 4  # claims, commits, heartbeat, housekeeping

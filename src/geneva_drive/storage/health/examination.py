@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.clock import Clock
 from geneva_drive.errors import MissingRights
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, reminder
+from geneva_drive.storage.dialects.health_check import Check, Look, Thresholds, reminder
 from geneva_drive.storage.health.clocks import clock_skew
 from geneva_drive.storage.health.connections import connections
 from geneva_drive.storage.health.indexes import indexes

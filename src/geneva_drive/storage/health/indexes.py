@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Index, Table, UniqueConstraint, inspect
 from sqlalchemy.engine import Inspector
 from sqlalchemy.schema import AddConstraint, CreateIndex
 
-from geneva_drive.storage.dialects.finding import Check, ok, problem
+from geneva_drive.storage.dialects.health_check import Check, ok, problem
 from geneva_drive.storage.schema.tables import Tables
 
 

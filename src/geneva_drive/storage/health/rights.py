@@ -8,7 +8,7 @@ from sqlalchemy import Table, delete, false, insert, select, update
 from sqlalchemy.sql import Executable
 
 from geneva_drive.storage.connections.database import Database
-from geneva_drive.storage.dialects.finding import Check, ok, problem
+from geneva_drive.storage.dialects.health_check import Check, ok, problem
 from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.tables import Tables
 

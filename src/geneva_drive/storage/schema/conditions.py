@@ -25,6 +25,15 @@ def is_active_execution(tables: Tables) -> ColumnElement[bool]:
     return c.state.in_(states)
 
 
+def is_failed_execution(tables: Tables) -> ColumnElement[bool]:
+    """True of a failed execution, in the words of the index of failed executions."""
+    c = tables.step_executions.c
+    if not tables.has_partial_indexes:
+        return c.failed_at.is_not(None)
+    failed: BindParameter[Any] = bindparam("failed", StepState.FAILED.value, literal_execute=True)
+    return c.state == failed
+
+
 def is_done_execution(tables: Tables) -> ColumnElement[bool]:
     """True of an attempt after which its node needs no further one: `states.is_done` as SQL."""
     c = tables.step_executions.c

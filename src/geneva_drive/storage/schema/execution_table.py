@@ -10,7 +10,9 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Integer,
+    SmallInteger,
     Table,
     UniqueConstraint,
     event,
@@ -24,6 +26,8 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 # A step's own limit key is made of two names.
 LIMIT_KEY_LENGTH = 400
+
+FAILED = StepState.FAILED.value
 
 # On PostgreSQL. Rows of the queue are rewritten often: free space keeps the new version on the same
 # page, and early vacuuming keeps the queue's index short.
@@ -114,10 +118,31 @@ def step_executions(builder: TableBuilder) -> Table:
         Column("share", long_text()),
         Column("ancestry_hash", name_type(64)),
         Column("child_id", builder.key_kind()),  # the workflow that it waits for
+        *_failure_marker(builder),
+        *_waiting_marker(builder),
     )
     _add_indexes(builder, table)
     event.listen(table, "after_create", _HOT_TABLE)
     return table
+
+
+def _failure_marker(builder: TableBuilder) -> list[Column[Any]]:
+    """Return a column by which MySQL, without partial indexes, finds failed executions.
+
+    It is NULL until an execution fails, so that a completion leaves the index as it is.
+    """
+    if builder.has_partial_indexes:
+        return []
+    marks = f"CASE WHEN state = '{FAILED}' THEN finished_at END"
+    return [Column("failed_at", Moment, Computed(marks, persisted=True))]
+
+
+def _waiting_marker(builder: TableBuilder) -> list[Column[Any]]:
+    """Return a column by which MySQL finds executions that wait; NULL for all others."""
+    if builder.has_partial_indexes:
+        return []
+    marks = f"CASE WHEN state = '{StepState.WAITING.value}' THEN 1 END"
+    return [Column("is_waiting", SmallInteger, Computed(marks, persisted=True))]
 
 
 def _add_indexes(builder: TableBuilder, table: Table) -> None:
@@ -141,4 +166,12 @@ def _add_indexes(builder: TableBuilder, table: Table) -> None:
         c.id,
         where=c.limit_key.is_not(None),
     )
+    failed_at = c.finished_at if builder.has_partial_indexes else c.failed_at
+    builder.index_where("step_executions_failed", failed_at, where=c.state == FAILED)
     builder.index_where("step_executions_child", c.child_id, where=c.child_id.is_not(None))
+    # Ended executions are counted by the minute.
+    builder.index_where("step_executions_ended", c.finished_at, where=c.finished_at.is_not(None))
+    # Few wait: for a person, an event or a child workflow.
+    waiting: list[Any] = [] if builder.has_partial_indexes else [c.is_waiting]
+    is_waiting = c.state == StepState.WAITING.value
+    builder.index_where("step_executions_waiting", *waiting, c.child_id, where=is_waiting)

@@ -74,7 +74,11 @@ def _text(value: object) -> str:
     is_id = isinstance(value, str | int | UUID) and not isinstance(value, bool)
     if not is_id:
         raise ValueError("not an id")
-    return str(value)
+    text = str(value)
+    # int() takes more than that: digits of other scripts, underscores and blanks.
+    if not text.isascii() or not text.isprintable() or "_" in text or " " in text:
+        raise ValueError("not an id")
+    return text
 
 
 class _Sequence:

@@ -12,6 +12,7 @@ from sqlalchemy import RowMapping
 
 from geneva_drive.limit import Limit
 from geneva_drive.serialization import typed_json
+from geneva_drive.settings import OWN_QUEUE
 from geneva_drive.states import (
     DeadLetterReason,
     DeadLetterState,
@@ -69,9 +70,14 @@ class WorkflowRecord(NamedTuple):
     parent_execution_id: Key | None = None  # the node that started this child workflow
     is_detached: bool = False
     has_graph: bool = False  # the workflow follows its stored graph, not its class
-    # The last two, as a claim leaves them out.
+    # The last ones, as a claim leaves them out.
     started_by: str | Unread | None = UNREAD
     open_waits: int = 0  # executions that wait for a person or an event; a claim needs no count
+    definition_version: str | None = None  # of its document; None for a class
+    definition_signature: str | None = None  # the same as its executions have
+    result: str | None = None  # of a document's workflow; a class's has that of its last step
+    result_reason: str | None = None
+    expires_at: datetime | None = None  # when it is canceled unless it has ended
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
@@ -85,7 +91,7 @@ class WorkflowRecord(NamedTuple):
     @classmethod
     def claimed(cls, row: Iterable[Any]) -> WorkflowRecord:
         """Return the record of values in the order of `CLAIMED_WORKFLOW_COLUMNS`."""
-        return cls.read((*row, UNREAD, 0))
+        return cls.read((*row, *_UNCLAIMED))
 
     @classmethod
     def of(cls, row: RowMapping) -> WorkflowRecord:
@@ -93,7 +99,8 @@ class WorkflowRecord(NamedTuple):
 
 
 WORKFLOW_COLUMNS = WorkflowRecord._fields
-CLAIMED_WORKFLOW_COLUMNS = WORKFLOW_COLUMNS[:-2]  # a step needs neither
+_UNCLAIMED = (UNREAD, 0, None, None, None, None, None)  # a step needs none of these
+CLAIMED_WORKFLOW_COLUMNS = WORKFLOW_COLUMNS[: -len(_UNCLAIMED)]
 
 
 class ExecutionRecord(NamedTuple):
@@ -362,4 +369,5 @@ class WorkerRecord:
         return self.is_alive and type_name in self.signatures
 
     def serves(self, type_name: str, queue: str) -> bool:
-        return self.knows(type_name) and (self.queues is None or queue in self.queues)
+        is_served = self.queues is None or queue in self.queues or queue == OWN_QUEUE
+        return self.knows(type_name) and is_served

@@ -26,14 +26,10 @@ from geneva_drive.states import (
     DeadLetterState,
     Request,
 )
-from geneva_drive.storage.schema import event_tables
-from geneva_drive.storage.schema.approval_tables import (
-    approval_links,
-    approval_people,
-    approvals,
-    resume_requests,
-)
+from geneva_drive.storage.schema.access import access_tables
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
+from geneva_drive.storage.schema.counters.activity_tables import activity, activity_marks
+from geneva_drive.storage.schema.documents.definition_table import definitions
 from geneva_drive.storage.schema.execution_table import step_executions
 from geneva_drive.storage.schema.expansion_table import expansions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
@@ -41,6 +37,13 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.limit_tables import limit_slots, limits
 from geneva_drive.storage.schema.schedule_tables import schedule_runs, schedules
 from geneva_drive.storage.schema.table_builder import TableBuilder
+from geneva_drive.storage.schema.waits import event_tables
+from geneva_drive.storage.schema.waits.approval_tables import (
+    approval_links,
+    approval_people,
+    approvals,
+    resume_requests,
+)
 
 
 class Tables(TableBuilder):
@@ -73,6 +76,11 @@ class Tables(TableBuilder):
         self.event_receipts = event_tables.event_receipts(self)
         self.event_starts = event_tables.event_starts(self)
         self.callbacks = event_tables.callbacks(self)
+        self.api_keys = access_tables.api_keys(self)
+        self.roles = access_tables.roles(self)
+        self.activity = activity(self)
+        self.activity_marks = activity_marks(self)
+        self.definitions = definitions(self)
 
     def _workflows(self) -> Table:
         ended = ", ".join(f"'{state}'" for state in sorted(ENDED_WORKFLOW_STATES))
@@ -126,6 +134,11 @@ class Tables(TableBuilder):
             # How many of its executions wait for a person or an event.
             Column("open_waits", Integer, nullable=False, server_default=text("0")),
             *self._waiting_marker(),
+            Column("definition_version", name_type(100)),  # of its document
+            Column("definition_signature", name_type(16)),
+            Column("result", name_type(20)),
+            Column("result_reason", long_text()),
+            Column("expires_at", Moment),
             # Otherwise a new workflow could get the id of a pruned one.
             sqlite_autoincrement=True,
         )
@@ -134,6 +147,7 @@ class Tables(TableBuilder):
         self.index_where("workflows_canceled", c.canceled_at, where=c.canceled_at.is_not(None))
         parent = c.parent_execution_id
         self.index_where("workflows_parent", parent, where=parent.is_not(None))
+        self.index_where("workflows_expiry", c.expires_at, where=c.expires_at.is_not(None))
         waiting: list[Any] = [] if self.has_partial_indexes else [c.waits]
         self.workflows_by_waits = self.index_where(
             "workflows_waits", *waiting, c.type, c.id, where=c.open_waits > 0

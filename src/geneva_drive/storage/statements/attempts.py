@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, bindparam, case, exists, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ACTIVE_STEP_STATES, StepState
+from geneva_drive.states import ACTIVE_STEP_STATES, UNDONE_STEP_STATES, StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema.conditions import is_done_execution, is_worker_execution
 from geneva_drive.storage.schema.keys import KeyType
@@ -18,7 +18,6 @@ from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionReco
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.portions import NODES, portions
 
-_ENDED_UNDONE = (StepState.FAILED, StepState.CANCELED)
 _MOST_URGENT = (StepState.FAILED, StepState.IN_PROGRESS, StepState.WAITING, StepState.SUSPENDED)
 
 
@@ -98,6 +97,33 @@ class Attempts:
         )
         return self._select().join(numbers, is_latest).where(is_meant)
 
+    def of_node(
+        self, connection: Connection, workflow_id: Key, node_id: str, limit: int
+    ) -> list[ExecutionRecord]:
+        """Return the latest attempts at one node, newest first."""
+        c = self._table.c
+        query = (
+            self._select()
+            .where(c.workflow_id == workflow_id, c.node_id == node_id)
+            .order_by(c.attempt_number.desc())
+            .limit(limit)
+        )
+        return self._read(connection, query)
+
+    def latest_of_each(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> list[ExecutionRecord]:
+        """Return the latest attempt at each node of several workflows, except for workers."""
+        if not workflow_ids:
+            return []
+        c = self._table.c
+        query = self._select().where(
+            self._dialect.among(c.workflow_id, workflow_ids),
+            ~is_worker_execution(self._tables),
+            self._is_last(),
+        )
+        return self._read(connection, query.order_by(c.id))
+
     def before(self, connection: Connection, execution: ExecutionRecord) -> ExecutionRecord | None:
         """Return the attempt before this one at the same node."""
         c = self._table.c
@@ -113,7 +139,7 @@ class Attempts:
         c = self._table.c
         query = (
             self._select()
-            .where(c.workflow_id == workflow_id, c.state.in_(_ENDED_UNDONE), self._is_last())
+            .where(c.workflow_id == workflow_id, c.state.in_(UNDONE_STEP_STATES), self._is_last())
             .order_by(*insertion_order(self._tables))
         )
         return self._read(connection, query)
@@ -140,7 +166,7 @@ class Attempts:
             self._select()
             .where(
                 c.workflow_id == workflow_id,
-                c.state.in_(_ENDED_UNDONE),
+                c.state.in_(UNDONE_STEP_STATES),
                 is_worker_execution(self._tables),
                 self._is_last(),
             )
@@ -160,7 +186,7 @@ class Attempts:
             {state: rank for rank, state in enumerate(_MOST_URGENT)}, value=c.state, else_=99
         )
         # An active attempt is always the last one of its node.
-        is_undone = c.state.in_(_ENDED_UNDONE) & self._is_last()
+        is_undone = c.state.in_(UNDONE_STEP_STATES) & self._is_last()
         query = (
             select(c.id, c.node_id, c.step_name, c.state)
             .where(c.workflow_id == workflow_id, c.state.in_(ACTIVE_STEP_STATES) | is_undone)

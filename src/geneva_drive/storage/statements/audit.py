@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 from sqlalchemy.sql.elements import ColumnElement
 
+from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, insertion
 from geneva_drive.storage.schema.records import AuditRecord, Key
 from geneva_drive.storage.schema.tables import Tables
@@ -16,24 +17,20 @@ from geneva_drive.storage.schema.tables import Tables
 class AuditEntries:
     """The rows of `audit_entries`, which are never changed."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
+        self._dialect = dialect
         self._table = tables.audit_entries
 
     def append(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         if not rows:
             return
-        connection.execute(insert(self._table), self._tables.keyed(rows))
+        self._dialect.insert_many(connection, self._table, self._tables.keyed(rows))
 
     def appending(self, row: Mapping[str, Any]) -> KeptWrite:
         """Return the write that appends one row."""
         [keyed] = self._tables.keyed([row])
         return insertion(self._table, keyed)
-
-    def last(self, connection: Connection, workflow_id: Key, command: str) -> AuditRecord | None:
-        """Return the last entry of a command, if any."""
-        entries = self.of_workflow(connection, workflow_id)
-        return next((one for one in reversed(entries) if one.command == command), None)
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
         c = self._table.c

@@ -36,7 +36,7 @@ class DeadLetters:
     def get(self, connection: Connection, entry_id: Key) -> DeadLetterRecord | None:
         query = select(self._table).where(self._table.c.id == entry_id)
         row = connection.execute(query).mappings().first()
-        return None if row is None else _record(row)
+        return None if row is None else read_dead_letter(row)
 
     def page(
         self, connection: Connection, state: DeadLetterState | None, limit: int | None
@@ -48,13 +48,13 @@ class DeadLetters:
         query = select(self._table).order_by(worst, c.created_at, c.id).limit(limit)
         if state is not None:
             query = query.where(c.state == state.value)
-        return [_record(row) for row in connection.execute(query).mappings()]
+        return [read_dead_letter(row) for row in connection.execute(query).mappings()]
 
     def pending_of(self, connection: Connection, workflow_id: Key) -> DeadLetterRecord | None:
         c = self._table.c
         query = select(self._table).where(c.workflow_id == workflow_id, c.state == _PENDING)
         row = connection.execute(query).mappings().first()
-        return None if row is None else _record(row)
+        return None if row is None else read_dead_letter(row)
 
     def resolve(
         self,
@@ -85,6 +85,11 @@ class DeadLetters:
             (DeadLetterState(row[0]), DeadLetterReason(row[1])): row[2]
             for row in connection.execute(query)
         }
+
+    def count_pending(self, connection: Connection, most: int) -> int:
+        """Count the pending entries, and stop at `most`."""
+        pending = select(self._table.c.id).where(self._table.c.state == _PENDING).limit(most)
+        return connection.scalar(select(func.count()).select_from(pending.subquery())) or 0
 
     def pending_reasons(
         self, connection: Connection, workflow_ids: Sequence[Key]
@@ -150,7 +155,7 @@ class DeadLetters:
         return list(connection.scalars(query))
 
 
-def _record(row: RowMapping) -> DeadLetterRecord:
+def read_dead_letter(row: RowMapping) -> DeadLetterRecord:
     fields = {name: row[name] for name in DeadLetterRecord.__slots__}
     # Entries of earlier versions have no snapshot.
     snapshot = json.loads(row["snapshot"]) if row["snapshot"] else {}

@@ -47,7 +47,11 @@ class Executions:
         for portion in portions(self._tables.keyed(rows), 10 * PORTION):
             self._dialect.insert_many(connection, self._table, portion)
         if len(rows) >= _VERY_MANY:
-            self._dialect.analyze(connection, self._table)
+            self.analyze(connection)
+
+    def analyze(self, connection: Connection) -> None:
+        """Update the statistics, by which claims are planned, after very many rows changed."""
+        self._dialect.analyze(connection, self._table)
 
     def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
         return self._by_id(
@@ -85,6 +89,20 @@ class Executions:
         query = (
             select(self._table)
             .where(c.workflow_id == workflow_id, is_active_execution(self._tables))
+            .order_by(c.id)
+        )
+        return list(self._by_id(connection, self._dialect.lock(query)).values())
+
+    def lock_active_of(
+        self, connection: Connection, workflow_ids: Sequence[Key]
+    ) -> list[ExecutionRecord]:
+        """Lock and read the active executions of workflows that the caller has locked."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(
+                self._dialect.among(c.workflow_id, workflow_ids), is_active_execution(self._tables)
+            )
             .order_by(c.id)
         )
         return list(self._by_id(connection, self._dialect.lock(query)).values())

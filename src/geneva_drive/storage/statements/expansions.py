@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, case, exists, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import Outcome, StepState
+from geneva_drive.states import UNDONE_STEP_STATES, Outcome, StepState
 from geneva_drive.storage.schema.conditions import (
     is_active_execution,
     is_worker_execution,
@@ -27,8 +27,7 @@ _COUNTS = (
 
 # A worker that waits for its child workflow is at work, too.
 _RUNNING = (StepState.IN_PROGRESS, StepState.WAITING)
-_ENDED_UNDONE = (StepState.FAILED, StepState.CANCELED)
-_MOST_URGENT = (*_ENDED_UNDONE, *_RUNNING, StepState.SUSPENDED, StepState.SCHEDULED)
+_MOST_URGENT = (*UNDONE_STEP_STATES, *_RUNNING, StepState.SUSPENDED, StepState.SCHEDULED)
 
 
 class WorkersUnderWay(NamedTuple):

@@ -105,6 +105,11 @@ class Workers:
         """Expire every lease, as if all workers had been silent for years; for tests."""
         connection.execute(update(self._table).values(heartbeat_at=_LONG_AGO))
 
+    def expire(self, connection: Connection, ids: Sequence[str]) -> None:
+        """Expire the leases of some workers; for tests."""
+        some = update(self._table).where(self._table.c.id.in_(ids))
+        connection.execute(some.values(heartbeat_at=_LONG_AGO))
+
 
 def _lease(row: RowMapping, lease: timedelta) -> timedelta:
     own = row["lease_seconds"]

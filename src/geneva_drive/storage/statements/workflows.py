@@ -16,6 +16,7 @@ from sqlalchemy import (
     delete,
     exists,
     insert,
+    or_,
     select,
     update,
 )
@@ -60,6 +61,16 @@ class Workflows:
         rows = connection.execute(select(self._table).where(self._table.c.id.in_(ids)))
         return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
 
+    def analyze(self, connection: Connection) -> None:
+        """Update the statistics after the states of very many workflows changed."""
+        self._dialect.analyze(connection, self._table)
+
+    def last_id(self, connection: Connection) -> Key | None:
+        """Return the highest id, of which there is none if no workflow was ever created."""
+        key = self._table.c.id
+        found: Key | None = connection.scalar(select(key).order_by(key.desc()).limit(1))
+        return found
+
     def is_ended(self, connection: Connection, workflow_id: Key) -> bool:
         """True if a workflow has ended or is gone: only ended ones are deleted."""
         c = self._table.c
@@ -82,6 +93,12 @@ class Workflows:
         columns = (c[name] for name in WORKFLOW_COLUMNS)
         query = select(*columns).where(self._dialect.listed(c.id, "ids")).order_by(c.id)
         return self._dialect.lock(query)
+
+    def adopt(self, connection: Connection, ids: Sequence[Key], execution_id: Key) -> None:
+        """Make children those of a further attempt at the node that started them."""
+        if ids:
+            statement = update(self._table).where(self._table.c.id.in_(ids))
+            connection.execute(statement.values(parent_execution_id=execution_id))
 
     def unlocked(self, connection: Connection, ids: Iterable[Key]) -> set[Key]:
         """Return the workflows that are not locked right now, and lock them."""
@@ -189,6 +206,23 @@ class Workflows:
             query = query.where(c.id.not_in(passed_over))
         return connection.scalars(query).all()
 
+    def expired(
+        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
+    ) -> list[WorkflowRecord]:
+        """Return ongoing workflows whose time is over, unless they are to be canceled anyway."""
+        c = self._table.c
+        query = (
+            select(self._table)
+            .where(c.expires_at.is_not(None), c.expires_at <= now)
+            .where(self._dialect.unindexed(c.state).not_in(ENDED_WORKFLOW_STATES))
+            .where(c.requested.is_(None) | (c.requested != Request.CANCEL))
+            .order_by(c.expires_at)
+            .limit(limit)
+        )
+        if passed_over:
+            query = query.where(c.id.not_in(passed_over))
+        return [WorkflowRecord.of(row) for row in connection.execute(query).mappings()]
+
     def ready_types(self, connection: Connection, among: Sequence[str]) -> list[str]:
         """Return which of these types have a ready workflow."""
         c = self._table.c
@@ -259,13 +293,22 @@ class Workflows:
         """Return a query for each column of an ending: each has its own index."""
         c = self._table.c
         # Not `IN` the ended states: SQLite would walk through the index of states instead.
-        conditions = [c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES)]
+        conditions = [
+            c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES),
+            or_(c.parent_execution_id.is_(None), ~self._is_awaited()),
+        ]
         if passing_over:
             conditions.append(c.id.not_in(passing_over))
         return [
             select(c.id).where(ended_at < before, *conditions).order_by(ended_at, c.id)
             for ended_at in (c.finished_at, c.canceled_at)
         ]
+
+    def _is_awaited(self) -> ColumnElement[bool]:
+        """True if the node that started a workflow still waits, for this branch or another."""
+        e = self._tables.step_executions.c
+        is_parent = e.id == self._table.c.parent_execution_id
+        return exists(select(e.id).where(is_parent, e.state == StepState.WAITING))
 
     def delete(self, connection: Connection, workflow_id: Key) -> int:
         """Delete one workflow that has ended, unless it is locked."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.claimed import Claimed, with_stored_nodes
+from geneva_drive.engine.claimed_execution import Claimed, with_documents, with_stored_nodes
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.engine.environment import Environment
@@ -47,7 +47,7 @@ def claim_due(
     )
     taken = store.write_at_once(lambda connection: store.executions.claim(connection, request))
     claimed = [_claimed(*one, request.claim_token) for one in taken]
-    return with_stored_nodes(environment, _announced(environment, claimed))
+    return _whole(environment, claimed)
 
 
 def find_behind(environment: Environment, identity: Identity, crowding: Claimed) -> Key | None:
@@ -86,9 +86,10 @@ def _is_outranked(environment: Environment, identity: Identity, priority: int) -
 
 def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str, int] | None:
     """Return how many to claim from each queue with room; None means all queues, uncapped."""
-    if identity.queues is None:
+    queues = identity.served_queues()
+    if queues is None:
         return None
-    wanted = {name: min(limit, rooms.get(name, limit)) for name in sorted(identity.queues)}
+    wanted = {name: min(limit, rooms.get(name, limit)) for name in queues}
     return {name: room for name, room in wanted.items() if room > 0}
 
 
@@ -104,12 +105,18 @@ def claim_one(environment: Environment, identity: Identity, execution_id: Key) -
         workflows = store.workflows.get_many(connection, [execution.workflow_id])
         return [_claimed(execution, workflows[execution.workflow_id], token)]
 
-    claimed = with_stored_nodes(environment, _announced(environment, store.write(take)))
+    claimed = _whole(environment, store.write(take))
     return claimed[0] if claimed else None
 
 
 def _claimed(execution: ExecutionRecord, workflow: WorkflowRecord, token: str) -> Claimed:
     return Claimed(workflow=workflow, execution=execution, claim_token=token)
+
+
+def _whole(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
+    """Read what executions of stored graphs and of documents need beside their rows."""
+    announced = _announced(environment, claimed)
+    return with_documents(environment, with_stored_nodes(environment, announced))
 
 
 def _announced(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:

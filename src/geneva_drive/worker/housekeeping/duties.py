@@ -7,9 +7,8 @@ from collections.abc import Callable
 from geneva_drive.engine.environment import Environment
 from geneva_drive.settings import Settings
 from geneva_drive.worker.housekeeping import (
-    event_starts,
-    left_events,
-    left_waits,
+    activity,
+    documents,
     long_pauses,
     lost_workers,
     orphans,
@@ -18,6 +17,7 @@ from geneva_drive.worker.housekeeping import (
 )
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import Timers
+from geneva_drive.worker.housekeeping.waits import event_starts, left_events, left_waits
 
 
 def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> tuple[Duty, ...]:
@@ -30,6 +30,8 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         left_events.duty(every),  # deliver events that a crash left behind, remove old ones
         event_starts.duty(every),  # start workflows that events ask for
         stale_workflows.duty(every),  # report what makes no progress
+        activity.duty(every),  # count what ended, for charts
+        documents.duty(every),  # learn which documents are triggered, cancel what expired
     )
     chosen = []
     if settings.resume_timeout is not None:  # report what was not resumed in time
@@ -41,6 +43,10 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
 
 
 def housekeep(environment: Environment) -> int:
+    """Wake what is due and do every duty to its end, once; return the number of changes."""
+    return finish(Timers(environment).wake_due) + do_duties(environment)
+
+
+def do_duties(environment: Environment) -> int:
     """Do every duty to its end, once; return the number of changes."""
-    woken = finish(Timers(environment).wake_due)
-    return woken + sum(duty.finish(environment) for duty in duties(environment.settings))
+    return sum(duty.finish(environment) for duty in duties(environment.settings))

@@ -30,6 +30,7 @@ class Duty:
     every: timedelta
     do_round: Callable[[Environment], Round]
     max_rounds: int = 1
+    is_rung: bool = False  # a hint that something may be due starts it at once
 
     def do(self, environment: Environment) -> int:
         """Do rounds while there is more, up to `max_rounds`; return the number of changes."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from sqlalchemy import Connection
+
 from geneva_drive.definition import registry
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery import orphans
@@ -63,8 +65,13 @@ class Orphans:
 
 def _ready_types(environment: Environment) -> list[str]:
     """Return the types that have ready workflows: most may have none."""
-    with environment.store.reading() as connection:
-        return environment.store.workflows.ready_types(connection, registry.types())
+    store, types = environment.store, registry.types()
+
+    def read(connection: Connection) -> list[str]:
+        documents = store.definitions.names(connection)
+        return store.workflows.ready_types(connection, [*types, *documents])
+
+    return store.read_at_once(read)
 
 
 def duty(every: timedelta) -> Duty:

@@ -31,7 +31,9 @@ class DueSchedules:
 
     def types(self) -> list[str]:
         """Return the schedules that this worker may fire now."""
-        served = self._environment.served_schedules.all()
+        environment = self._environment
+        documents = environment.triggered_documents.by_schedule(environment.store)
+        served = {*environment.served_schedules.all(), *documents}
         if not served:
             return []
         now = time.monotonic()

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.housekeeping.deadlines import APPROVALS, EVENTS, Deadlines
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 from geneva_drive.worker.housekeeping.schedules import DueSchedules
+from geneva_drive.worker.housekeeping.waits.deadlines import APPROVALS, EVENTS, Deadlines
 
 _BATCH = 500
 _SHORTEST_REST = 0.001  # seconds

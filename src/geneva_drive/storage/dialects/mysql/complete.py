@@ -173,7 +173,7 @@ class _Writer:
         claimant = self._claimant if claims else None
         values = {
             "slot": "'chain'",
-            "type": place(one.workflow.type),
+            "type": place(one.execution.type),
             "signature": place(following.signature),
             "step_name": name,
             "node_id": name,
@@ -268,7 +268,7 @@ def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
     following = one.following
     assert following is not None, "add() has checked"
     return (
-        one.workflow.type,
+        one.execution.type,
         following.signature,
         following.step_name,
         following.queue,

@@ -27,13 +27,13 @@ from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
-from geneva_drive.storage.dialects.finding import Look, Thresholds
-from geneva_drive.storage.dialects.first_rows import Started
+from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.dialects.mysql import health, migration_lock
 from geneva_drive.storage.dialects.mysql.claim import claim, force_index
 from geneva_drive.storage.dialects.mysql.complete import complete
 from geneva_drive.storage.dialects.mysql.insert import start
+from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

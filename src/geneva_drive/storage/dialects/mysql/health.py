@@ -8,7 +8,14 @@ from datetime import timedelta
 from sqlalchemy import Connection, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import (
+    Check,
+    Look,
+    Thresholds,
+    ok,
+    problem,
+    reminder,
+)
 from geneva_drive.storage.dialects.isolation import isolation
 
 # `trx_started` is in the server's time zone, not in the session's.

@@ -45,10 +45,10 @@ _STATEMENT = """
 WITH given AS (
     {given}
 ), ok AS (
-    SELECT g.*, w.type, {claims} AS claims
+    SELECT g.*, {claims} AS claims
     FROM given g
     CROSS JOIN LATERAL (
-        SELECT w.type FROM {workflows} w
+        SELECT w.id FROM {workflows} w
         WHERE w.id = g.workflow_id
           AND (w.state = 'ready' AND w.requested IS NULL AND w.updated_at = g.seen_at) IS TRUE
         FOR UPDATE
@@ -60,7 +60,7 @@ WITH given AS (
     FROM ok
     WHERE e.id = ok.execution_id
       AND (e.state = 'in_progress' AND e.claim_token = ok.token) IS TRUE
-    RETURNING ok.*
+    RETURNING ok.*, e.type
 ), moved AS (
     UPDATE {workflows} w
     SET state = CASE WHEN done.name IS NULL THEN 'finished' ELSE 'ready' END,

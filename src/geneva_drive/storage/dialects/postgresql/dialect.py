@@ -36,10 +36,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Batch, Completed
-from geneva_drive.storage.dialects.finding import Look, Thresholds
-from geneva_drive.storage.dialects.first_rows import Started
+from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
+from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.dialects.postgresql import (
     combined_write,
     connect_options,
@@ -62,6 +62,7 @@ class PostgreSQL(Dialect):
 
     completes_fast = True
     is_at_once = True
+    without_durability = func.set_config("synchronous_commit", "off", True) == "off"
     own_driver = "psycopg"
     driver_takes_uuids = True
     url_options = (connect_options.PREPARE,)

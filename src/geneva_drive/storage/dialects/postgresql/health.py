@@ -9,7 +9,14 @@ from typing import Any
 from sqlalchemy import Connection, Row, text
 
 from geneva_drive.durations import describe
-from geneva_drive.storage.dialects.finding import Check, Look, Thresholds, ok, problem, reminder
+from geneva_drive.storage.dialects.health_check import (
+    Check,
+    Look,
+    Thresholds,
+    ok,
+    problem,
+    reminder,
+)
 from geneva_drive.storage.dialects.isolation import isolation
 from geneva_drive.storage.schema.tables import Tables
 

@@ -185,7 +185,7 @@ class _Writer:
         is_due = following.scheduled_for <= self._moment
         return (
             self._key(one.workflow.id),
-            one.workflow.type,
+            one.execution.type,
             following.signature,
             following.step_name,
             attempt,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, text
 
-from geneva_drive.storage.dialects.finding import Check, ok, problem
+from geneva_drive.storage.dialects.health_check import Check, ok, problem
 
 
 def journal(connection: Connection) -> Iterator[Check]:

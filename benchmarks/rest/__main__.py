@@ -1,0 +1,127 @@
+"""Run W10: `python -m benchmarks.rest --scale 0.1 --database geneva_w10`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+
+import click
+from sqlalchemy import create_engine, make_url, text
+
+import geneva_drive as gd
+from benchmarks import places
+from benchmarks.drivers.geneva import with_driver
+from benchmarks.percentiles import percentile
+from benchmarks.processes import Process
+from benchmarks.rest import latencies, population, starts, streams
+from benchmarks.rest.client import Client
+
+_GENEVA = "from geneva_drive.cli.main import main; main()"
+_VIEWERS = 200
+_CHANGES = 20
+_TURNS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="W10: the REST API beside a million workflows.")
+    parser.add_argument("--scale", type=float, default=1.0, help="1.0: a million workflows")
+    parser.add_argument("--database", default="geneva_w10", help="its name; it is kept with --keep")
+    parser.add_argument("--keep", action="store_true", help="leave the database for the next run")
+    parser.add_argument("--loaded", action="store_true", help="the database is there already")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of reading at 50 per second")
+    given = parser.parse_args()
+    url = make_url(places.address("postgresql")).set(database=given.database)
+    address = url.render_as_string(False)
+    count = int(population.WORKFLOWS * given.scale)
+    if not given.loaded:
+        _load(given.database, address, count)
+    try:
+        _measure(address, count, given.seconds)
+    finally:
+        if not given.keep:
+            _execute(f"DROP DATABASE {given.database} WITH (FORCE)")
+
+
+def _load(name: str, address: str, count: int) -> None:
+    _execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    _execute(f"CREATE DATABASE {name}")
+    began = time.monotonic()
+    population.populate(address, count)
+    click.echo(f"loaded in {time.monotonic() - began:.0f} s")
+
+
+def _measure(address: str, count: int, seconds: float) -> None:
+    click.echo(f"load average {os.getloadavg()[0]:.1f}")
+    drive = gd.Drive(address)
+    drive.migrate()
+    key = drive.keys.create("ann", roles=["admin", "sales_manager"])
+    with _server(address) as url:
+        client = Client(url, key.secret)
+        wanted = latencies.paths(client, count)
+        click.echo(f"{'alone, ms':16}     n      p50      p95      p99      max")
+        _print(latencies.table(latencies.alone(client, wanted, 20)))
+        click.echo(f"{'at 50/s, ms':16}     n      p50      p95      p99      max")
+        _print(latencies.table(latencies.steady(client, wanted, seconds)))
+        asyncio.run(_stream(url, key.secret, address, drive))
+        _compare_starts(client, drive)
+    drive.close()
+    click.echo(f"load average {os.getloadavg()[0]:.1f}")
+
+
+def _compare_starts(client: Client, drive: gd.Drive) -> None:
+    ratios, rates = [], []
+    for _ in range(_TURNS):
+        own = starts.rate_of(lambda: starts.by_create(drive), 4)
+        rest = starts.rate_of(lambda: starts.by_rest(client), 4)
+        ratios.append(rest / own)
+        rates.append((own, rest))
+    words = ", ".join(f"{rest:.0f} of {own:.0f}" for own, rest in rates)
+    click.echo(f"starts per second, REST of create(): {words}; ratio {median(ratios):.2f}")
+
+
+async def _stream(url: str, secret: str, address: str, drive: gd.Drive) -> None:
+    one = await streams.transactions(url, secret, address, 1, 5)
+    many = await streams.transactions(url, secret, address, _VIEWERS, 5)
+    click.echo(f"transactions per second: {one:.1f} with one viewer, {many:.1f} with {_VIEWERS}")
+    found = await streams.delays(url, secret, _VIEWERS, lambda: starts.by_create(drive), _CHANGES)
+    shares = ", ".join(
+        f"p{share:.0%}"[:-1] + f" {percentile(found, share):.0f}" for share in (0.5, 0.95, 0.99)
+    )
+    click.echo(f"a change reaches {_VIEWERS} viewers, ms: {shares}")
+
+
+@contextmanager
+def _server(address: str) -> Iterator[str]:
+    command = [sys.executable, "-c", _GENEVA, "serve", "--port", "0"]
+    environment = {"GENEVA_DATABASE_URL": address, "GENEVA_APP": "benchmarks.rest.app"}
+    process = Process("geneva serve", command, environment)
+    try:
+        found = None
+        while found is None:
+            found = re.search(r" at (http://\S+)/docs", process.next_line())
+        yield found[1]
+    finally:
+        process.stop()
+
+
+def _execute(statement: str) -> None:
+    engine = create_engine(with_driver(places.address("postgresql")))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Documents as the commands read and print them."""

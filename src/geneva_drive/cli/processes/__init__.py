@@ -1,0 +1,1 @@
+"""Processes that the command line starts, stops and watches."""

@@ -1,0 +1,1 @@
+"""What the steps of a document execute: `set`, `notify`, `webhook` and registered functions."""

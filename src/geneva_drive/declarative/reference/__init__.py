@@ -1,0 +1,1 @@
+"""The format in words: its JSON Schema, and the tables of the documentation."""

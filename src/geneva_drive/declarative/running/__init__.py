@@ -1,0 +1,1 @@
+"""Documents as definitions that the engine runs."""

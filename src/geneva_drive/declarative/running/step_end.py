@@ -1,0 +1,26 @@
+"""What the body of a document's step returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from geneva_drive.declarative.actions.changes import ContextChange
+from geneva_drive.declarative.routes import Ended
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """How a step ended, what it writes into the context, and what its actions did."""
+
+    ended: Ended
+    changes: tuple[ContextChange, ...] = ()
+    records: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the actions of a step did before its request for approval opens."""
+
+    changes: tuple[ContextChange, ...]
+    records: tuple[dict[str, Any], ...]

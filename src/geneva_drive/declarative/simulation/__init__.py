@@ -1,0 +1,1 @@
+"""Runs documents without a database, by the same rules as the engine."""

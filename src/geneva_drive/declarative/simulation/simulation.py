@@ -1,0 +1,257 @@
+"""Simulate a document: every step and its outcome, without a database and without effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, assert_never
+
+from geneva_drive.declarative import routes
+from geneva_drive.declarative.action_types import AnyAction, SetAction
+from geneva_drive.declarative.actions.changes import ContextChange, apply_changes
+from geneva_drive.declarative.actions.execution import rendered
+from geneva_drive.declarative.condition import evaluate
+from geneva_drive.declarative.document import Document
+from geneva_drive.declarative.expressions import compile_set_path
+from geneva_drive.declarative.input_schema import check_input
+from geneva_drive.declarative.json_types import type_name
+from geneva_drive.declarative.routes import EndBranch, Ended, Ending, Fail, Finish, GoTo
+from geneva_drive.declarative.simulation import details as words
+from geneva_drive.declarative.simulation.case import Case, Decision, SimulatedEvent
+from geneva_drive.declarative.simulation.trace import Trace, TraceState, Visit
+from geneva_drive.declarative.steps import (
+    ActionStep,
+    ApprovalStep,
+    ConditionStep,
+    ExecuteStep,
+    ForeachStep,
+    ParallelStep,
+    Step,
+    WaitStep,
+    WorkflowStep,
+)
+from geneva_drive.declarative.templates import render
+from geneva_drive.definition.waits import event_values
+from geneva_drive.durations import describe
+from geneva_drive.errors import ExpressionFailed, InvalidInput
+
+MAX_VISITS = 100_000  # of steps in one case: a `foreach` in a `foreach` in a `foreach` grows fast
+
+
+def simulate(document: Document, case: Case) -> Trace:
+    """Return the trace of one case.
+
+    `set` writes into the context. Other actions only have their templates replaced. Loaders do not
+    run: the context of the case holds what they would load. Branches of a `parallel` run one after
+    the other.
+    """
+    check_input(document, case.context)
+    _check_decisions(document, case)
+    run = _Run(document, case)
+    end = run.walk(document.steps[0].id, dict(case.context), ())
+    context = apply_changes(case.context, run.changes)
+    visits = tuple(run.visits)
+    if isinstance(end, Finish):
+        return Trace(
+            visits=visits,
+            state=TraceState.FINISHED,
+            result=end.result,
+            reason=end.reason,
+            context=context,
+        )
+    state = TraceState.WAITING if end is None else TraceState.FAILED
+    reason = None if end is None else end.reason
+    return Trace(visits=visits, state=state, result=None, reason=reason, context=context)
+
+
+def unreached(document: Document, traces: Iterable[Trace]) -> list[str]:
+    """Return the steps that no trace visited, in their order in the document."""
+    seen = {visit.step_id for trace in traces for visit in trace.visits}
+    return [step.id for step in document.all_steps() if step.id not in seen]
+
+
+def _check_decisions(document: Document, case: Case) -> None:
+    for step_id in case.decisions:
+        if step_id not in document.places:
+            raise InvalidInput(
+                f"There is no step {step_id!r} in {document.workflow_id!r} to decide. Its steps "
+                f"are {', '.join(document.places)}."
+            )
+
+
+class _Waits(Exception):
+    """A step waits for what the case does not have."""
+
+
+class _Run:
+    """One case on its way through the document."""
+
+    def __init__(self, document: Document, case: Case) -> None:
+        self._document = document
+        self._case = case
+        self._events = list(case.events)
+        self.visits: list[Visit] = []
+        self.changes: list[ContextChange] = []
+
+    def walk(
+        self, step_id: str, context: dict[str, Any], items: tuple[int, ...]
+    ) -> Finish | EndBranch | Fail | None:
+        """Follow the routes from a step to the end of its list; None if it waits."""
+        while True:
+            step = self._document.step(step_id)
+            place = len(self.visits)
+            if place == MAX_VISITS:
+                raise InvalidInput(
+                    f"{self._document.workflow_id!r} takes more than {MAX_VISITS:,} steps with "
+                    f"this context. Simulate it with shorter lists."
+                )
+            self.visits.append(Visit(step_id=step.id, type=step.type, ending=None, items=items))
+            before = len(self.changes)
+            details: list[str] = []
+            try:
+                ended = self._perform(step, context, items, details)
+                context.update(apply_changes(context, self.changes[before:]))
+            except _Waits:
+                self.visits[place] = replace(self.visits[place], details=tuple(details))
+                return None
+            except ExpressionFailed as error:
+                del self.changes[before:]  # a step that fails writes nothing
+                ended = Ended(Ending.FAILED, str(error))
+            self.visits[place] = Visit(
+                step_id=step.id,
+                type=step.type,
+                ending=ended.ending,
+                reason=ended.reason,
+                details=tuple(details),
+                items=items,
+            )
+            route = routes.route(self._document, step_id, ended)
+            if not isinstance(route, GoTo):
+                return route
+            step_id = route.step_id
+
+    def _perform(
+        self, step: Step, context: dict[str, Any], items: tuple[int, ...], details: list[str]
+    ) -> Ended:
+        if self._case.decisions.get(step.id) is Decision.FAIL:
+            return Ended(Ending.FAILED, f"Step {step.id!r} was told to fail.")
+        match step:
+            case ConditionStep():
+                details += words.of_condition(step.condition, context)
+                return Ended(Ending.TRUE if evaluate(step.condition, context) else Ending.FALSE)
+            case ActionStep():
+                return self._act(step, context, details)
+            case ExecuteStep():
+                self._execute(step.execute, context, details)
+                return Ended(Ending.EXECUTED)
+            case ApprovalStep():
+                role, ask, _ = render([step.role, step.ask, step.show], context)
+                details.append(f"asks {role}: {ask}" if ask else f"asks {role}")
+                return self._decided(step)
+            case WaitStep():
+                return self._awaited(step, context, details)
+            case ParallelStep():
+                return self._parallel(step, context, items)
+            case ForeachStep():
+                return self._foreach(step, context, items)
+            case WorkflowStep():
+                render(step.context, context)
+                details.append(f"would start {step.workflow}")
+                return Ended(Ending.EXECUTED)
+            case _:
+                assert_never(step)
+
+    def _act(self, step: ActionStep, context: dict[str, Any], details: list[str]) -> Ended:
+        before = len(self.changes)
+        self._execute(step.execute, context, details)
+        here = apply_changes(context, self.changes[before:])
+        reason = None if step.reason is None else str(render(step.reason, here))
+        if step.requires is not None:
+            details.append(f"asks {render(step.requires.role, here)}")
+            return self._decided(step, reason)
+        if step.action == "allow":
+            return Ended(Ending.ALLOWED)
+        return Ended(Ending.BLOCKED, reason)
+
+    def _execute(
+        self, actions: Sequence[AnyAction], context: dict[str, Any], details: list[str]
+    ) -> None:
+        here = context
+        for action in actions:
+            try:
+                values = rendered(action, here)
+                if isinstance(action, SetAction):
+                    change = ContextChange(compile_set_path(action.path), values["value"])
+                    here = apply_changes(here, [change])
+                    self.changes.append(change)
+                details.append(words.of_action(action, values))
+            except ExpressionFailed as error:
+                if not action.optional:
+                    raise
+                details.append(f"{action.type} failed: {error}")
+
+    def _decided(self, step: ActionStep | ApprovalStep, reason: str | None = None) -> Ended:
+        comment = self._case.comments.get(step.id, reason)
+        match self._case.decisions.get(step.id):
+            case Decision.APPROVE:
+                return Ended(Ending.APPROVED)
+            case Decision.REJECT:
+                return Ended(Ending.REJECTED, comment)
+            case Decision.EXPIRE:
+                return Ended(Ending.EXPIRED)
+            case _:
+                raise _Waits
+
+    def _awaited(self, step: WaitStep, context: Mapping[str, Any], details: list[str]) -> Ended:
+        if step.duration is not None:
+            details.append(f"would wait {describe(step.duration)}")
+            return Ended(Ending.EXECUTED)
+        assert step.event is not None  # the validator has seen to it
+        key = None if step.key is None else str(render(step.key, context))
+        details.append(f"listens to {step.event}" + (f" with the key {key}" if key else ""))
+        for event in self._events:
+            has_key = key is None or event.has_any_key or key == event.key
+            is_heard = has_key and event_values.fits(event.type, step.event)
+            if is_heard and self._matches(step, event, context):
+                self._events.remove(event)  # an event satisfies one wait of a workflow
+                return Ended(Ending.EXECUTED)
+        if self._case.decisions.get(step.id) is Decision.EXPIRE:
+            return Ended(Ending.TIMED_OUT, f"No event arrived at {step.id!r} in time.")
+        raise _Waits
+
+    def _matches(self, step: WaitStep, event: SimulatedEvent, context: Mapping[str, Any]) -> bool:
+        scope = {**context, "event": event.payload}
+        return step.match is None or evaluate(step.match, scope)
+
+    def _parallel(
+        self, step: ParallelStep, context: dict[str, Any], items: tuple[int, ...]
+    ) -> Ended:
+        # Each branch begins with the context of this moment; their writes are merged in order.
+        ends = [self.walk(first, dict(context), items) for first in routes.first_steps(step)]
+        return routes.verdict(step, _branches(ends))
+
+    def _foreach(self, step: ForeachStep, context: dict[str, Any], items: tuple[int, ...]) -> Ended:
+        found = render(step.items, context)
+        if not isinstance(found, list | tuple):
+            raise ExpressionFailed(
+                f"items of foreach {step.id!r} must find a list, got {type_name(found)}."
+            )
+        ends: list[EndBranch] = []
+        before = len(self.changes)
+        for index, item in enumerate(found):
+            here = apply_changes(context, self.changes[before:])
+            here[step.item_var] = item
+            ends += _branches([self.walk(step.steps[0].id, here, (*items, index))])
+            if not ends[-1].passed:
+                break
+        # The item is gone afterwards, and what was written into it.
+        self.changes[before:] = [
+            change for change in self.changes[before:] if change.path[0] != step.item_var
+        ]
+        return routes.verdict(step, ends)
+
+
+def _branches(ends: Sequence[Finish | EndBranch | Fail | None]) -> list[EndBranch]:
+    if any(end is None for end in ends):
+        raise _Waits
+    return [end for end in ends if isinstance(end, EndBranch)]

@@ -1,0 +1,12 @@
+"""The types of workflows that belong to the library itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE, DYNAMIC_TYPE
+
+BULK_TYPE: Final = "geneva.bulk"
+BULK_STEP: Final = "give_command"
+# What no user's class has.
+RESERVED_TYPES: Final = frozenset({DYNAMIC_TYPE, DOCUMENT_LANE, BULK_TYPE})

@@ -1,0 +1,44 @@
+"""The class behind all workflows of documents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
+from geneva_drive.definition.definition import Definition
+from geneva_drive.definition.workflow import Workflow, definition_of
+
+if TYPE_CHECKING:
+    from geneva_drive.definition.current_execution import CurrentExecution
+    from geneva_drive.settings import Settings
+
+
+class DocumentRun(Workflow[Any, Any]):
+    """The instance on which the steps of a document run; its type is their common lane."""
+
+    type_name = DOCUMENT_LANE
+    may_proceed_without_hero = True
+
+    prepared: Any = None  # what the actions of a step did before its request opens
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """What conditions and templates read: a copy of the context."""
+        return dict(self.context)
+
+    @property
+    def now(self) -> datetime:
+        return self._execution.now
+
+    @property
+    def settings(self) -> Settings:
+        return self._execution.settings
+
+    @property
+    def _execution(self) -> CurrentExecution:
+        assert self._geneva_execution is not None, "a body runs inside an execution"
+        return self._geneva_execution
+
+
+DOCUMENTS: Final[Definition] = definition_of(DocumentRun)

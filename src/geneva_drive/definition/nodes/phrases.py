@@ -1,0 +1,122 @@
+"""The phrase of a node: what it does, in words that follow "The workflow will"."""
+
+from __future__ import annotations
+
+import re
+
+from geneva_drive.definition.definition import Node
+from geneva_drive.definition.nodes.declaration import NodeKind
+
+_LONGEST = 120
+_END_OF_SENTENCE = re.compile(r"[.!?](?=\s+[A-Z]|$)|[;:]\s")  # not within "e.g. this"
+# Words that begin a summary which is no command, such as "The amount in cents".
+_NO_VERBS = frozenset(
+    [
+        "a",
+        "after",
+        "all",
+        "an",
+        "and",
+        "any",
+        "as",
+        "at",
+        "before",
+        "by",
+        "called",
+        "called",
+        "each",
+        "every",
+        "for",
+        "from",
+        "he",
+        "her",
+        "his",
+        "how",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "my",
+        "no",
+        "not",
+        "of",
+        "on",
+        "one",
+        "or",
+        "our",
+        "runs",
+        "she",
+        "step",
+        "task",
+        "that",
+        "the",
+        "their",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "true",
+        "used",
+        "we",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "why",
+        "with",
+        "you",
+        "your",
+    ]
+)
+
+
+def phrase_of(node: Node) -> str:
+    """Return what a node does, from its docstring or else from its name."""
+    body = node.job.function if node.job is not None else node.declared.function
+    own = from_docstring(getattr(body, "__doc__", None))
+    return own or _by_kind(node) or from_name(node.name)
+
+
+def from_docstring(text: str | None) -> str | None:
+    """Return the first sentence of a docstring, if it reads as a command; else None."""
+    if not text or not text.strip():
+        return None
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    sentence = _END_OF_SENTENCE.split(paragraph, maxsplit=1)[0].strip()
+    first = sentence.split(" ")[0]
+    if not _is_command(first) or len(sentence) > _LONGEST or not sentence.isprintable():
+        return None
+    return first.lower() + sentence[len(first) :]
+
+
+def _is_command(word: str) -> bool:
+    """True if a word may be a verb in the imperative: "Pay", but neither "Pays" nor "Paying"."""
+    lower = word.lower()
+    if not word.isalpha() or not word[1:].islower() or lower in _NO_VERBS:
+        return False
+    is_third_person = lower.endswith("s") and not lower.endswith(("ss", "us", "ias"))
+    return not is_third_person and not lower.endswith(("ing", "ly"))
+
+
+def from_name(name: str) -> str:
+    """Return a name as words."""
+    return " ".join(name.replace("_", " ").split()) or name
+
+
+def _by_kind(node: Node) -> str | None:
+    """Return the phrase of a node whose name is no verb as a rule."""
+    if node.kind is NodeKind.APPROVAL:
+        return f"ask for {from_name(node.name)}"
+    if node.kind is NodeKind.EVENT:
+        joint = " and " if node.event_terms.is_all else " or "
+        return f"wait for {joint.join(node.event_terms.patterns)}"
+    if node.kind is NodeKind.CALLBACK:
+        return f"wait for the callback of {from_name(node.name)}"
+    if node.kind is NodeKind.CHILD and node.child is not None:
+        return f"start {node.child.name}"
+    return None

@@ -1,0 +1,1 @@
+"""How much was done, for charts, and what needs whom, for the front page."""

@@ -1,0 +1,61 @@
+"""How far a bulk has come: `handle.bulk`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from geneva_drive.definition.compiler.reserved_types import BULK_STEP
+from geneva_drive.drive.bulk.tally import Tally
+from geneva_drive.serialization import typed_json
+from geneva_drive.storage.schema.records import WorkflowRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkProgress:
+    """What a bulk was asked to do, and the counts of what it has done."""
+
+    command: str
+    where: Mapping[str, str]
+    reason: str | None
+    first: int | None
+    stop_after: int | None
+    total: int  # workflows that matched when it was ordered
+    done: int  # those that it has come to
+    applied: int
+    passed_over: int  # they had left the state, or refused the command; see `reasons`
+    failed_again: int  # of those whose outcome it waited for
+    failed_ids: tuple[str, ...]  # the first of them
+    reasons: Mapping[str, int]  # why workflows refused the command
+    stopped: str | None  # why it ended early
+
+
+def bulk_progress(drive: Drive, record: WorkflowRecord) -> BulkProgress:
+    """Read the counts from the cursor of the bulk's step, or from its result."""
+    store, key = drive.store, record.id
+    found = store.read(lambda c: store.attempts.latest(c, [(key, BULK_STEP)]))
+    latest = found[-1] if found else None
+    counts: dict[str, Any] = typed_json.load(latest.result) if latest and latest.result else {}
+    if not counts and latest is not None and latest.cursor is not None:
+        counts = Tally.load(typed_json.load(latest.cursor)).result(0)
+    context: dict[str, Any] = typed_json.load(record.context) or {}
+    given = counts or Tally().result(0)
+    return BulkProgress(
+        command=context["command"],
+        where=context["where"],
+        reason=context["reason"],
+        first=context["first"],
+        stop_after=context["stop_after"],
+        total=max(context["total"], given["done"]),
+        done=given["done"],
+        applied=given["applied"],
+        passed_over=given["passed_over"],
+        failed_again=given["failed_again"],
+        failed_ids=tuple(given["failed_ids"]),
+        reasons=given["reasons"],
+        stopped=given["stopped"],
+    )

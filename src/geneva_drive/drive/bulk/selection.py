@@ -1,0 +1,130 @@
+"""Finds the workflows of a bulk command: their number, and portions in the order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.compiler.reserved_types import BULK_TYPE
+from geneva_drive.drive.bulk.command import BulkCommand
+from geneva_drive.drive.bulk.where import Where
+from geneva_drive.drive.failures.failures import Standing
+from geneva_drive.drive.failures.message import LONGEST, normalised
+from geneva_drive.drive.search.filter import SearchFilter
+from geneva_drive.drive.search.search import workflow_filter
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_traits import FailureTraits
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+_PORTION = 1_000  # messages that are compared at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Workflows that match; the next portion begins after `last`, which is None at the end."""
+
+    ids: list[Key]
+    last: Key | None
+
+
+class Selection:
+    """The workflows that match when they are looked at, up to an id.
+
+    A bulk is never for other bulks: two that pause each other would lock each other out.
+    """
+
+    def __init__(
+        self, connection: Connection, drive: Drive, command: BulkCommand, where: Where, until: Key
+    ) -> None:
+        self._connection = connection
+        self._store = drive.store
+        self._where = where
+        self._failure = _failure_traits(where)
+        asked = replace(workflow_filter(connection, drive, _listed(where)), types=_types(where))
+        assert asked.traits is not None, "a search always has them"
+        traits = replace(
+            asked.traits,
+            failure=self._failure,
+            until=until,
+            other_than_type=BULK_TYPE,
+            is_walk=True,
+        )
+        self._wanted = _for_command(replace(asked, traits=traits), command)
+
+    def count(self) -> int:
+        """Count exactly."""
+        if self._where.message is None:
+            return self._store.workflow_search.count(self._connection, self._wanted)
+        total, after = 0, None
+        while True:
+            portion = self.portion(after, _PORTION)
+            total += len(portion.ids)
+            if portion.last is None:
+                return total
+            after = portion.last
+
+    def portion(self, after: Key | None, size: int) -> Portion:
+        """Return the next workflows; with a message to compare, perhaps none of `size`."""
+        wanted = replace(self._wanted, after=after)
+        found = self._store.workflow_search.ids(self._connection, wanted, size)
+        return Portion(self._with_message(found), found[-1] if len(found) == size else None)
+
+    def still(self, ids: Sequence[Key]) -> set[Key]:
+        """Return which of these, locked meanwhile, still match."""
+        assert self._wanted.traits is not None, "a search always has them"
+        wanted = replace(self._wanted, traits=replace(self._wanted.traits, ids=ids))
+        found = self._store.workflow_search.ids(self._connection, wanted, len(ids))
+        return set(self._with_message(found))
+
+    def _with_message(self, ids: list[Key]) -> list[Key]:
+        message = self._where.message
+        if message is None or self._failure is None or not ids:
+            return ids
+        rows = self._store.failures.messages_of(self._connection, self._failure, ids, 2 * LONGEST)
+        alike = {key for key, text in rows if normalised(text) == message}
+        return [key for key in ids if key in alike]
+
+
+def _types(where: Where) -> list[str] | None:
+    if where.is_dynamic:
+        return [""]
+    return None if where.search.type is None else [where.search.type]
+
+
+def _listed(where: Where) -> SearchFilter:
+    """Return what a list would be asked; of a group, the failure is asked for instead."""
+    if not where.is_failure_group:
+        return where.search
+    return replace(where.search, step=None, error_class=None)
+
+
+def _failure_traits(where: Where) -> FailureTraits | None:
+    if not where.is_failure_group:
+        return None
+    return FailureTraits(
+        step=where.search.step,
+        error_class=where.search.error_class,
+        is_reattempting=where.standing is Standing.REATTEMPTING,
+    )
+
+
+def _for_command(wanted: WorkflowFilter, command: BulkCommand) -> WorkflowFilter:
+    """Leave out workflows that would refuse the command in any case, and be read for nothing."""
+    match command:
+        case BulkCommand.RESUME:
+            return replace(wanted, stored=WorkflowState.PAUSED)
+        case BulkCommand.PAUSE:
+            return replace(wanted, stored=WorkflowState.READY)
+        case BulkCommand.CANCEL | BulkCommand.SKIP:
+            return replace(wanted, only_ongoing=True)
+        case BulkCommand.REATTEMPT | BulkCommand.RESET_FOR_RETRY:
+            return replace(wanted, only_ongoing=True)
+        case _:
+            assert_never(command)

@@ -1,0 +1,219 @@
+"""What the choices of an approval, and its deadline, would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from geneva_drive.definition.definition import Node
+from geneva_drive.definition.nodes.approval import branches
+from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnTimeout
+from geneva_drive.drive.consequences import document_decisions
+from geneva_drive.drive.consequences.consequence import Consequence
+from geneva_drive.drive.consequences.sentences import count_of, phrases, will
+from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.walk import Ahead, walk
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
+
+_NOTHING = Ahead(next=(), later=(), perhaps=(), passed_over=(), blocked=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """A pending request, with its votes, and the person who reads the page."""
+
+    approval: ApprovalRecord
+    people: Sequence[PersonRecord] = ()
+    reader: str | None = None
+    holds_afterwards: bool = False  # the setting auto_resume_after_approval is off
+
+    def votes_with(self, choice: str) -> int:
+        """Return how many votes a choice has once the reader has voted for it."""
+        others = [
+            one.person
+            for one in self.people
+            if one.choice == choice and one.voted_at is not None and one.person != self.reader
+        ]
+        return len(others) + 1
+
+
+def decisions(standing: Standing, ballot: Ballot) -> Iterator[Consequence]:
+    """Yield what each choice, and the deadline, would do."""
+    approval = ballot.approval
+    for choice in approval.choice_list:
+        yield _choice(standing, ballot, choice)
+    if approval.expires_at is not None:
+        yield _expiry(standing, ballot)
+
+
+def _choice(standing: Standing, ballot: Ballot, choice: str) -> Consequence:
+    approval, node = ballot.approval, _node(standing, ballot.approval)
+    is_rejection = choice == REJECT
+    count, needed = _count(ballot, choice)
+    ahead, never, sentence = _effect(standing, node, is_rejection=is_rejection, is_expired=False)
+    if count < needed:
+        noun = "reject" if is_rejection else "agree"
+        sentence = f"When {needed} {noun}: {_begun_low(sentence)}"
+    parts = [_quorum_words(ballot, choice), sentence, _when_held(standing, ballot)]
+    return Consequence(
+        command=choice,
+        node=approval.step_name,
+        label=_label(choice),
+        sentence=" ".join(filter(None, parts)),
+        runs_next=ahead.next,
+        runs_later=ahead.later,
+        may_run=ahead.perhaps,
+        never_runs=never,
+        approval_id=approval.id,
+        is_dangerous=is_rejection,
+    )
+
+
+def _count(ballot: Ballot, choice: str) -> tuple[int, int]:
+    approval = ballot.approval
+    needed = approval.reject_quorum if choice == REJECT else approval.quorum
+    return ballot.votes_with(choice), needed
+
+
+def _quorum_words(ballot: Ballot, choice: str) -> str:
+    approval = ballot.approval
+    count, needed = _count(ballot, choice)
+    if needed == 1:
+        is_easier = choice == REJECT and approval.quorum > 1
+        return "One rejection is enough." if is_easier else ""
+    vote = "With your vote" if ballot.reader is not None else "With one more vote"
+    verb = "reject" if choice == REJECT else "agree"
+    return f"{vote}, {min(count, needed)} of {needed} {verb}."
+
+
+def _label(choice: str) -> str:
+    words = from_name(choice)
+    return words[:1].upper() + words[1:]
+
+
+def _begun_low(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _when_held(standing: Standing, ballot: Ballot) -> str:
+    is_held = standing.workflow.state is WorkflowState.PAUSED
+    if is_held or ballot.holds_afterwards:
+        return "It takes effect when an operator resumes the workflow."
+    return ""
+
+
+def _effect(
+    standing: Standing, node: Node | None, *, is_rejection: bool, is_expired: bool
+) -> tuple[Ahead, tuple[str, ...], str]:
+    """Return what follows, what never runs, and the sentence for people."""
+    if node is None or standing.definition is None:
+        return (
+            _NOTHING,
+            (),
+            "The workflow is canceled." if is_rejection else "The workflow goes on.",
+        )
+    if standing.document is not None:
+        return document_decisions.effect(
+            standing, standing.document, node.name, is_rejection=is_rejection, is_expired=is_expired
+        )
+    terms = node.terms
+    node_id = node.name
+    chosen = branches(standing.definition, node, rejected=is_rejection, expired=is_expired)
+    ahead = walk(standing, done=[node_id], chosen={node_id: chosen})
+    is_named = is_expired and terms.on_timeout is OnTimeout.TASK
+    if is_rejection and terms.on_reject is OnReject.CANCEL and not is_named:
+        never = tuple(each for each in standing.never_started() if each != node_id)
+        return _NOTHING, never, _canceling(standing, node_id)
+    if is_rejection and terms.on_reject is OnReject.CONTINUE and not is_named:
+        return ahead, ahead.passed_over, f"Goes on all the same. {will(standing, ahead)}"
+    return ahead, ahead.passed_over, will(standing, ahead)
+
+
+def _canceling(standing: Standing, node_id: str) -> str:
+    """Return what a rejection prevents: what an approval would have done."""
+    approved = walk(standing, done=[node_id], chosen=_if_approved(standing, node_id))
+    found = phrases(standing, approved)
+    if not found:
+        return "Cancels the workflow."
+    return f"Cancels the workflow: it will not {', nor '.join(found)}."
+
+
+def _if_approved(standing: Standing, node_id: str) -> dict[str, tuple[str, ...] | None]:
+    node = standing.declared(node_id)
+    assert node is not None, "the caller has it"
+    assert standing.definition is not None, "the caller has it"
+    return {node_id: branches(standing.definition, node, rejected=False, expired=False)}
+
+
+def _expiry(standing: Standing, ballot: Ballot) -> Consequence:
+    approval, node = ballot.approval, _node(standing, ballot.approval)
+    if approval.escalates_on_timeout and approval.escalation_count == 0:
+        return _expiring(approval, f"After that {_a_role(approval.escalate_to)} is asked.")
+    if node is None:
+        return _expiring(approval, "After that it expires.")
+    if standing.document is not None:
+        ahead, never, words = _effect(standing, node, is_rejection=True, is_expired=True)
+        return _expiring(approval, f"After that {_begun_low(words)}", ahead, never)
+    on_timeout = node.terms.on_timeout
+    match on_timeout:
+        case OnTimeout.PAUSE:
+            sentence = "After that the workflow pauses until an operator resumes or skips it."
+            return _expiring(approval, sentence)
+        case OnTimeout.APPROVE:
+            ahead, never, words = _effect(standing, node, is_rejection=False, is_expired=True)
+            sentence = f"After that it counts as approved. {words}"
+        case OnTimeout.TASK:
+            ahead, never, words = _effect(standing, node, is_rejection=True, is_expired=True)
+            sentence = f"After that {_begun_low(words)}"
+        case OnTimeout.REJECT | OnTimeout.ESCALATE:  # it was escalated already
+            ahead, never, words = _effect(standing, node, is_rejection=True, is_expired=True)
+            sentence = f"After that it counts as rejected. {words}"
+        case _:
+            assert_never(on_timeout)
+    return _expiring(approval, sentence, ahead, never)
+
+
+def _expiring(
+    approval: ApprovalRecord,
+    sentence: str,
+    ahead: Ahead = _NOTHING,
+    never: tuple[str, ...] = (),
+) -> Consequence:
+    return Consequence(
+        command="expire",
+        node=approval.step_name,
+        label="Deadline",
+        sentence=sentence,
+        runs_next=ahead.next,
+        runs_later=ahead.later,
+        may_run=ahead.perhaps,
+        never_runs=never,
+        approval_id=approval.id,
+    )
+
+
+def _a_role(role: str | None) -> str:
+    words = from_name(role or "another role")
+    return f"{'an' if words[:1].lower() in 'aeiou' else 'a'} {words}"
+
+
+def _node(standing: Standing, approval: ApprovalRecord) -> Node | None:
+    node = standing.declared(approval.step_name)
+    return node if node is not None and node.is_approval else None
+
+
+def missing_votes(ballot: Ballot) -> str:
+    """Return who may complete the quorum, such as "One more sales manager."."""
+    approval = ballot.approval
+    agreed = max(
+        (sum(one.choice == choice for one in ballot.people) for choice in approval.choice_list),
+        default=0,
+    )
+    missing = approval.quorum - agreed
+    if missing <= 0:
+        return ""
+    role = from_name(approval.role) if approval.role else "person"
+    return f"One more {role}." if missing == 1 else f"{count_of(missing, f'more {role}')}."

@@ -1,0 +1,139 @@
+"""Reads where a workflow stands, and lists what each command that is possible now would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.drive.consequences import operator_commands
+from geneva_drive.drive.consequences.consequence import Consequence
+from geneva_drive.drive.consequences.continuations import continuations
+from geneva_drive.drive.consequences.decisions import Ballot, decisions
+from geneva_drive.drive.consequences.operator_commands import (
+    passable,
+    passages,
+    repairable,
+    repairs,
+)
+from geneva_drive.drive.consequences.publications import publications
+from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
+from geneva_drive.drive.search.many_executions import may_expand
+from geneva_drive.engine.documents import documents
+from geneva_drive.errors import WorkflowNotFound
+from geneva_drive.states import ENDED_WORKFLOW_STATES, ApprovalState, WorkflowState
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+MOST_NODES = 5  # whose commands are listed without a word about which node is meant
+
+
+def what_if(
+    drive: Drive,
+    workflow_id: Key,
+    *,
+    node: str | None = None,
+    reader: str | None = None,
+    view: GraphView | None = None,
+) -> list[Consequence]:
+    """Return the consequences of all commands; of those on single nodes, for the first few nodes.
+
+    `node` selects the commands on one node. `reader` is the person whose vote is counted along.
+    `view` is the graph, if the caller has just read it: of a huge one, that takes half the time.
+    """
+    store, now = drive.store, drive.clock.now()
+    with store.reading() as connection:
+        record = store.workflows.get(connection, workflow_id)
+        if record is None:
+            raise WorkflowNotFound(workflow_id)
+        if record.state in ENDED_WORKFLOW_STATES:
+            return []
+        wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow_id)
+        pending = store.approvals.page(connection, wanted=wanted, limit=MOST_NODES)
+        people = store.approval_people.of_approvals(connection, [one.id for one in pending])
+        waits = store.event_waits.open_of(connection, workflow_id)[:MOST_NODES]
+    open_waits = [one for one in waits if one.expires_at is None or one.expires_at > now]
+    ballots = [
+        Ballot(
+            approval=one,
+            people=people[one.id],
+            reader=reader,
+            holds_afterwards=not drive.settings.auto_resume_after_approval,
+        )
+        for one in pending
+        if one.expires_at is None or one.expires_at > now
+    ]
+    standing = read_standing(drive, record, view)
+    if standing is None:
+        return list(_without_class(record))
+    found = list(consequences(standing, ballots, open_waits, node))
+    return [one for one in found if node is None or one.node in (None, node)]
+
+
+def read_standing(
+    drive: Drive, record: WorkflowRecord, view: GraphView | None = None
+) -> Standing | None:
+    """Read the graph of a workflow with its states; None if this process lacks its class."""
+    definition = documents.definition_of(drive.store, record)
+    if definition is None and not record.has_graph:
+        return None
+    if view is None:
+        view = view_of_workflow(drive, record.id, workers=False)
+    store = drive.store
+    expansions = {}
+    if may_expand(record):
+        expansions = store.read(lambda connection: store.expansions.of(connection, record.id))
+    is_dynamic = record.type == DYNAMIC_TYPE
+    return Standing(
+        workflow=record,
+        view=view,
+        definition=None if is_dynamic else definition,
+        expansions={key: one for key, one in expansions.items() if key in view.nodes},
+        is_chain=not record.has_graph and definition is not None and not definition.is_graph,
+    )
+
+
+def consequences(
+    standing: Standing,
+    ballots: Sequence[Ballot] = (),
+    waits: Sequence[EventWaitRecord] = (),
+    node: str | None = None,
+) -> Iterator[Consequence]:
+    """Yield the consequences: of decisions and events first, of ending the workflow last."""
+    yield from chain.from_iterable(decisions(standing, each) for each in ballots)
+    yield from chain.from_iterable(publications(standing, each) for each in waits)
+    resumed = operator_commands.resume(standing)
+    if resumed is not None:
+        yield resumed
+    yield from passages(standing, _selected(passable(standing), node))
+    yield from repairs(standing, _selected(repairable(standing), node))
+    yield from continuations(standing)
+    for found in (operator_commands.pause(standing), operator_commands.cancel(standing)):
+        if found is not None:
+            yield found
+
+
+def _selected(nodes: Sequence[str], node: str | None) -> Sequence[str]:
+    if node is None:
+        return nodes[:MOST_NODES]
+    return [node] if node in nodes else []
+
+
+def _without_class(record: WorkflowRecord) -> Iterator[Consequence]:
+    """Yield what needs no class: its nodes are unknown here."""
+    if record.state is WorkflowState.READY and record.requested is None:
+        sentence = "Nothing starts until the workflow is resumed."
+        yield Consequence(command="pause", node=None, label="Pause…", sentence=sentence)
+    yield Consequence(
+        command="cancel",
+        node=None,
+        label="Cancel…",
+        sentence="Ends the workflow. What has run is not undone.",
+        is_dangerous=True,
+    )

@@ -1,0 +1,1 @@
+"""Documents of a Drive, and starting workflows by name."""

@@ -1,0 +1,1 @@
+"""What a workflow waits for, in the words of `why()`. Start with `explanation`."""

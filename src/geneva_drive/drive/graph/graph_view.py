@@ -1,0 +1,281 @@
+"""A graph for display: nodes and edges of a class, or of a workflow with each node's state."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import Connection
+
+from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic import job_options
+from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.engine.documents import documents
+from geneva_drive.engine.graphs.node_states import id_in_graph
+from geneva_drive.engine.transitions.batch_workers import worker_id
+from geneva_drive.engine.transitions.partitions import latest_attempts
+from geneva_drive.errors import WorkflowNotFound
+from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
+from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.statements.graphs import load_ids
+from geneva_drive.storage.statements.search.overviews import NodeAttempt, NodeShape
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+    from geneva_drive.storage.store import Store
+
+
+_FURTHEST_FROM_DONE = (
+    StepState.IN_PROGRESS,
+    StepState.FAILED,
+    StepState.CANCELED,
+    StepState.SUSPENDED,
+    StepState.WAITING,
+    StepState.SCHEDULED,
+    StepState.PENDING,
+)
+_KINDS: Mapping[str | None, NodeKind] = {CHILD_JOB: NodeKind.CHILD, BATCH_JOB: NodeKind.BATCH}
+
+
+class NodeView(NamedTuple):  # a tuple, because a large graph has 100,000 of them
+    """A node, with its state if it belongs to a workflow."""
+
+    id: str
+    name: str
+    kind: NodeKind
+    job: str | None = None
+    partitions: int = 1
+    state: StepState | None = None  # None for a node of a class
+    outcome: Outcome | None = None
+    attempt_number: int = 0
+    scheduled_for: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """The nodes by id, in order of declaration, and their edges.
+
+    A batch or map that has been expanded is one node, whose workers are listed beside.
+    """
+
+    nodes: Mapping[str, NodeView]
+    graph: Graph
+    workers: Mapping[str, Sequence[NodeView]] = field(default_factory=dict)  # by their node
+    untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document did not follow
+
+    def every_node(self) -> Iterator[NodeView]:
+        """Yield the nodes, with workers in the place of the node that they belong to."""
+        for key, node in self.nodes.items():
+            yield from self.workers.get(key, (node,))
+
+    def with_workers(self) -> GraphView:
+        """Return the graph with each worker as a node of its own."""
+        if not self.workers:
+            return self
+        ids = {key: [one.id for one in found] for key, found in self.workers.items()}
+        edges = {
+            node.id: [
+                each for parent in self.graph.parents[key] for each in ids.get(parent, [parent])
+            ]
+            for key, shown in self.nodes.items()
+            for node in self.workers.get(key, (shown,))
+        }
+        return GraphView({node.id: node for node in self.every_node()}, Graph.of(edges))
+
+
+def view_of_definition(definition: Definition, *, is_whole: bool = True) -> GraphView:
+    """Return the graph of a class or document; `is_whole` includes the branches of a document."""
+    if definition.is_document:
+        from geneva_drive.drive.graph.document_view import view_of_document
+
+        return view_of_document(definition, is_whole=is_whole)
+    return GraphView(
+        {name: _of_class(definition.require(name)) for name in definition.graph.order},
+        definition.graph,
+    )
+
+
+def view_of_workflow(drive: Drive, workflow_id: Key, *, workers: bool = True) -> GraphView:
+    """Read a workflow's graph, with only those columns of each node that are shown.
+
+    The workers of its batches and maps may be left out; the expansions know what matters most.
+    """
+    store = drive.store
+    with without_garbage_collection(), store.reading() as connection:
+        record = store.workflows.get(connection, workflow_id)
+        if record is None:
+            raise WorkflowNotFound(workflow_id)
+        if record.type == DYNAMIC_TYPE:
+            return _of_dynamic(connection, store, record)
+        definition = documents.read_definition(connection, store, record)
+        shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
+        executions = store.attempts.latest_of(connection, record.id)
+        expansions = store.expansions.of(connection, record.id)
+        is_more = workers and bool(expansions)
+        tried = store.overviews.latest_attempts(connection, record.id) if is_more else {}
+    if shapes:
+        view = _of_stored(shapes, definition)
+    else:
+        view = view_of_definition(documents.require_definition(store, record), is_whole=False)
+    by_node: dict[str, list[ExecutionRecord]] = {}
+    for one in executions:
+        by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)
+    is_document = definition is not None and definition.is_document
+    if record.state is WorkflowState.FINISHED and not record.has_graph and not is_document:
+        expanded = {id_in_graph(definition, view.graph, key) for key in expansions}
+        view = _only_reached(view, {*by_node, *expanded})
+    nodes = {key: _with_state(node, by_node.get(key, [])) for key, node in view.nodes.items()}
+    if definition is not None and is_document:
+        from geneva_drive.drive.graph.document_view import with_way_taken
+
+        return with_way_taken(GraphView(nodes, view.graph), record, definition, by_node)
+    return _with_expansions(definition, GraphView(nodes, view.graph), expansions, tried)
+
+
+def _with_expansions(
+    definition: Definition | None,
+    view: GraphView,
+    expansions: Mapping[str, ExpansionRecord],
+    tried: Mapping[str, NodeAttempt],
+) -> GraphView:
+    """Return a view with the workers of batches and maps, and with the states of these."""
+    nodes, workers = dict(view.nodes), {}
+    for name, expansion in expansions.items():
+        key = id_in_graph(definition, view.graph, name)
+        numbers = range(1, expansion.total + 1) if expansion.total else (0,)
+        ids = [each for number in numbers if (each := worker_id(name, number)) in tried]
+        node = nodes.get(key)
+        if node is not None and expansion.is_over:
+            nodes[key] = node._replace(state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
+        elif node is not None:
+            state = StepState.FAILED if expansion.is_blocked else StepState.IN_PROGRESS
+            nodes[key] = node._replace(state=state, outcome=None)
+        if node is not None and ids:  # a map without items has no worker
+            found = [NodeView(each, each, node.kind, node.job, 1, *tried[each]) for each in ids]
+            nodes[key], workers[key] = _as_a_whole(node, expansion, found), found
+    return GraphView(nodes, view.graph, workers)
+
+
+def _as_a_whole(
+    node: NodeView, expansion: ExpansionRecord, workers: Sequence[NodeView]
+) -> NodeView:
+    """Return the node of a batch or map, with the state of the worker furthest from done."""
+    states = {one.state for one in workers}
+    state = next((each for each in _FURTHEST_FROM_DONE if each in states), StepState.COMPLETED)
+    outcome = next((one.outcome for one in workers if one.state is state), None)
+    if expansion.is_over:
+        state, outcome = StepState.COMPLETED, Outcome.SUCCESS
+    ends = [each.finished_at for each in workers if each.finished_at]
+    return node._replace(
+        state=state,
+        outcome=outcome,
+        attempt_number=max(each.attempt_number for each in workers),
+        scheduled_for=min((w.scheduled_for for w in workers if w.scheduled_for), default=None),
+        started_at=min((each.started_at for each in workers if each.started_at), default=None),
+        finished_at=max(ends) if len(ends) == len(workers) else None,
+    )
+
+
+def _only_reached(view: GraphView, reached: Container[str]) -> GraphView:
+    """Remove nodes that never ran: the class gained them later, or `finish()` came first."""
+    edges = {key: view.graph.parents[key] for key in view.nodes}
+    bridged = Graph.of(edges, removed={key for key in view.nodes if key not in reached})
+    kept = {key: node for key, node in view.nodes.items() if key in reached}
+    return GraphView(kept, Graph.of({key: bridged.parents[key] for key in kept}))
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Stop the collector while many objects are made: it would double the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _of_class(node: Node) -> NodeView:
+    return NodeView(
+        node.name,
+        node.name,
+        node.kind,
+        job=node.job.name if node.job else None,
+        partitions=_partitions(node),
+    )
+
+
+def _partitions(node: Node | None) -> int:
+    iteration = node.options.iteration if node else None
+    return iteration.partitions if iteration else 1
+
+
+def _of_stored(shapes: list[NodeShape], definition: Definition | None) -> GraphView:
+    nodes = {}
+    for shape in shapes:
+        known = definition.get(shape.name) if definition else None
+        kind = known.kind if known else NodeKind.TASK if shape.job else NodeKind.STEP
+        nodes[shape.node_id] = NodeView(
+            shape.node_id, shape.name, kind, shape.job, _partitions(known)
+        )
+    return GraphView(nodes, Graph.of(dict(_edges(shapes))))
+
+
+def _with_state(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
+    latest = latest_attempts(attempts)
+    undone = [one for one in latest if not is_done(one.state, one.outcome)]
+    one = next(iter(undone or latest), None)
+    if one is None:
+        return node._replace(state=StepState.PENDING)
+    return node._replace(
+        state=one.state,
+        outcome=one.outcome,
+        attempt_number=one.attempt_number,
+        scheduled_for=one.scheduled_for,
+        # A partitioned step lasts from the first start to the last end.
+        started_at=min((each.started_at for each in latest if each.started_at), default=None),
+        finished_at=one.finished_at and max(e.finished_at for e in latest if e.finished_at),
+    )
+
+
+def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) -> GraphView:
+    shapes = store.overviews.shapes(connection, record.id)
+    attempts = store.overviews.latest_attempts(connection, record.id)
+    nodes = {}
+    for key, name, job, _, scheduling in shapes:
+        kind = _KINDS.get(job, NodeKind.TASK) if scheduling is None else _kind(job, scheduling)
+        # A batch that was skipped has an idle worker and no expansion.
+        tried = attempts.get(worker_id(key, 0) if kind is NodeKind.WORKER else key)
+        if tried is None:
+            nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
+        else:
+            nodes[key] = NodeView(key, name, kind, job, 1, *tried)
+    view = GraphView(nodes, Graph.of(dict(_edges(shapes))))
+    expansions = store.expansions.of(connection, record.id)
+    return _with_expansions(None, view, expansions, attempts) if expansions else view
+
+
+def _kind(job: str | None, scheduling: str) -> NodeKind:
+    return _KINDS.get(job) or job_options.load(scheduling).part or NodeKind.TASK
+
+
+def _edges(shapes: list[NodeShape]) -> Iterator[tuple[str, list[str]]]:
+    # All nodes of a fan-out have the same parents, stored as the same text: parse it once.
+    read: dict[str, list[str]] = {}
+    for shape in shapes:
+        parents = read.get(shape.depends_on)
+        if parents is None:
+            parents = read[shape.depends_on] = load_ids(shape.depends_on)
+        yield shape.node_id, parents

@@ -1,0 +1,98 @@
+"""Groups of nodes that are alike, such as the nodes of a large fan-out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.drive.graph.graph_view import GraphView, without_garbage_collection
+
+FEWEST_FOLDED = 9
+
+_NUMBER_AT_END = re.compile(r"[-_ .#(\[]*\d+[)\]]?$")
+
+Groups = list[list[str]]
+
+
+def single_nodes(view: GraphView) -> Groups:
+    return [[key] for level in view.graph.levels for key in level]
+
+
+def fold_alike(view: GraphView) -> Groups:
+    """Group the nodes of a level that call the same job or have like names, and like neighbours.
+
+    Neighbours are alike if they are the same or form one group: each stage of a fan-out becomes one
+    group. Groups with fewer than `FEWEST_FOLDED` nodes are split into single nodes.
+    """
+    with without_garbage_collection():
+        return _folded(view)
+
+
+def _folded(view: GraphView) -> Groups:
+    groups = _alike(view)
+    group_of = {key: number for number, group in enumerate(groups) for key in group}
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(groups)):
+            parts = _parts(view.graph, groups[number], group_of)
+            if len(parts) == 1:
+                continue
+            changed = True
+            groups[number] = parts[0]
+            for part in parts[1:]:
+                for key in part:
+                    group_of[key] = len(groups)
+                groups.append(part)
+    places = {key: place for place, [key] in enumerate(single_nodes(view))}
+    return sorted(groups, key=lambda group: places[group[0]])
+
+
+def _alike(view: GraphView) -> Groups:
+    groups: Groups = []
+    for level in view.graph.levels:
+        alike: defaultdict[object, list[str]] = defaultdict(list)
+        for key in level:
+            node = view.nodes[key]
+            called = node.job if node.job is not None else _NUMBER_AT_END.sub("", node.name)
+            alike[node.kind, called].append(key)
+        groups += _apart(alike.values())
+    return groups
+
+
+def _parts(graph: Graph, group: list[str], group_of: Mapping[str, int]) -> Groups:
+    if len(group) == 1:
+        return [group]
+    known: dict[tuple[str, ...], frozenset[int]] = {}
+
+    def around(neighbours: tuple[str, ...]) -> frozenset[int]:
+        found = known.get(neighbours)
+        if found is None:
+            found = known[neighbours] = frozenset(group_of[each] for each in neighbours)
+        return found
+
+    parts: defaultdict[object, list[str]] = defaultdict(list)
+    for key in group:
+        parts[around(graph.parents[key]), around(graph.dependants[key])].append(key)
+    return _apart(parts.values())
+
+
+def _apart(groups: Iterable[list[str]]) -> Groups:
+    apart: Groups = []
+    for group in groups:
+        if len(group) < FEWEST_FOLDED:
+            apart += [[key] for key in group]
+        else:
+            apart.append(group)
+    return apart
+
+
+def folded_name(names: Sequence[str], job: str | None) -> str:
+    """Return the common beginning of the names, or else the name of the job."""
+    least, greatest = min(names), max(names)
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))
+    beginning = "".join(letter for letter, _ in alike).rstrip("0123456789")
+    return f"{beginning}*" if beginning else job or "*"

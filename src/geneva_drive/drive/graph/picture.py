@@ -1,0 +1,131 @@
+"""The boxes and arrows of a graph, whichever format they are written in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.drive.elapsed import took
+from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.groups import Groups, folded_name
+from geneva_drive.drive.graph.state_counts import done_first, most_important, word_for
+from geneva_drive.states import Outcome, StepState
+
+# Of these, the name does not tell that one node runs many times.
+_KINDS = {NodeKind.BATCH: "batch", NodeKind.WORKER: "batch workers", NodeKind.MAP: "map"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A node, or a group of nodes that are alike."""
+
+    key: str  # needs no escaping
+    name: str
+    notes: tuple[str, ...]
+    kind: NodeKind
+    state: StepState | None
+    is_folded: bool = False
+    counts: dict[StepState, int] = field(default_factory=dict)  # of a group's nodes
+    node: NodeView | None = None  # itself, or the first of a group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """The boxes, the arrows between them, and the levels."""
+
+    title: str
+    boxes: tuple[Box, ...]
+    arrows: tuple[tuple[int, int], ...]  # indexes into `boxes`
+    levels: tuple[tuple[int, ...], ...]
+    untaken: frozenset[tuple[int, int]] = frozenset()  # arrows that are not followed
+
+
+def picture_of(view: GraphView, groups: Groups, *, title: str, now: datetime) -> Picture:
+    place_of = {key: place for place, group in enumerate(groups) for key in group}
+    arrows = {
+        (place_of[parent], place): None
+        for place, group in enumerate(groups)
+        for parents in {view.graph.parents[key] for key in group}
+        for parent in parents
+    }
+    boxes = tuple(
+        _box(f"n{place}", [view.nodes[key] for key in group], view.workers.get(group[0]), now)
+        for place, group in enumerate(groups)
+    )
+    levels = Graph.of(_parents(len(boxes), arrows)).levels
+    return Picture(
+        title=title,
+        boxes=boxes,
+        arrows=tuple(arrows),
+        levels=tuple(tuple(int(key) for key in level) for level in levels),
+        untaken=frozenset(each for each in arrows if _is_untaken(view, boxes, each)),
+    )
+
+
+def _is_untaken(view: GraphView, boxes: Sequence[Box], arrow: tuple[int, int]) -> bool:
+    ends = [boxes[place].node for place in arrow]
+    if any(node is not None and node.outcome is Outcome.SKIPPED_BY_BRANCH for node in ends):
+        return True
+    return tuple(node.id for node in ends if node is not None) in view.untaken
+
+
+def _parents(count: int, arrows: dict[tuple[int, int], None]) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {str(place): [] for place in range(count)}
+    for parent, place in arrows:
+        parents[str(place)].append(str(parent))
+    return parents
+
+
+def _box(key: str, nodes: list[NodeView], workers: Sequence[NodeView] | None, now: datetime) -> Box:
+    first = nodes[0]
+    if len(nodes) > 1:
+        return _folded(key, folded_name([node.name for node in nodes], first.job), nodes, first)
+    if workers is None:
+        return Box(
+            key=key,
+            name=first.name,
+            notes=tuple(_notes(first, now)),
+            kind=first.kind,
+            state=first.state,
+            node=first,
+        )
+    return _folded(key, first.name, workers, first)
+
+
+def _folded(key: str, name: str, nodes: Sequence[NodeView], first: NodeView) -> Box:
+    counts = Counter(node.state for node in nodes if node.state is not None)
+    summary = ", ".join(f"{count:,} {word_for(state)}" for state, count in done_first(counts))
+    return Box(
+        key=key,
+        name=f"{name} x {len(nodes):,}",
+        notes=(summary,) if summary else (),
+        kind=nodes[0].kind,
+        state=most_important(counts) if counts else None,
+        node=first,
+        is_folded=True,
+        counts=dict(counts),
+    )
+
+
+def _notes(node: NodeView, now: datetime) -> list[str]:
+    is_worker = node.kind is NodeKind.WORKER and node.attempt_number > 0  # a single one
+    notes = [_KINDS[node.kind]] if node.kind in _KINDS and not is_worker else []
+    if node.kind is NodeKind.RESUMABLE:
+        notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
+    if node.kind is NodeKind.APPROVAL and node.outcome is not None:
+        notes.append(node.outcome)
+    if node.attempt_number > 1:
+        notes.append(f"attempt {node.attempt_number}")
+    if span := took(node, now):
+        notes.append(span)
+    return [", ".join(notes)] if notes else []
+
+
+def one_line(name: str) -> str:
+    """Replace line breaks by arrows, and control codes and lone surrogates by a placeholder."""
+    shown = name.replace("\r\n", "\n").replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)

@@ -1,0 +1,108 @@
+"""Pages of workflows in both directions, for a list that a person turns over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.search.filter import SearchFilter
+from geneva_drive.drive.search.search import COUNTED, SearchCount, active_of, workflow_filter
+from geneva_drive.storage.schema import keys
+from geneva_drive.storage.schema.records import Key, WorkflowRecord
+from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+
+if TYPE_CHECKING:
+    from geneva_drive.drive.drive import Drive
+
+_CHUNK = 100  # workflows that `every` reads at once
+
+
+@dataclass(frozen=True, slots=True)
+class Browsing:
+    """Which workflows to turn over: a filter, and whether those that ended are left out."""
+
+    wanted: SearchFilter
+    only_ongoing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowsedPage:
+    """One page, the newest first, and the ids at which its neighbours begin."""
+
+    items: list[WorkflowHandle[Any]]
+    newer_than: Key | None  # None if this is the first page
+    older_than: Key | None  # None if this is the last page
+
+
+def browse(
+    drive: Drive,
+    asked: Browsing,
+    *,
+    limit: int,
+    older_than: str | None = None,
+    newer_than: str | None = None,
+) -> BrowsedPage:
+    """Return a page; new workflows move nothing between pages."""
+    is_back = newer_than is not None
+    text = newer_than if is_back else older_than
+    after = None if text is None else keys.parse(drive.store.key_type, text)
+
+    def read(connection: Connection) -> tuple[list[WorkflowRecord], Any]:
+        found = _records(connection, drive, asked, limit + 1, after, newest_first=not is_back)
+        return found, active_of(connection, drive, found)
+
+    records, active = drive.store.read(read)
+    is_more = len(records) > limit
+    shown = records[:limit][::-1] if is_back else records[:limit]
+    items = [drive.open_handle(one, active.get(one.id)) for one in shown]
+    has_newer = is_more if is_back else after is not None
+    has_older = bool(items) if is_back else is_more
+    return BrowsedPage(
+        items=items,
+        newer_than=items[0].id if items and has_newer else None,
+        older_than=items[-1].id if items and has_older else None,
+    )
+
+
+def count_browsed(drive: Drive, asked: Browsing) -> SearchCount:
+    """Count the workflows, exactly up to 10,000."""
+    store = drive.store
+    found = store.read(
+        lambda connection: store.workflow_search.count_to(
+            connection, _filter(connection, drive, asked), COUNTED + 1
+        )
+    )
+    return SearchCount(min(found, COUNTED), is_exact=found <= COUNTED)
+
+
+def every(drive: Drive, asked: Browsing) -> Iterator[WorkflowHandle[Any]]:
+    """Yield all workflows, the newest first, with few of them in memory at once."""
+    page = browse(drive, asked, limit=_CHUNK)
+    yield from page.items
+    while page.older_than is not None:
+        page = browse(drive, asked, limit=_CHUNK, older_than=str(page.older_than))
+        yield from page.items
+
+
+def _records(
+    connection: Connection,
+    drive: Drive,
+    asked: Browsing,
+    limit: int,
+    after: Key | None,
+    *,
+    newest_first: bool,
+) -> list[WorkflowRecord]:
+    search = drive.store.workflow_search
+    wanted = replace(_filter(connection, drive, asked), after=after, is_newest_first=newest_first)
+    sections = search.sections(connection, wanted)
+    return search.page(connection, wanted, sections, limit=limit)
+
+
+def _filter(connection: Connection, drive: Drive, asked: Browsing) -> WorkflowFilter:
+    found = workflow_filter(connection, drive, asked.wanted)
+    return replace(found, only_ongoing=asked.only_ongoing)

@@ -1,0 +1,33 @@
+"""The JSON bodies of API keys and roles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geneva_drive.drive.access.keys import ApiKey, NewApiKey
+from geneva_drive.drive.access.roles import Role
+from geneva_drive.drive.views.bodies import moment_body
+
+
+def api_key_body(key: ApiKey) -> dict[str, Any]:
+    """Return the body of an API key; a new one has its secret."""
+    body = {
+        "id": key.id,
+        "name": key.name,
+        "permissions": list(key.permissions),
+        "roles": list(key.roles),
+        "created_at": moment_body(key.created_at),
+        "expires_at": moment_body(key.expires_at),
+        "revoked_at": moment_body(key.revoked_at),
+        "last_used_at": moment_body(key.last_used_at),
+        "former_expires_at": moment_body(key.former_expires_at),
+    }
+    return {**body, "secret": key.secret} if isinstance(key, NewApiKey) else body
+
+
+def role_body(role: Role) -> dict[str, Any]:
+    return {
+        "name": role.name,
+        "permissions": list(role.permissions),
+        "is_built_in": role.is_built_in,
+    }

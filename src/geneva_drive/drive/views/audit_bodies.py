@@ -1,0 +1,20 @@
+"""The JSON bodies of audit entries, as lists over workflows show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geneva_drive.drive.views.bodies import audit_body, key_body
+from geneva_drive.storage.schema.records import AuditRecord
+from geneva_drive.storage.statements.search.pages import AuditEntryRow
+
+
+def audit_row_body(row: AuditEntryRow) -> dict[str, Any]:
+    entry = AuditRecord(command=row.command, actor=row.actor, reason=row.reason, at=row.at)
+    approval = None if row.approval_id is None else key_body(row.approval_id)
+    return {
+        "id": key_body(row.id),
+        "workflow_id": key_body(row.workflow_id),
+        "approval_id": approval,
+        **audit_body(entry),
+    }

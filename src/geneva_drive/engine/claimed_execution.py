@@ -1,0 +1,131 @@
+"""An execution that this process has claimed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import field, replace
+
+from geneva_drive.definition import registry
+from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic import job_options
+from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
+from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.documents import documents
+from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.loop_position import LoopPosition
+from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
+from geneva_drive.storage.schema.records import (
+    ExecutionRecord,
+    GraphNodeRecord,
+    NodeKey,
+    WorkflowRecord,
+)
+from geneva_drive.storage.statements.graphs import load_ids
+from geneva_drive.values import value
+
+
+@value
+class Claimed:
+    """An execution under this process's claim, with its workflow as it was when claimed."""
+
+    workflow: WorkflowRecord
+    execution: ExecutionRecord
+    claim_token: str
+    stored: GraphNodeRecord | None = None  # its node, where the graph is stored
+    document: Definition | None = None  # None for a class
+    chain_length: int = 0
+    chained_since: float = field(default_factory=time.monotonic)
+
+    @property
+    def definition(self) -> Definition | None:
+        return self.document or registry.definition_for(self.workflow.type)
+
+    def node_in(self, definition: Definition) -> Node | None:
+        """Return the node to run; None if this process does not know it."""
+        stored = self.stored
+        if stored is not None and (stored.job is not None or definition is DYNAMIC):
+            own = job_options.of_row(stored.scheduling)
+            # Only the parts of a batch are asked for what they depend on.
+            depends_on = tuple(load_ids(stored.depends_on)) if own.part else ()
+            return stored_node(stored.name, stored.job, stored.args, own, depends_on)
+        return definition.get(self.execution.step_name)
+
+    def ending(
+        self, outcome: StepOutcome, *, may_chain: bool = False, position: LoopPosition | None = None
+    ) -> Ending:
+        return Ending(
+            workflow_id=self.workflow.id,
+            execution_id=self.execution.id,
+            claim_token=self.claim_token,
+            definition=self.definition,
+            outcome=outcome,
+            may_chain=may_chain,
+            position=position,
+            stored=self.stored,
+            seen=(self.workflow, self.execution),
+        )
+
+
+def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Read the stored node of each execution of a stored graph that has none yet."""
+    wanted = [_key_of(one) for one in claimed if one.workflow.has_graph and one.stored is None]
+    if not wanted:
+        return list(claimed)
+    store = environment.store
+    nodes = store.read_at_once(lambda connection: store.graphs.nodes(connection, wanted))
+    return [replace(one, stored=nodes.get(_key_of(one), one.stored)) for one in claimed]
+
+
+def with_documents(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Find the document of each execution of one."""
+    return [_with_document(environment, one) for one in claimed]
+
+
+def _with_document(environment: Environment, claimed: Claimed) -> Claimed:
+    execution = claimed.execution
+    if execution.type != DOCUMENT_LANE or claimed.document is not None:
+        return claimed
+    # A claim does not read the column of the workflow.
+    workflow = claimed.workflow._replace(definition_signature=execution.signature)
+    document = documents.definition_of(environment.store, workflow)
+    return replace(claimed, workflow=workflow, document=document)
+
+
+def _key_of(claimed: Claimed) -> NodeKey:
+    """Return the key of an execution's node; that of a worker stands for all of its batch."""
+    return claimed.workflow.id, whole_of(claimed.execution)
+
+
+def unserved(claimed: Claimed, limit: int) -> StepOutcome:
+    """Return the outcome of an execution whose class is not in this process after all."""
+    return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
+
+
+def chained(claimed: Claimed, applied: Applied) -> Claimed | None:
+    """Return the next execution, if the commit of the one before has claimed it."""
+    following = applied.chained
+    if following is None:
+        return None
+    return continued(claimed, applied.workflow, following, applied.node_of(following))
+
+
+def continued(
+    claimed: Claimed,
+    workflow: WorkflowRecord,
+    execution: ExecutionRecord,
+    stored: GraphNodeRecord | None = None,
+) -> Claimed:
+    """Return the claim of an execution that was claimed with its predecessor's commit."""
+    assert execution.claim_token is not None, "a chained execution is inserted with its claim"
+    return Claimed(
+        workflow=workflow,
+        execution=execution,
+        claim_token=execution.claim_token,
+        stored=stored,
+        document=claimed.document,
+        chain_length=claimed.chain_length + 1,
+        chained_since=claimed.chained_since,
+    )

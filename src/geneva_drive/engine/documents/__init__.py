@@ -1,0 +1,1 @@
+"""Documents as the engine finds them."""

@@ -1,0 +1,1 @@
+"""Steps and loops whose writes commit with their outcome."""

@@ -1,0 +1,1 @@
+"""Heroes: the records that workflows are about."""

@@ -1,0 +1,1 @@
+"""Waits for people: requests, votes, links and their endings. Start with `approval`."""

@@ -1,0 +1,1 @@
+"""Waits for events and callbacks, and how events find them. Start with `event_delivery`."""

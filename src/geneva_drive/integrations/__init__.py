@@ -1,0 +1,1 @@
+"""Doors for frameworks, each a module of its own that imports only its framework."""

@@ -1,0 +1,1 @@
+"""Tables and records of API keys and roles."""

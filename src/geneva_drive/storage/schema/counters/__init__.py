@@ -1,0 +1,1 @@
+"""The tables of counters, which charts are drawn from."""

@@ -1,0 +1,1 @@
+"""Statements about API keys and roles."""

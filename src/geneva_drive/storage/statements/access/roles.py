@@ -1,0 +1,49 @@
+"""Statements on roles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from geneva_drive.storage.schema.tables import Tables
+
+
+class Roles:
+    """The rows of `roles`, few and small."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._table = tables.roles
+
+    def put(
+        self, connection: Connection, name: str, permissions: Sequence[str], now: datetime
+    ) -> None:
+        """Insert a role, or replace what it grants."""
+        values = {"permissions": json.dumps([str(one) for one in permissions]), "updated_at": now}
+        try:
+            with connection.begin_nested():
+                connection.execute(insert(self._table).values(name=name, **values))
+        except IntegrityError:
+            # Inserting first: MySQL counts an update with the same values as none.
+            is_this = self._table.c.name == name
+            connection.execute(update(self._table).where(is_this).values(**values))
+
+    def delete(self, connection: Connection, name: str) -> bool:
+        statement = delete(self._table).where(self._table.c.name == name)
+        return connection.execute(statement).rowcount == 1
+
+    def all(self, connection: Connection) -> dict[str, tuple[str, ...]]:
+        """Return what each role grants, sorted by name."""
+        return self._read(connection, select(self._table).order_by(self._table.c.name))
+
+    def some(self, connection: Connection, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return self._read(connection, select(self._table).where(self._table.c.name.in_(names)))
+
+    def _read(
+        self, connection: Connection, query: Select[tuple[str, str, datetime]]
+    ) -> dict[str, tuple[str, ...]]:
+        rows = connection.execute(query).mappings()
+        return {row["name"]: tuple(json.loads(row["permissions"])) for row in rows}

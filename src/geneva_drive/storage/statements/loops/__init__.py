@@ -1,0 +1,1 @@
+"""Statements that save where loops stand."""

@@ -1,0 +1,1 @@
+"""Statements that find and count workflows for people."""

@@ -1,0 +1,159 @@
+"""Reads many rows for display, and only the columns that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, case, func, select
+
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState
+from geneva_drive.storage.schema.conditions import is_active_execution, is_done_execution
+from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Key
+from geneva_drive.storage.schema.tables import Tables
+
+
+class NodeShape(NamedTuple):  # a tuple: a large graph has 100,000
+    """A stored node without its arguments."""
+
+    node_id: str
+    name: str
+    job: str | None
+    depends_on: str  # ids as JSON
+    scheduling: str | None  # its stored options as JSON
+
+
+class NodeAttempt(NamedTuple):
+    """The latest attempt at a node, without results and errors."""
+
+    state: StepState
+    outcome: Outcome | None
+    attempt_number: int
+    scheduled_for: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+_STATES = {state.value: state for state in StepState}
+_OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{one.value: one for one in Outcome}}
+
+CANCELING = (
+    Outcome.CANCELED_BY_FLOW_CONTROL,
+    Outcome.CANCELED_BY_CONDITION,
+    Outcome.CANCELED_BY_EXCEPTION,
+)
+REJECTING = (Outcome.REJECTED, Outcome.EXPIRED, Outcome.TIMED_OUT)
+
+
+class Overviews:
+    """Reads several tables for display."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._workflows = tables.workflows
+        self._executions = tables.step_executions
+        self._nodes = tables.graph_nodes
+
+    def shapes(self, connection: Connection, workflow_id: Key) -> list[NodeShape]:
+        """Return the nodes of a stored graph, in order."""
+        c = self._nodes.c
+        query = (
+            select(c.node_id, c.name, c.job, c.depends_on, c.scheduling)
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.position)
+        )
+        return [NodeShape(*row) for row in connection.execute(query).all()]
+
+    def latest_attempts(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
+        """Return the latest attempt at each node, by node id."""
+        c = self._executions.c
+        query = (
+            select(
+                c.node_id,
+                c.attempt_number,
+                c.state,
+                c.outcome,
+                c.scheduled_for,
+                c.started_at,
+                c.finished_at,
+            )
+            .where(c.workflow_id == workflow_id)
+            .order_by(c.attempt_number)
+        )
+        return {
+            key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, *moments)
+            for key, number, state, outcome, *moments in connection.execute(query).all()
+        }
+
+    def done_since(
+        self, connection: Connection, workflow_id: Key, since: datetime | None
+    ) -> list[tuple[str, datetime | None]]:
+        """Return the nodes that are done and when they ended, from `since` on."""
+        c = self._executions.c
+        is_done = is_done_execution(self._tables)
+        query = select(c.node_id, c.finished_at).where(c.workflow_id == workflow_id, is_done)
+        if since is not None:
+            query = query.where(c.finished_at >= since)
+        return [(row[0], row[1]) for row in connection.execute(query)]
+
+    def oldest_active(
+        self, connection: Connection, workflow_id: Key, each: int
+    ) -> list[ExecutionRecord]:
+        """Return up to `each` oldest executions in each active state."""
+        c = self._executions.c
+        found = []
+        for state in sorted(ACTIVE_STEP_STATES):
+            query = (
+                select(self._executions)
+                .where(c.workflow_id == workflow_id, c.state == state)
+                .order_by(c.id)
+                .limit(each)
+            )
+            found += [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
+        return sorted(found, key=lambda one: one.id)
+
+    def handed_over(self, connection: Connection, ids: Sequence[Key]) -> str | None:
+        """Return the step of one of these due executions that a worker has left to other code."""
+        c = self._executions.c
+        # Any other sleeper wakes when it is due.
+        query = select(c.step_name).where(c.id.in_(ids), c.wakes_at > c.scheduled_for)
+        return connection.scalar(query.order_by(c.id).limit(1))
+
+    def canceling(
+        self, connection: Connection, workflow_id: Key, canceled_at: datetime | None
+    ) -> ExecutionRecord | None:
+        """Return the execution that canceled its workflow, if one did."""
+        c = self._executions.c
+        # A rejection cancels if the workflow ended with it: others have let it continue.
+        is_rejection = c.outcome.in_(REJECTING) & (c.finished_at == canceled_at)
+        query = (
+            select(self._executions)
+            .where(c.workflow_id == workflow_id, c.outcome.in_(CANCELING) | is_rejection)
+            # Other active executions ended with it, with the same outcome or by flow control.
+            .order_by(
+                c.error_class.is_(None),
+                c.outcome.not_in(REJECTING),
+                c.started_at.is_(None),
+                c.id,
+            )
+            .limit(1)
+        )
+        row = connection.execute(query).mappings().first()
+        return None if row is None else ExecutionRecord.of(row)
+
+    def count_active(
+        self, connection: Connection, workflow_id: Key, now: datetime
+    ) -> list[ActiveCount]:
+        """Count a workflow's active executions by state, and by whether they are due."""
+        c = self._executions.c
+        is_later = case((c.scheduled_for > now, 1), else_=0).label("is_later")
+        query = (
+            select(c.state, is_later, func.count(), func.min(c.scheduled_for))
+            .where(c.workflow_id == workflow_id, is_active_execution(self._tables))
+            .group_by(c.state, is_later)
+        )
+        return [
+            ActiveCount(StepState(state), bool(later), count, first_at)
+            for state, later, count, first_at in connection.execute(query)
+        ]

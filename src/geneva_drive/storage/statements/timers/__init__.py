@@ -1,0 +1,1 @@
+"""Statements about schedules, and about what is due next."""

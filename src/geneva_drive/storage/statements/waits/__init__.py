@@ -1,0 +1,1 @@
+"""Statements about approvals, events, callbacks and resume requests."""

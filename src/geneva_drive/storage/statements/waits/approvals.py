@@ -1,0 +1,164 @@
+"""Statements on requests for approval.
+
+The caller of each write has locked the workflow of the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Select,
+    Update,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.sql.elements import ColumnElement
+
+from geneva_drive.states import ApprovalState
+from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
+from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
+from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalFilter:
+    """Which requests are wanted, by id; a field that is None leaves all of them."""
+
+    state: ApprovalState | None = None
+    role: str | None = None
+    person: str | None = None  # named, or delegated to
+    workflow_id: Key | None = None
+    after: Key | None = None
+
+
+class Approvals:
+    """The rows of `approvals`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._table = tables.approvals
+        self._close: Update | None = None  # an end always has the same columns
+
+    def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
+        [row] = self._tables.keyed([values])
+        result = connection.execute(insert(self._table), row)
+        return result.inserted_primary_key[0] if result.inserted_primary_key else row["id"]
+
+    def get(self, connection: Connection, approval_id: Key) -> ApprovalRecord | None:
+        return self.get_many(connection, [approval_id]).get(approval_id)
+
+    def get_many(self, connection: Connection, ids: Collection[Key]) -> dict[Key, ApprovalRecord]:
+        rows = connection.execute(self._selected.where(self._table.c.id.in_(ids)))
+        return {row["id"]: ApprovalRecord.of(row) for row in rows.mappings()}
+
+    def with_execution(
+        self, connection: Connection, approval_id: Key
+    ) -> tuple[ApprovalRecord, ExecutionRecord, list[PersonRecord]] | None:
+        """Return a request, the execution that asked, and its people in the order of votes."""
+        rows = connection.execute(self._selected_with_execution, {"key": approval_id}).all()
+        if not rows:
+            return None
+        end = len(ApprovalRecord.__slots__)
+        people_at = end + len(EXECUTION_COLUMNS)
+        first = rows[0]
+        people = [PersonRecord.read(row[people_at:]) for row in rows if row[people_at] is not None]
+        return ApprovalRecord.read(first[:end]), ExecutionRecord.read(first[end:people_at]), people
+
+    @cached_property
+    def _selected_with_execution(self) -> Select[Any]:
+        c, e, p = self._table.c, self._tables.step_executions.c, self._tables.approval_people.c
+        return (
+            self._selected.add_columns(
+                *(e[name] for name in EXECUTION_COLUMNS),
+                *(p[name] for name in PersonRecord.__slots__),
+            )
+            .join(self._tables.step_executions, e.id == c.execution_id)
+            .outerjoin(self._tables.approval_people, p.approval_id == c.id)
+            .where(c.id == bindparam("key"))
+            .order_by(p.voted_at, p.person)
+        )
+
+    @cached_property
+    def _selected(self) -> Select[Any]:
+        return select(*(self._table.c[name] for name in ApprovalRecord.__slots__))
+
+    def update_pending(
+        self, connection: Connection, ids: Collection[Key], values: Mapping[str, Any]
+    ) -> int:
+        """Update the requests that are still pending, and count them."""
+        c = self._table.c
+        statement = update(self._table).where(c.id.in_(ids), c.state == ApprovalState.PENDING.value)
+        return connection.execute(statement.values(**values)).rowcount
+
+    def closing(self, approval_id: Key, values: Mapping[str, Any]) -> KeptWrite:
+        """Return the write that ends one request which is still pending."""
+        if self._close is None:
+            c = self._table.c
+            is_pending = c.state == ApprovalState.PENDING.value
+            self._close = (
+                update(self._table)
+                .where(c.id == bindparam("key"), is_pending)
+                .values(new_places(tuple(values)))
+            )
+        return KeptWrite(self._close, {"key": approval_id, **new_values(values)})
+
+    def cancel(self, connection: Connection, ids: Collection[Key], now: datetime) -> int:
+        """Cancel the pending requests among these; return how many."""
+        c = self._table.c
+        is_pending = c.state == ApprovalState.PENDING.value
+        values = {"state": ApprovalState.CANCELED.value, "wakes_at": None, "decided_at": now}
+        statement = update(self._table).where(c.id.in_(ids), is_pending).values(**values)
+        return connection.execute(statement).rowcount
+
+    def due(
+        self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
+    ) -> list[tuple[Key, Key]]:
+        """Return up to `limit` requests past their deadline, each with its workflow's id."""
+        c = self._table.c
+        query = select(c.id, c.workflow_id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
+        if passed_over:
+            query = query.where(c.id.not_in(passed_over))
+        rows = connection.execute(query.order_by(c.wakes_at).limit(limit))
+        return [(row[0], row[1]) for row in rows]
+
+    def page(
+        self, connection: Connection, *, wanted: ApprovalFilter, limit: int | None
+    ) -> list[ApprovalRecord]:
+        c = self._table.c
+        query = self._selected.where(*self._conditions(wanted)).order_by(c.id).limit(limit)
+        return [ApprovalRecord.of(row) for row in connection.execute(query).mappings()]
+
+    def count(self, connection: Connection, wanted: ApprovalFilter) -> int:
+        query = select(func.count()).select_from(self._table).where(*self._conditions(wanted))
+        return connection.scalar(query) or 0
+
+    def _conditions(self, wanted: ApprovalFilter) -> Sequence[ColumnElement[bool]]:
+        c, people = self._table.c, self._tables.approval_people.c
+        conditions: list[ColumnElement[bool]] = []
+        if wanted.state is not None:
+            # As a literal: a partial index is not used for a parameter.
+            conditions.append(c.state == literal(wanted.state.value, literal_execute=True))
+        if wanted.role is not None:
+            conditions.append(c.role == wanted.role)
+        if wanted.workflow_id is not None:
+            conditions.append(c.workflow_id == wanted.workflow_id)
+        if wanted.person is not None:
+            named = select(people.approval_id).where(
+                people.person == wanted.person, people.is_assigned == true()
+            )
+            conditions.append(c.id.in_(named))
+        if wanted.after is not None:
+            conditions.append(c.id > wanted.after)
+        return conditions

@@ -1,0 +1,45 @@
+"""What fails, in groups that are alike."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
+
+from geneva_drive.drive.views.failure_bodies import failure_group_body
+from geneva_drive.web.messages import answers
+from geneva_drive.web.messages.documentation import answers as answered
+from geneva_drive.web.messages.parameters import CurrentDrive, list_answer
+
+router = APIRouter(prefix="/failures", tags=["failures"])
+
+_Since = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=64,
+        description="How far to look back: a duration such as 24h, or a moment.",
+        examples=["24h"],
+    ),
+]
+
+
+@router.get(
+    "", operation_id="list_failures", responses=answered(answers.ListOf[answers.FailureGroup])
+)
+def list_failures(drive: CurrentDrive, since: _Since = "24h") -> JSONResponse:
+    """List failures in groups, those that need an operator first.
+
+    Workflows that stand paused on a failure are there whatever their age.
+    """
+    groups = drive.failures(since=_since(since))
+    return list_answer([failure_group_body(one) for one in groups])
+
+
+def _since(text: str) -> str | datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return text  # a duration, or nothing that is understood

@@ -1,0 +1,41 @@
+"""Schedules of workflow classes."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
+from geneva_drive.web.messages import answers
+from geneva_drive.web.messages.documentation import answers as answered
+from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive, list_answer
+from geneva_drive.web.responses import JSONResponse
+
+router = APIRouter(prefix="/schedules", tags=["schedules"])
+
+_CHANGED = answered(answers.Schedule, 404, 409)
+
+
+@router.get("", operation_id="list_schedules", responses=answered(answers.ListOf[answers.Schedule]))
+def list_schedules(drive: CurrentDrive) -> JSONResponse:
+    """List all schedules, by type."""
+    return list_answer([schedule_body(one) for one in drive.schedules.list()])
+
+
+@router.post("/{type}/pause", operation_id="pause_schedule", responses=_CHANGED)
+def pause(drive: CurrentDrive, actor: CurrentActor, type: str) -> JSONResponse:
+    """Keep a schedule from starting workflows."""
+    return JSONResponse(schedule_body(drive.schedules.pause(type, actor=actor.id)))
+
+
+@router.post("/{type}/resume", operation_id="resume_schedule", responses=_CHANGED)
+def resume(drive: CurrentDrive, type: str) -> JSONResponse:
+    """Resume a paused schedule."""
+    return JSONResponse(schedule_body(drive.schedules.resume(type)))
+
+
+@router.post(
+    "/{type}/run", operation_id="run_schedule", responses=answered(answers.ScheduleRun, 404, 409)
+)
+def run(drive: CurrentDrive, actor: CurrentActor, type: str) -> JSONResponse:
+    """Run a schedule now; the run obeys its overlap."""
+    return JSONResponse(schedule_run_body(drive.schedules.run_now(type, actor=actor.id)))

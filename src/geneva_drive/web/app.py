@@ -1,0 +1,119 @@
+"""The application: the dashboard, the REST API, decision links and callbacks of a Drive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.types import ASGIApp
+
+from geneva_drive.display import shown
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.metrics import EndCounters
+from geneva_drive.errors import InvalidInput
+from geneva_drive.web import problems
+from geneva_drive.web.api import (
+    approvals,
+    audit,
+    bulk,
+    dead_letters,
+    events,
+    execution_commands,
+    executions,
+    failures,
+    schedules,
+    stream,
+    workers,
+    workflows,
+)
+from geneva_drive.web.dashboard import router as dashboard
+from geneva_drive.web.hints import HintReader
+from geneva_drive.web.messages.answers import Problem
+from geneva_drive.web.root import callbacks, health, links, metrics, reference
+from geneva_drive.web.security.credentials import Authenticate, Credentials
+from geneva_drive.web.security.gate import Gate
+from geneva_drive.web.security.route_permissions import API, ROUTES, AnyOf
+
+_VERSION = "1"
+_DESCRIPTION = (
+    "Durable workflows that live in your own database. `executions` are workflows; `workflows` are "
+    "what can be started."
+)
+_NOUNS = (
+    *(workflows, executions, execution_commands, approvals, events, dead_letters),
+    *(failures, bulk, schedules, workers, audit, stream),
+)
+
+
+def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
+    """Return an application with the dashboard and the REST API of a Drive.
+
+    Serve it, or mount it in FastAPI or Starlette. `authenticate(request)` returns the `gd.Actor`
+    who is logged in, or None: then an API key or a JSON Web Token is asked for. It may be async.
+
+    >>> import geneva_drive as gd
+    >>> from fastapi import FastAPI
+    >>> drive = gd.configure("sqlite:///doctest.db")
+    >>> app = FastAPI()
+    >>> app.mount("/geneva", gd.asgi(drive))
+    """
+    if not isinstance(drive, Drive):
+        raise InvalidInput(f"asgi() takes a gd.Drive, got {shown(drive)}.")
+    app = FastAPI(
+        title="GenevaDrive",
+        version=_VERSION,
+        description=_DESCRIPTION,
+        # Those of FastAPI load scripts from elsewhere.
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    app.state.drive = drive
+    app.state.hints = HintReader(drive)
+    app.state.end_counters = EndCounters(drive)
+    api = APIRouter(prefix=API)
+    for noun in _NOUNS:
+        api.include_router(noun.router)
+    app.include_router(api)
+    for part in (health, metrics, links, callbacks, reference):
+        app.include_router(part.router)
+    problems.add_to(app)
+    credentials = Credentials(drive, authenticate)
+    app.state.credentials = credentials
+    app.add_middleware(Gate, drive=drive, credentials=credentials)
+    dashboard.add_to(app)
+    _check_permissions(app)
+    return app
+
+
+def _check_permissions(app: FastAPI) -> None:
+    """Refuse to serve a route whose permission was forgotten."""
+    document = app.openapi()
+    _describe_security(document)
+    for path, methods in document["paths"].items():
+        for method in methods:
+            route = f"{method.upper()} {path}"
+            assert route in ROUTES, f"{route} is missing in route_permissions.py"
+
+
+def _describe_security(document: dict[str, Any]) -> None:
+    """Add how requests are authenticated, and problems; FastAPI keeps the document."""
+    components = document["components"]
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    components["schemas"].update(problem.pop("$defs"), Problem=problem)
+    schemes = components.setdefault("securitySchemes", {})
+    schemes["bearer"] = {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key (`gd_...`) or a JSON Web Token.",
+    }
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            need = ROUTES.get(f"{method.upper()} {path}")
+            if isinstance(need, AnyOf):
+                operation["security"] = [{"bearer": []}]
+                operation["x-permission"] = " or ".join(need.permissions)
+            elif isinstance(need, str):
+                operation["security"] = [{"bearer": []}]
+                operation["x-permission"] = need

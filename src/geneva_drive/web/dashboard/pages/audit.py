@@ -1,0 +1,86 @@
+"""The audit trail: who did what to which workflow, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.search.pages import Page, Place, audit_search
+from geneva_drive.errors import InvalidInput
+from geneva_drive.storage.statements.search.pages import AuditEntryRow
+from geneva_drive.web.dashboard.shell.page import render
+from geneva_drive.web.dashboard.shell.words import plural
+from geneva_drive.web.messages.parameters import CurrentDrive, checked_text
+
+router = APIRouter()
+
+PATH = "/audit"
+PER_PAGE = 50
+COMMANDS = (
+    *("create", "pause", "resume", "cancel", "skip", "reattempt", "reset_for_retry"),
+    *("approve", "reject", "escalate", "delegate", "expire", "adopt", "retry_dead_letter"),
+)
+_Text = Annotated[str, Query(max_length=255)]
+
+
+@router.get(PATH)
+def show(
+    request: Request,
+    drive: CurrentDrive,
+    actor: _Text = "",
+    command: _Text = "",
+    older: Annotated[str | None, Query(max_length=64)] = None,
+) -> Response:
+    given = {
+        name: text
+        for name, text in (("actor", actor.strip()), ("command", command.strip()))
+        if text and checked_text(name, text)
+    }
+    page, is_known = _page(drive, given, older)
+    store = drive.store
+    ids = {one.workflow_id for one in page.items}
+    workflows = store.read(lambda connection: store.workflows.get_many(connection, list(ids)))
+    values = {
+        "entries": page.items,
+        "workflows": workflows,
+        "given": given,
+        "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
+        "commands": sorted({*COMMANDS, *(one.command for one in page.items)}),
+        "lead": _lead(page, given, is_first=older is None),
+        "newest": None if older is None else _path(given),
+        "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
+        "per_page": PER_PAGE,
+        "is_known_place": is_known,
+    }
+    return render(request, "pages/audit.html", values, here="audit")
+
+
+def _page(
+    drive: Drive, given: dict[str, str], older: str | None
+) -> tuple[Page[AuditEntryRow], bool]:
+    """Return a page; an address that names no place shows the newest."""
+    wanted = {"actor": given.get("actor"), "command": given.get("command")}
+    try:
+        return audit_search(drive, Place(older, PER_PAGE), **wanted), True
+    except InvalidInput:
+        return audit_search(drive, Place(None, PER_PAGE), **wanted), False
+
+
+def _path(given: dict[str, str], without: str | None = None, **changed: str) -> str:
+    kept = {name: text for name, text in given.items() if name != without}
+    query = urlencode({**kept, **changed})
+    return f"{PATH}?{query}" if query else PATH
+
+
+def _lead(page: Page[AuditEntryRow], given: dict[str, str], *, is_first: bool) -> str:
+    if not page.items:
+        return ""
+    people = {one.actor for one in page.items}
+    entries, actors = plural(len(page.items), "act"), plural(len(people), "actor")
+    which = "The latest" if is_first else "Earlier:"
+    also = " that match" if given else ""
+    return f"{which} {entries}{also}, by {actors}."

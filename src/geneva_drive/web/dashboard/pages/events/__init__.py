@@ -1,0 +1,9 @@
+"""Events: `page` lists and shows them, `publishing` publishes one from a form."""
+
+from __future__ import annotations
+
+from geneva_drive.web.dashboard.pages.events import page, publishing
+
+routers = (page.router, publishing.router)
+
+__all__ = ["routers"]

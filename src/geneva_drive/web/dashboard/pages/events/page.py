@@ -1,0 +1,190 @@
+"""Events that were published: what they carried, who heard them, and who nearly did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.publication import HeardBy, PublishedEvent
+from geneva_drive.drive.search.pages import Page, Place, events_search
+from geneva_drive.errors import InvalidInput
+from geneva_drive.states import WorkflowState
+from geneva_drive.storage.schema.records import WorkflowRecord
+from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
+from geneva_drive.web.dashboard.pages.events.publication_form import PublicationForm, form_again
+from geneva_drive.web.dashboard.shell.page import render
+from geneva_drive.web.dashboard.shell.words import NO_BREAK, cut, number, plural
+from geneva_drive.web.messages.parameters import CurrentDrive, checked_text
+from geneva_drive.web.security.gate import permissions_of
+
+router = APIRouter()
+
+PATH = "/events"
+PER_PAGE = 50
+_LONGEST_PREVIEW = 160
+_MOST_LISTED = 50  # workflows of each kind
+_Text = Annotated[str, Query(max_length=255)]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event in the list."""
+
+    event: PublishedEvent
+    started: int
+    continued: int
+    refused: int
+
+    @property
+    def type(self) -> str:
+        return "callback" if self.event.type == CALLBACK_TYPE else self.event.type
+
+    @property
+    def preview(self) -> str:
+        return cut(self.event.stored_payload, _LONGEST_PREVIEW)
+
+    @property
+    def heard(self) -> str:
+        counts = (("started", self.started), ("continued", self.continued))
+        parts = [f"{number(count)}{NO_BREAK}{word}" for word, count in counts if count]
+        if self.refused:
+            parts.append(f"{number(self.refused)}{NO_BREAK}refused")
+        return ", ".join(parts)
+
+
+@router.get(PATH)
+def show_all(
+    request: Request,
+    drive: CurrentDrive,
+    type: _Text = "",
+    key: _Text = "",
+    older: Annotated[str | None, Query(max_length=64)] = None,
+    publish: str | None = None,
+    again: Annotated[str | None, Query(max_length=64)] = None,
+) -> Response:
+    form = None
+    if publish is not None and "event:publish" in permissions_of(request):
+        form = PublicationForm() if again is None else form_again(drive.published_event(again))
+    return render_list(request, drive, {"type": type, "key": key}, older, form)
+
+
+def render_list(
+    request: Request,
+    drive: Drive,
+    asked: Mapping[str, str],
+    older: str | None = None,
+    form: PublicationForm | None = None,
+    **options: Any,
+) -> Response:
+    """Return the list, with the form above it if there is one."""
+    given = {
+        name: text.strip()
+        for name, text in asked.items()
+        if text.strip() and checked_text(name, text)
+    }
+    page, is_known_place = _page(drive, given, older)
+    store = drive.store
+    numbers = [one.number for one in page.items]
+    heard = store.read(lambda connection: store.pages.heard_counts(connection, numbers))
+    values = {
+        "rows": [EventRow(one, *heard[one.number]) for one in page.items],
+        "given": given,
+        "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
+        "newest": None if older is None else _path(given),
+        "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
+        "per_page": PER_PAGE,
+        "is_known_place": is_known_place,
+        "unheard": sum(not any(heard[one]) for one in numbers),
+        "form": form,
+    }
+    return render(request, "pages/events.html", values, here="events", **options)
+
+
+def _page(
+    drive: Drive, given: Mapping[str, str], older: str | None
+) -> tuple[Page[PublishedEvent], bool]:
+    wanted = {"type": given.get("type"), "key": given.get("key")}
+    if wanted["type"] == "callback":
+        wanted["type"] = CALLBACK_TYPE
+    try:
+        return events_search(drive, Place(older, PER_PAGE), **wanted), True
+    except InvalidInput:
+        return events_search(drive, Place(None, PER_PAGE), **wanted), False
+
+
+def _path(given: Mapping[str, str], without: str | None = None, **changed: str) -> str:
+    kept = {name: text for name, text in given.items() if name != without}
+    query = urlencode({**kept, **changed})
+    return f"{PATH}?{query}" if query else PATH
+
+
+@dataclass(frozen=True, slots=True)
+class Hearers:
+    """The workflows that an event reached in one way."""
+
+    title: str
+    note: str
+    count: int
+    workflows: Sequence[tuple[Any, WorkflowRecord | None]]
+
+
+@router.get("/events/{number}")
+def show(request: Request, drive: CurrentDrive, number: str) -> Response:
+    event = drive.published_event(number)
+    heard = event.heard_by()
+    values = {
+        "event": event,
+        "type": "callback" if event.type == CALLBACK_TYPE else event.type,
+        "is_callback": event.type == CALLBACK_TYPE,
+        "payload": json.dumps(json.loads(event.stored_payload), indent=2, ensure_ascii=False),
+        "heard": heard,
+        "lead": lead_of(heard),
+        "hearers": _hearers(drive, heard),
+        "ended": (WorkflowState.FINISHED, WorkflowState.CANCELED),
+    }
+    return render(request, "pages/event.html", values, here="events")
+
+
+def lead_of(heard: HeardBy) -> tuple[str, str]:
+    """Return who heard the event, in a sentence, and what else there is to know."""
+    parts = []
+    if heard.started:
+        parts.append(f"started {plural(len(heard.started), 'workflow')}")
+    if heard.continued:
+        parts.append(f"let {plural(len(heard.continued), 'workflow')} continue")
+    first = f"It {' and '.join(parts)}." if parts else "Nobody heard it."
+    rest = []
+    if heard.refused:
+        rest.append(f"{plural(len(heard.refused), 'class', 'classes')} refused it.")
+    if heard.near_misses:
+        waits = "waits" if len(heard.near_misses) == 1 else "wait"
+        rest.append(
+            f"{plural(len(heard.near_misses), 'workflow')} {waits} for its type, "
+            f"but with another key."
+        )
+    elif not parts and not heard.refused:
+        rest.append("No workflow waits for its type, and none is started by it.")
+    return first, " ".join(rest)
+
+
+def _hearers(drive: Drive, heard: HeardBy) -> list[Hearers]:
+    kinds = (
+        ("Started", "by this event", heard.started),
+        ("Continued", "a wait for it was open", heard.continued),
+        ("Near misses", "they wait for its type with another key", heard.near_misses),
+    )
+    wanted = [one for _, _, ids in kinds for one in ids[:_MOST_LISTED]]
+    store = drive.store
+    found = store.read(lambda connection: store.workflows.get_many(connection, wanted))
+    return [
+        Hearers(title, note, len(ids), [(one, found.get(one)) for one in ids[:_MOST_LISTED]])
+        for title, note, ids in kinds
+        if ids
+    ]

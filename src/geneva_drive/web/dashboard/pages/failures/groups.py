@@ -1,0 +1,131 @@
+"""Groups of failures as the page shows them. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from markupsafe import Markup, escape
+
+from geneva_drive.drive.failures.failures import FailureGroup, Standing
+from geneva_drive.web.dashboard.shell.words import number, plural
+
+SPANS = {
+    "1h": ("hour", timedelta(hours=1)),
+    "24h": ("24 hours", timedelta(hours=24)),
+    "7d": ("7 days", timedelta(days=7)),
+    "30d": ("30 days", timedelta(days=30)),
+}
+_BARS = 36
+_WIDTH, _HEIGHT = 180, 32  # of the bars
+_GROWS = timedelta(minutes=5)
+_KINDS = re.compile(r"&lt;(number|quoted|id|hex)&gt;")  # as `drive.failures()` writes them
+_SIGNS = {"quoted": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Failures within a part of the span."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group in the list."""
+
+    group: FailureGroup
+    bars: list[Bar]
+
+    @property
+    def key(self) -> str:
+        """What names the group in an address."""
+        text = json.dumps(self.group.where, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def count(self) -> str:
+        group = self.group
+        return number(group.count) + ("" if group.is_count_exact else "+")
+
+    @property
+    def message(self) -> Markup:
+        """The message, with a sign for each value that differs."""
+        safe = str(escape(self.group.message or "No message."))
+        # The text was escaped before the signs were put in.
+        return Markup(_KINDS.sub(_sign, safe))
+
+    @property
+    def is_held(self) -> bool:
+        return self.group.standing is Standing.PAUSED
+
+    @property
+    def is_open(self) -> bool:
+        """True if its workflows have not ended, so that they can be canceled."""
+        return self.group.standing is not Standing.ENDED
+
+    @property
+    def bar_words(self) -> str:
+        return f"{plural(len(self.group.moments), 'failure')} over the time that is shown"
+
+    @property
+    def list_path(self) -> str:
+        """The list of its workflows, as far as filters of the list can tell them apart."""
+        group = self.group
+        given = {"type": group.type, "step": group.step, "error_class": group.error_class}
+        state = {"state": "paused"} if self.is_held else {"state": "all"}
+        return f"/workflows?{urlencode({**state, **{k: v for k, v in given.items() if v}})}"
+
+
+def view_of(group: FailureGroup, now: datetime, span: timedelta) -> GroupView:
+    return GroupView(group, _bars(group.moments, now, span))
+
+
+def _sign(found: re.Match[str]) -> str:
+    return f'<span class="code-tag">{_SIGNS.get(found[1], "#")}</span>'
+
+
+def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[Bar]:
+    counts = [0] * _BARS
+    for at in moments:
+        place = int((at - (now - span)) / span * _BARS)
+        if place >= 0:
+            counts[min(place, _BARS - 1)] += 1
+    most = max(counts) or 1
+    pitch = _WIDTH / _BARS
+    return [
+        Bar(round(place * pitch, 2), _HEIGHT - height, round(pitch - 1.2, 2), height)
+        for place, count in enumerate(counts)
+        if count
+        for height in [max(round(count / most * _HEIGHT, 1), 2)]
+    ]
+
+
+def lead_of(groups: Sequence[FailureGroup], now: datetime) -> list[tuple[str, bool]]:
+    """Return the first sentence in parts; the strong one is for an operator."""
+    held = [one for one in groups if one.standing is Standing.PAUSED]
+    others = len(groups) - len(held)
+    rest = ""
+    if others:
+        verb = "needs" if others == 1 else "need"
+        rest = f"{plural(others, 'more group' if held else 'group')} {verb} nothing from you."
+    if not held:
+        return [("Nothing waits for an operator. ", True), (rest, False)]
+    total = sum(one.count for one in held)
+    is_exact = all(one.is_count_exact for one in held)
+    count = number(total) + ("" if is_exact else "+")
+    verb = "group holds" if len(held) == 1 else "groups hold"
+    noun = "workflow" if total == 1 else "workflows"
+    largest = held[0]
+    subject = "It" if len(held) == 1 else "The larger" if len(held) == 2 else "The largest"  # noqa: PLR2004
+    grows = " and still grows" if now - largest.last < _GROWS else ""
+    began = f"{subject} began at {largest.first:%Y-%m-%d %H:%M:%S} UTC{grows}. "
+    return [(f"{number(len(held))} {verb} {count} {noun}. ", True), (began + rest, False)]

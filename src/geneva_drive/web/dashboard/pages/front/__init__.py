@@ -1,0 +1,7 @@
+"""The front page: what needs whom. Start with `page`; `rows` says how each row looks."""
+
+from __future__ import annotations
+
+from geneva_drive.web.dashboard.pages.front.page import router
+
+__all__ = ["router"]

@@ -1,0 +1,41 @@
+"""What a viewer copies from the page of a workflow: for the shell, curl, Python and a test."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from geneva_drive.drive.handle.handle import WorkflowHandle
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    name: str
+    text: str
+
+
+def copies_of(workflow: WorkflowHandle[Any], address: str) -> tuple[Copy, ...]:
+    """Return the ways to look at this workflow from elsewhere; `address` is that of the API."""
+    url = shlex.quote(f"{address}/api/v1/executions/{workflow.id}")
+    return (
+        Copy("CLI", f"geneva show {shlex.quote(str(workflow.id))}"),
+        Copy("curl", f'curl -H "Authorization: Bearer $GENEVA_KEY" {url}'),
+        Copy("Python", f"workflow = gd.Workflow.find({workflow.id!r})"),
+        Copy("pytest", _test(workflow)),
+    )
+
+
+def _test(workflow: WorkflowHandle[Any]) -> str:
+    name = workflow.type or "workflow"
+    context = json.loads(workflow.stored_context)
+    hero = ""
+    if workflow.hero_type is not None:
+        hero = f"hero=gd.HeroRef({workflow.hero_type!r}, {workflow.hero_id!r}), "
+    return (
+        f"def test_{name.lower()}_{workflow.id}(geneva):\n"
+        f"    workflow = geneva.start({name!r}, {hero}context={context!r})\n\n"
+        f"    speedrun(workflow)\n\n"
+        f"    assert_workflow_state(workflow, {str(workflow.state)!r})\n"
+    )

@@ -1,0 +1,111 @@
+"""The page of one workflow: how it stands, why, what can be done, and what that will do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from geneva_drive.drive.consequences.what_if import what_if
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
+from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.workflow_page.timeline import read_timeline
+from geneva_drive.errors import StepNotDefined
+from geneva_drive.states import StepState
+from geneva_drive.web.dashboard.pages.workflow import context_facts
+from geneva_drive.web.dashboard.pages.workflow.attempts import NodeAttempts, read_attempts
+from geneva_drive.web.dashboard.pages.workflow.batch import read_workers_of
+from geneva_drive.web.dashboard.pages.workflow.command_panel import command_panel
+from geneva_drive.web.dashboard.pages.workflow.copies import copies_of
+from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
+from geneva_drive.web.dashboard.pages.workflow.timeline_drawing import draw_timeline
+from geneva_drive.web.dashboard.pages.workflow.trail import trail_of
+from geneva_drive.web.dashboard.shell.page import render
+from geneva_drive.web.messages.parameters import CurrentDrive, find
+from geneva_drive.web.security.gate import actor_of, permissions_of
+
+router = APIRouter()
+
+_MOST_CHILDREN = 12
+# The node that a viewer most likely wants to see.
+_TELLING = (
+    StepState.FAILED,
+    StepState.IN_PROGRESS,
+    StepState.WAITING,
+    StepState.SUSPENDED,
+    StepState.SCHEDULED,
+)
+
+
+@router.get("/workflows/{id}")
+def show(
+    request: Request,
+    drive: CurrentDrive,
+    id: str,
+    node: str | None = None,
+    confirm: str | None = None,
+    on: str | None = None,
+) -> Response:
+    workflow, permissions = find(drive, id), permissions_of(request)
+    now = drive.clock.now()
+    view = _view(drive, workflow)
+    selected = _selected(view, node)
+    panel = command_panel(
+        workflow.id,
+        what_if(drive, workflow.id, reader=actor_of(request).id, view=view),
+        permissions,
+    )
+    values = {
+        "workflow": workflow,
+        "why": workflow.why(),
+        "failure": _failure(drive, workflow, view),
+        "panel": panel,
+        "question": panel.find(confirm, on) if confirm else None,
+        "is_late": confirm is not None and panel.find(confirm, on) is None,
+        "graph": None if view is None else draw(view, selected, now),
+        "node": None if selected is None else read_attempts(drive, workflow.id, selected, now),
+        "batches": read_workers_of(drive, workflow, now),
+        "context": context_facts.facts_of(workflow),
+        "result": context_facts.result_of(workflow),
+        "trail": trail_of(workflow) if "audit:read" in permissions else (),
+        "timeline": draw_timeline(read_timeline(drive, workflow.id), selected),
+        "children": workflow.children[:_MOST_CHILDREN],
+        "copies": copies_of(workflow, str(request.base_url).rstrip("/")),
+    }
+    return render(request, "pages/workflow.html", values, here="workflows")
+
+
+def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
+    """Read the graph; None if neither the database nor this process knows it."""
+    try:
+        return view_of_workflow(drive, workflow.id)
+    except StepNotDefined:
+        return None
+
+
+def _selected(view: GraphView | None, asked: str | None) -> str | None:
+    if view is None:
+        return asked
+    known = {one.id: one for one in view.every_node()}
+    if asked in known:
+        return asked
+    for state in _TELLING:
+        found = next((one.id for one in known.values() if one.state is state), None)
+        if found is not None:
+            return found
+    ended = [one for one in known.values() if one.finished_at is not None]
+    return max(ended, key=lambda one: (one.finished_at, one.id)).id if ended else None
+
+
+def _failure(
+    drive: Drive, workflow: WorkflowHandle[Any], view: GraphView | None
+) -> NodeAttempts | None:
+    """Return the node on whose failure the workflow stands."""
+    name = workflow.paused_step_name
+    if name is None:
+        return None
+    nodes = [] if view is None else [one.id for one in view.every_node() if one.name == name]
+    found = read_attempts(drive, workflow.id, nodes[0] if nodes else name, drive.clock.now())
+    return found if found and found.attempts[0].error_class else None

@@ -1,0 +1,101 @@
+"""The list: which workflows these are, who acts next on each, how many match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response, StreamingResponse
+
+from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.handle.handle import WorkflowHandle
+from geneva_drive.drive.search.browse import BrowsedPage, browse, count_browsed
+from geneva_drive.drive.search.search import SearchCount
+from geneva_drive.states import WorkflowState
+from geneva_drive.web.dashboard.pages.workflows.address import Address, read_address
+from geneva_drive.web.dashboard.pages.workflows.bulk import BULK, may
+from geneva_drive.web.dashboard.pages.workflows.export import csv_lines
+from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
+from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.page import render
+from geneva_drive.web.dashboard.shell.standing import in_one_line, is_held_by_hand
+from geneva_drive.web.messages.parameters import CurrentDrive
+from geneva_drive.web.security.gate import permissions_of
+
+router = APIRouter()
+
+PER_PAGE = 25
+_MATCHING: BriefMemory[SearchCount] = BriefMemory()
+_Key = Annotated[str | None, Query(max_length=64)]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A workflow in the list."""
+
+    workflow: WorkflowHandle[Any]
+    why: str
+
+    @property
+    def hue(self) -> str | None:
+        """The hue of who acts next; a workflow that is held by hand needs no repair."""
+        return "held" if is_held_by_hand(self.workflow) else None
+
+    @property
+    def commands(self) -> str:
+        """The bulk commands that apply to it, for the script of the bar."""
+        return " ".join(name for name in BULK if may(name, self.workflow))
+
+
+@router.get("/workflows")
+def show(request: Request, drive: CurrentDrive, older: _Key = None, newer: _Key = None) -> Response:
+    address = read_address(request.query_params)
+    page = browse(drive, address.browsing, limit=PER_PAGE, older_than=older, newer_than=newer)
+    root = request.scope.get("root_path", "").rstrip("/")
+    values = {
+        "address": address,
+        "rows": [Row(one, in_one_line(one)) for one in page.items],
+        "tabs": tabs(drive, address, root),
+        "matching": _MATCHING.get(
+            drive, lambda: count_browsed(drive, address.browsing), address.browsing
+        ),
+        "types": _types(drive),
+        "per_page": PER_PAGE,
+        "allowed": [name for name, need in BULK.items() if need in permissions_of(request)],
+        "is_all": request.query_params.get("all") == "yes",
+        **_neighbours(address, page),
+    }
+    return render(request, "pages/workflows.html", values, here="workflows")
+
+
+@router.get("/workflows.csv")
+def export(request: Request, drive: CurrentDrive) -> Response:
+    """Stream what the filters of the address select."""
+    address = read_address(request.query_params)
+    headers = {
+        "Content-Disposition": 'attachment; filename="workflows.csv"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+    lines = csv_lines(drive, address.browsing)
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _neighbours(address: Address, page: BrowsedPage) -> dict[str, str | None]:
+    newer, older = page.newer_than, page.older_than
+    return {
+        "newer": None if newer is None else address.path(newer=str(newer)),
+        "older": None if older is None else address.path(older=str(older)),
+    }
+
+
+def _types(drive: Drive) -> list[str]:
+    """Return the types of workflows that there are, for the filter."""
+    store = drive.store
+    ready, paused = (
+        store.read(partial(store.workflow_search.types_in, state=state))
+        for state in (WorkflowState.READY, WorkflowState.PAUSED)
+    )
+    return sorted({*ready, *paused} - {""})

@@ -1,0 +1,45 @@
+"""Which glyph and which hue a state or a need has. Colour says who acts next; shape says it too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# Workflow states, step states and a few words that pages use like states.
+_STATES: Mapping[str, tuple[str, str]] = {
+    "pending": ("pending", "quiet"),
+    "scheduled": ("scheduled", "rest"),
+    "ready": ("ready", "moving"),
+    "performing": ("performing", "moving"),
+    "in_progress": ("performing", "moving"),
+    "suspended": ("suspended", "held"),
+    "waiting": ("waiting", "rest"),
+    "completed": ("completed", "done"),
+    "finished": ("completed", "done"),
+    "failed": ("failed", "failed"),
+    "dead_letter": ("dead-letter", "failed"),
+    "skipped": ("skipped", "quiet"),
+    "canceled": ("canceled", "quiet"),
+    "paused": ("paused", "held"),
+    "late": ("late", "held"),
+}
+_NEEDS: Mapping[str, str] = {
+    "person": "person",
+    "operator": "failed",
+    "event": "rest",
+    "timer": "rest",
+    "child": "rest",
+    "worker": "moving",
+    "none": "quiet",
+}
+
+
+def state_glyph(state: str) -> str:
+    return _STATES.get(str(state), ("pending", "quiet"))[0]
+
+
+def state_hue(state: str) -> str:
+    return _STATES.get(str(state), ("pending", "quiet"))[1]
+
+
+def need_hue(need: str) -> str:
+    return _NEEDS.get(str(need), "quiet")

@@ -1,0 +1,56 @@
+// Forms: a busy button, one submit, changed fields, copying, and the focus on an answer.
+export function startForms() {
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("[data-once]")) return;
+    if (form.dataset.sent) { event.preventDefault(); return; }
+    form.dataset.sent = "yes";
+    (event.submitter ?? form.querySelector("button"))?.setAttribute("aria-busy", "true");
+  });
+  // A page that comes back from the browser's memory can be sent again.
+  addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[data-sent]")) {
+      delete form.dataset.sent;
+      form.querySelector("[aria-busy]")?.removeAttribute("aria-busy");
+    }
+  });
+  document.addEventListener("input", (event) => showChange(event.target));
+  document.addEventListener("click", (event) => {
+    const undo = event.target.closest("[data-undo]");
+    if (undo) undoChange(undo.closest(".field"));
+    const copy = event.target.closest("[data-copy]");
+    if (copy) copyText(copy);
+  });
+  for (const field of document.querySelectorAll("[data-proposed]")) showChange(field);
+  const wrong = document.querySelector("[aria-invalid=true]");
+  (document.getElementById("answer") ?? wrong ?? document.querySelector("#confirm [data-focus]"))?.focus();
+}
+
+function showChange(field) {
+  if (field.dataset.proposed === undefined) return;
+  const words = field.closest(".field").querySelector(".changed");
+  if (words) words.hidden = field.value === field.dataset.proposed;
+}
+
+function undoChange(box) {
+  const field = box.querySelector("[data-proposed]");
+  field.value = field.dataset.proposed;
+  showChange(field);
+  field.focus();
+}
+
+// data-copy is the text, or the id of the element that holds it after "#", or "address".
+async function copyText(button) {
+  const wanted = button.dataset.copy;
+  const text = wanted === "address" ? location.href
+    : wanted.startsWith("#") ? document.querySelector(wanted)?.innerText ?? "" : wanted;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    return;
+  }
+  const words = button.querySelector("span") ?? button;
+  const before = words.textContent;
+  words.textContent = "Copied";
+  setTimeout(() => { words.textContent = before; }, 1500);
+}

@@ -1,0 +1,79 @@
+"""Hints for `/stream`: one reader per process looks at the database for all viewers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+
+from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import StorageError
+
+logger = logging.getLogger(__name__)
+
+_INTERVAL = 0.15  # seconds between two looks, so that a change is told within 250 ms
+_KEEP_ALIVE = 15.0  # seconds after which a silent connection gets a comment
+_MOST_WAITING = 16  # hints that a slow viewer may leave unread
+
+# What each mark of the database stands for, in the order of `Pages.marks`.
+_MEANINGS = (
+    *("executions", "steps", "approvals", "events", "audit", "dead_letters"),
+    *("steps", "steps", "executions", "executions"),
+)
+_GREETING = "retry: 2000\nevent: ready\ndata: {}\n\n"
+
+
+class HintReader:
+    """Reads the marks while there are viewers, and tells each of them what differs."""
+
+    def __init__(self, drive: Drive) -> None:
+        self._drive = drive
+        self._viewers: set[asyncio.Queue[str]] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    async def listen(self) -> AsyncIterator[str]:
+        """Yield server-sent events until the viewer leaves."""
+        waiting: asyncio.Queue[str] = asyncio.Queue(_MOST_WAITING)
+        waiting.put_nowait(_GREETING)
+        self._viewers.add(waiting)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._read())
+        try:
+            while True:
+                try:
+                    yield await asyncio.wait_for(waiting.get(), _KEEP_ALIVE)
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            self._viewers.discard(waiting)
+
+    async def _read(self) -> None:
+        before: Sequence[Any] | None = None
+        while self._viewers:
+            try:
+                marks = await run_in_threadpool(self._marks)
+            except (StorageError, SQLAlchemyError) as error:
+                logger.warning("The stream cannot read the database: %s", error)
+            else:
+                if before is not None and marks != before:
+                    self._tell(before, marks)
+                before = marks
+            await asyncio.sleep(_INTERVAL)
+
+    def _marks(self) -> Sequence[Any]:
+        store = self._drive.store
+        return store.read(store.pages.marks)
+
+    def _tell(self, before: Sequence[Any], after: Sequence[Any]) -> None:
+        pairs = zip(_MEANINGS, before, after, strict=True)
+        changed = sorted({meaning for meaning, old, new in pairs if old != new})
+        text = f"event: hint\ndata: {json.dumps({'changed': changed})}\n\n"
+        for waiting in self._viewers:
+            # A viewer that does not read is told once it does: any hint makes it fetch all.
+            if not waiting.full():
+                waiting.put_nowait(text)

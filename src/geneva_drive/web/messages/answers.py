@@ -1,0 +1,209 @@
+"""The bodies of answers, as the OpenAPI document describes them.
+
+Routes answer with the bodies of `drive.views.bodies`, which the command line prints too; these
+classes describe them and are not run for each answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+T = TypeVar("T")
+
+Id = int | str
+AT = "2026-01-31T09:00:00Z"
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Fault(Answer):
+    """One thing that is wrong with a request."""
+
+    path: str = Field(examples=["body.context.amount"])
+    message: str = Field(examples=["Input should be a valid integer"])
+
+
+class Problem(Answer):
+    """What went wrong (RFC 9457)."""
+
+    type: str = Field(examples=["urn:geneva-drive:problem:invalid_state"])
+    title: str = Field(examples=["Conflict"])
+    status: int = Field(examples=[409])
+    code: str = Field(
+        description="For programs: it stays the same when the words change.",
+        examples=["invalid_state"],
+    )
+    detail: str = Field(examples=["Workflow 41 is finished and cannot be paused."])
+    errors: list[Fault] = Field(default=[], description="Each fault of a request, with its path.")
+    existing_id: Id | None = Field(default=None, description="Of already_running: the other one.")
+    permission: str | None = Field(default=None, description="Of forbidden: what is missing.")
+
+
+class ListOf(Answer, Generic[T]):
+    """A page of a list."""
+
+    items: list[T]
+    next_cursor: str | None = Field(examples=["41"])
+
+
+class Event(Answer):
+    """An event that was published."""
+
+    number: Id = Field(description="Ours.", examples=[12])
+    id: str = Field(description="The publisher's, unique for its source.", examples=["a-1"])
+    source: str = Field(examples=["api"])
+    type: str = Field(examples=["payment.received"])
+    key: str | None = Field(examples=["42"])
+    payload: Any = None
+    published_at: str = Field(examples=[AT])
+    expires_at: str | None
+
+
+class HeardEvent(Event):
+    """An event, and what came of it, as ids of workflows."""
+
+    duplicate: bool
+    started: list[Id]
+    continued: list[Id] = Field(examples=[[41]])
+    near_misses: list[Id] = Field(description="They wait for the type, with another key.")
+    refused: dict[str, str] = Field(description="Workflows that it could not start, and why.")
+
+
+class CallbackReceipt(Answer):
+    """Whether the callback had been received before."""
+
+    duplicate: bool
+
+
+class LastFailure(Answer):
+    """The step, class and message by which failures are grouped."""
+
+    step: str
+    error_class: str | None
+    message: str
+
+
+class DeadLetter(Answer):
+    """A workflow that needs, or needed, an operator."""
+
+    id: Id = Field(examples=[3])
+    workflow_id: Id = Field(examples=[41])
+    step_name: str | None = Field(examples=["charge"])
+    reason: str = Field(examples=["max_retries_exceeded"])
+    state: str = Field(examples=["pending"])
+    snapshot: dict[str, Any]
+    failure: LastFailure | None
+    created_at: str = Field(examples=[AT])
+    resolved_at: str | None
+    resolved_by: str | None
+    notes: str | None
+
+
+class FailureGroup(Answer):
+    """Failures of one step with one error, whose workflows stand alike."""
+
+    type: str | None = Field(examples=["Refund"])
+    step: str = Field(examples=["charge"])
+    error_class: str | None = Field(examples=["builtins.TimeoutError"])
+    message: str = Field(examples=["The bank did not answer within <number> s."])
+    standing: str = Field(examples=["paused"])
+    count: int = Field(examples=[412])
+    is_count_exact: bool
+    first: str = Field(examples=[AT])
+    last: str = Field(examples=[AT])
+    where: dict[str, str] = Field(description="Of a bulk for exactly these workflows.")
+    sample_ids: list[Id]
+
+
+class BulkSample(Answer):
+    """A workflow that a bulk would be for."""
+
+    id: Id
+    type: str | None = Field(examples=["Refund"])
+    state: str = Field(examples=["paused"])
+
+
+class BulkPreview(Answer):
+    """What a bulk would be for."""
+
+    count: int = Field(examples=[412])
+    sample: list[BulkSample]
+
+
+class StartedBulk(Answer):
+    """The workflow that gives the command."""
+
+    id: Id = Field(examples=[42])
+
+
+class ScheduleRun(Answer):
+    """A run of a schedule."""
+
+    type: str = Field(examples=["Report"])
+    at: str = Field(examples=[AT])
+    state: str = Field(examples=["started"])
+    workflow_id: Id | None = None
+    skipped_reason: str | None = None
+    blocked_by: Id | None = None
+    is_manual: bool
+    actor: str | None = None
+    recorded_at: str
+    started_at: str | None = None
+
+
+class Schedule(Answer):
+    """The schedule of a workflow class."""
+
+    type: str = Field(examples=["Report"])
+    cron: str = Field(examples=["0 9 * * 1-5"])
+    timezone: str = Field(examples=["Europe/Amsterdam"])
+    overlap: str = Field(examples=["skip"])
+    missed: str = Field(examples=["latest"])
+    jitter_seconds: float | None
+    next_at: str | None = None
+    paused_at: str | None = None
+    paused_by: str | None = None
+    seen_at: str | None
+    queued_count: int
+    last_run: ScheduleRun | None = None
+
+
+class Worker(Answer):
+    """A worker process."""
+
+    id: str
+    name: str = Field(examples=["laptop:4002"])
+    queues: list[str] | None = Field(description="None serves all queues.")
+    types: list[str] = Field(examples=[["Refund"]])
+    is_alive: bool
+    started_at: str = Field(examples=[AT])
+    heartbeat_at: str = Field(examples=[AT])
+    stopped_at: str | None
+    trouble: str | None = Field(description="What its database refused lately.")
+
+
+class Queue(Answer):
+    """What a queue holds."""
+
+    queue: str = Field(examples=["default"])
+    due: int
+    oldest_due_at: str | None
+    running: int
+
+
+class WorkflowDefinition(Answer):
+    """A workflow that can be started."""
+
+    name: str = Field(examples=["Refund"])
+    kind: str = Field(examples=["class"])
+    steps: list[dict[str, str]]
+
+
+class Health(Answer):
+    """Whether the server works."""
+
+    status: str = Field(examples=["ok"])

@@ -1,0 +1,1 @@
+"""The routes at the root of the application, beside `/api/v1`."""

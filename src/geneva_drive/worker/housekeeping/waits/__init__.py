@@ -1,0 +1,1 @@
+"""Duties about events, deadlines and waits that a crash left behind."""

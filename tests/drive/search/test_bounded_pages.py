@@ -1,0 +1,77 @@
+"""Lists by what no index knows: so many rows are looked at, and the next page goes on there."""
+
+from __future__ import annotations
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.drive.publication import PublishedEvent
+from geneva_drive.drive.search import pages
+from geneva_drive.drive.search.pages import Page, Place, audit_search, events_search
+from geneva_drive.storage.statements.search.pages import AuditEntryRow
+from geneva_drive.testing import drain
+
+
+class Leaf(gd.Workflow):
+    type_name = "BoundedLeaf"
+
+    @gd.wait_for_event("leaf.fell", key=lambda self: self.hero_id)
+    def fall(self, event: gd.Event) -> None: ...
+
+
+def test_audit_entries_of_an_actor_are_found_portion_by_portion(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "_MOST_LOOKED_AT", 3)
+    handle = Leaf.create()
+    for name in ("ann", "bob", "bob", "bob"):
+        handle.pause(actor=name)
+        handle.resume(actor="carl")
+
+    assert len(audit_search(geneva, Place(limit=2)).items) == 2
+    resumed = audit_search(geneva, Place(limit=2), "carl", "resume")
+    assert [one.command for one in resumed.items] == ["resume", "resume"]
+    found: list[AuditEntryRow] = []
+    cursor, looks = None, 0
+    while looks == 0 or cursor is not None:
+        page = audit_search(geneva, Place(cursor, 2), "ann")
+        found += page.items
+        cursor, looks = page.next_cursor, looks + 1
+    assert [(one.command, one.actor) for one in found] == [("pause", "ann")]
+    assert looks == 3
+
+
+def test_events_of_a_key_alone_are_found_portion_by_portion(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "_MOST_LOOKED_AT", 2)
+    for number in range(5):
+        geneva.publish("leaf.fell", key="old" if number == 0 else "new")
+
+    def keys(page: Page[PublishedEvent]) -> list[str | None]:
+        return [one.key for one in page.items]
+
+    by_type = events_search(geneva, Place(limit=2), "leaf.fell", "old")
+    assert (keys(by_type), by_type.next_cursor) == (["old"], None)
+    first = events_search(geneva, Place(limit=2), key="old")
+    second = events_search(geneva, Place(first.next_cursor, 2), key="old")
+    last = events_search(geneva, Place(second.next_cursor, 2), key="old")
+    assert [keys(one) for one in (first, second, last)] == [[], [], ["old"]]
+    assert last.next_cursor is None
+    everything = events_search(geneva, Place(limit=3))
+    assert keys(everything) == ["new"] * 3
+    assert everything.next_cursor is not None
+
+
+def test_how_many_heard_each_event_is_read_at_once(geneva: gd.Drive) -> None:
+    for _ in range(2):
+        Leaf.create(hero=gd.HeroRef("Tree", "7"), allow_multiple=True)
+    drain(geneva)
+    heard = geneva.publish("leaf.fell", key="7")
+    unheard = geneva.publish("leaf.fell", key="8")
+    store = geneva.store
+
+    counts = store.read(lambda c: store.pages.heard_counts(c, [heard.number, unheard.number]))
+
+    assert counts == {heard.number: (0, 2, 0), unheard.number: (0, 0, 0)}
+    assert store.read(lambda c: store.pages.heard_counts(c, [])) == {}

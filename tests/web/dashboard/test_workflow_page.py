@@ -1,0 +1,165 @@
+"""The page of one workflow: how it stands, what can be done, and what each command does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import geneva_drive as gd
+from geneva_drive.testing import drain
+from tests.web.dashboard.signing_in import Browser, signed_in
+
+Open = Callable[..., Browser]
+
+
+class Purchase(gd.Workflow):
+    type_name = "page.Purchase"
+
+    @gd.step
+    def validate(self) -> None: ...
+
+    @gd.step
+    def charge(self) -> None:
+        """Charge the card."""
+        if not self.context.get("is_paid"):
+            raise ConnectionError("<b>no answer</b> from the bank")
+
+    @gd.step
+    def ship(self) -> None:
+        """Ship the parcel."""
+
+
+class Import(gd.Workflow):
+    type_name = "page.Import"
+
+    @gd.batch(parallelism=2, failure_strategy="isolate")
+    def rows(self) -> gd.Batches:
+        return gd.Batches.split(total=30, batch_size=10)
+
+    @rows.worker
+    def process(self, batch: gd.Batch) -> None:
+        if batch.id == "002":
+            raise ValueError("row 12 is torn")
+
+    @rows.aggregate
+    def summarize(self, results: gd.BatchResults) -> None: ...
+
+
+@pytest.fixture
+def opened(sqlite_drive: gd.Drive) -> Open:
+    app = gd.asgi(sqlite_drive)
+    return lambda *roles: signed_in(app, sqlite_drive, *roles)
+
+
+@pytest.fixture
+def failed(sqlite_drive: gd.Drive) -> gd.WorkflowHandle[Any]:
+    hero = gd.HeroRef("Purchase", "<script>alert(1)</script>")
+    workflow = Purchase.using(sqlite_drive).create(
+        hero=hero, context={"note": "<img src=x>", "lines": [1, 2]}, actor="web"
+    )
+    drain(sqlite_drive)
+    return workflow.reload()
+
+
+def test_the_page_says_why_and_what_each_command_does(
+    opened: Open, failed: gd.WorkflowHandle[Any]
+) -> None:
+    page = opened("operator").get(f"/workflows/{failed.id}").text
+
+    assert "needs an operator" in page
+    assert "Runs <code>charge</code> again. Then <code>ship</code>." in page
+    assert "Goes on without <code>charge</code>." in page
+    assert "2 of 3 nodes reached" in page
+    assert "<b>ConnectionError</b>" in page
+
+
+def test_hostile_text_is_shown_as_text(opened: Open, failed: gd.WorkflowHandle[Any]) -> None:
+    page = opened("operator").get(f"/workflows/{failed.id}").text
+
+    assert "<script>alert(1)</script>" not in page
+    assert "<img src=x>" not in page
+    assert "&lt;b&gt;no answer&lt;/b&gt; from the bank" in page
+
+
+def test_a_viewer_is_offered_no_command_and_refused_one(
+    opened: Open, failed: gd.WorkflowHandle[Any]
+) -> None:
+    browser = opened("viewer")
+
+    page = browser.get(f"/workflows/{failed.id}").text
+    answer = browser.post(f"/workflows/{failed.id}/resume")
+
+    assert "standing-commands" not in page
+    assert answer.status_code == 403
+    assert failed.reload().state == "paused"
+
+
+def test_resume_runs_the_step_again_and_the_next_page_says_so(
+    opened: Open, failed: gd.WorkflowHandle[Any], sqlite_drive: gd.Drive
+) -> None:
+    browser = opened("operator")
+
+    answer = browser.post(
+        f"/workflows/{failed.id}/resume", {"data": '{"is_paid": true}', "reason": "it answers"}
+    )
+    page = browser.get(f"/workflows/{failed.id}").text
+    drain(sqlite_drive)
+
+    assert answer.status_code == 303
+    assert "Resumed" in page
+    assert failed.reload().state == "finished"
+    assert [(one.command, one.actor, one.reason) for one in failed.audit_entries] == [
+        ("resume", "ann", "it answers")
+    ]
+
+
+def test_a_command_that_came_too_late_changes_nothing_and_says_so(
+    opened: Open, failed: gd.WorkflowHandle[Any]
+) -> None:
+    browser = opened("operator")
+    failed.cancel(actor="jonas")
+
+    browser.post(f"/workflows/{failed.id}/skip", {"node": "charge"})
+    page = browser.get(f"/workflows/{failed.id}").text
+
+    assert "Too late" in page
+    assert "Your click changed nothing." in page
+    assert [one.command for one in failed.reload().audit_entries] == ["cancel"]
+
+
+def test_a_question_has_an_address_of_its_own_and_needs_no_script(
+    opened: Open, failed: gd.WorkflowHandle[Any]
+) -> None:
+    browser = opened("operator")
+
+    asked = browser.get(f"/workflows/{failed.id}?confirm=complete&on=charge").text
+    late = browser.get(f"/workflows/{failed.id}?confirm=pause").text
+    browser.post(f"/workflows/{failed.id}/complete", {"node": "charge", "result": "not json"})
+    page = browser.get(f"/workflows/{failed.id}").text
+
+    assert "Records <code>charge</code> as done by hand, with a result that you enter." in asked
+    assert "is not possible any more" in late
+    assert "The result is not JSON" in page
+    assert failed.reload().state == "paused"
+
+
+def test_a_batch_shows_its_workers_failed_first(opened: Open, sqlite_drive: gd.Drive) -> None:
+    workflow = Import.using(sqlite_drive).create()
+    drain(sqlite_drive)
+    browser = opened("operator")
+
+    page = browser.get(f"/workflows/{workflow.id}").text
+    browser.post(f"/workflows/{workflow.id}/parallelism", {"node": "rows", "parallelism": "7"})
+
+    assert page.index("process_002") < page.index("process_001")
+    assert "2 workers completed" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert workflow.reload().progress().batches[0].parallelism == 7
+
+
+def test_an_unknown_workflow_is_a_page_that_says_so(opened: Open) -> None:
+    answer = opened("operator").get("/workflows/99", headers={"Accept": "text/html"})
+
+    assert answer.status_code == 404
+    assert "99" in answer.text
