@@ -185,7 +185,7 @@ class Pages:
         return {row[0]: (row[1], row[2]) for row in connection.execute(query.group_by(c.queue))}
 
     def marks(self, connection: Connection) -> Sequence[Any]:
-        """Return values of which one differs if rows were added, began to run or ended.
+        """Return values of which one differs if rows were added, began to run, made a checkpoint or ended.
 
         Each is the head of an index, so that the statement costs the same however many rows there
         are.
@@ -202,6 +202,7 @@ class Pages:
                 tables.events,
                 tables.audit_entries,
                 tables.dead_letters,
+                tables.checkpoints,
             )
         ]
         is_held = running.claim_token.is_not(None)
