@@ -185,10 +185,10 @@ class Pages:
         return {row[0]: (row[1], row[2]) for row in connection.execute(query.group_by(c.queue))}
 
     def marks(self, connection: Connection) -> Sequence[Any]:
-        """Return values of which one differs if rows were added, began to run, made a checkpoint or ended.
+        """Return values of which one differs if rows were added, began to run or ended.
 
         Each is the head of an index, so that the statement costs the same however many rows there
-        are.
+        are. A checkpoint adds a row.
         """
         tables = self._tables
         running = tables.step_executions.c
