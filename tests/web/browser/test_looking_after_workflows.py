@@ -69,7 +69,10 @@ def test_a_group_of_failures_is_read_mended_and_resumed_one_first(
     expect(question).to_contain_text("Each runs charge again")
     expect(question.get_by_label("One first, the rest when it succeeds")).to_be_checked()
     question.get_by_label("Reason").fill("the provider is back")
-    question.get_by_role("button", name=re.compile("Resume")).click()
+    question.get_by_label("All at once").check()
+    expect(question.get_by_role("button", name="Resume 5", exact=True)).to_be_visible()
+    question.get_by_label("One first, the rest when it succeeds").check()
+    question.get_by_role("button", name="Resume 1 of 5", exact=True).click()
     expect(page.locator("#answer")).to_contain_text("Resuming 5 workflows")
     expect(page.locator("#lead")).to_contain_text("holds 5 workflows")
     with sqlite_drive.worker():
