@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed_execution import Claimed
-from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.commit.ended_run import Ending
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer

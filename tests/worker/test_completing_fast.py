@@ -14,7 +14,7 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.outcome import AfterDecision, Decided, Returned
 from geneva_drive.serialization import typed_json

@@ -16,7 +16,7 @@ import geneva_drive as gd
 from geneva_drive.definition import registry
 from geneva_drive.engine.claimed_execution import Claimed, chained
 from geneva_drive.engine.commit import commit, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.commit.ended_run import Ending
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from geneva_drive.declarative import input_schema, templates
 from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.faults import flow, structure
-from geneva_drive.declarative.faults.hints import Hints
 from geneva_drive.declarative.faults.order import Order
+from geneva_drive.declarative.faults.suggestions import Hints
 from geneva_drive.declarative.field_types import RefusedParts
 from geneva_drive.declarative.source.reader import MAX_SIZE, Unreadable, read
 from geneva_drive.declarative.source.variants import Location, Origins, normal_form

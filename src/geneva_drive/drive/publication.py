@@ -26,7 +26,7 @@ from geneva_drive.engine.waits.events.event_arrival import public
 from geneva_drive.engine.waits.events.event_delivery import deliver_event
 from geneva_drive.engine.waits.events.event_wait import callback_key
 from geneva_drive.errors import InvalidInput, NotFound, StorageError
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key

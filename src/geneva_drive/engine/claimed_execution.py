@@ -10,7 +10,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.batch_workers import whole_of
@@ -24,7 +24,7 @@ from geneva_drive.storage.schema.records import (
     WorkflowRecord,
 )
 from geneva_drive.storage.statements.graphs import load_ids
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @value

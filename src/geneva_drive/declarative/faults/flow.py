@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from geneva_drive.declarative.faults.hints import Hints
+from geneva_drive.declarative.faults.suggestions import Hints
 from geneva_drive.declarative.routes import (
     Ended,
     GoTo,

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from geneva_drive.declarative import action_types, condition, steps
 from geneva_drive.declarative.document import ContextTerms, Document, Trigger
-from geneva_drive.declarative.faults.hints import Hints
+from geneva_drive.declarative.faults.suggestions import Hints
 from geneva_drive.declarative.field_types import (
     VARIABLE_PATTERN,
     Part,

@@ -11,7 +11,7 @@ from geneva_drive.drive.bulk.command import decision_of
 from geneva_drive.drive.bulk.plan import BulkPlan
 from geneva_drive.drive.bulk.selection import Portion, Selection
 from geneva_drive.engine.commands.command_set import SetOutcome, execute_set
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.execution.group_commit import announce_command
 from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.states import StepState

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.reserved_types import BULK_STEP
-from geneva_drive.drive.bulk.tally import Tally
+from geneva_drive.drive.bulk.bulk_cursor import Tally
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import WorkflowRecord
 

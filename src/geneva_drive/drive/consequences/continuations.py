@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from geneva_drive.drive.consequences import document_walk
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentences import code, count_of, listed, runs
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 _MOST_NAMED = 2
 

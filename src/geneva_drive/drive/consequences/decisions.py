@@ -13,7 +13,7 @@ from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnT
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentences import count_of, phrases, will
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord

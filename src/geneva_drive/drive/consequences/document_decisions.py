@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from geneva_drive.drive.consequences.sentences import MOST_NAMED, count_of
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 from geneva_drive.drive.consequences.walk import Ahead
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import Ending
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.ways import Way
+    from geneva_drive.declarative.runtime.certain_path import Way
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 Effect = tuple[Ahead, tuple[str, ...], str]
 
@@ -42,9 +42,9 @@ def heard(
 
 def ended(standing: Standing, document: DocumentDefinition, node_id: str, ending: Ending) -> Effect:
     """Return the same for a step that ended so."""
-    from geneva_drive.declarative.running import ways
+    from geneva_drive.declarative.runtime import certain_path
 
-    way = ways.way_after(document, node_id, ending)
+    way = certain_path.way_after(document, node_id, ending)
     ahead = Ahead(
         next=way.steps[:1], later=way.steps[1:], perhaps=way.perhaps, passed_over=(), blocked=()
     )
@@ -54,7 +54,7 @@ def ended(standing: Standing, document: DocumentDefinition, node_id: str, ending
 
 
 def _sentence(document: DocumentDefinition, way: Way) -> str:
-    from geneva_drive.declarative.running.ways import end_words
+    from geneva_drive.declarative.runtime.certain_path import end_words
 
     subject = "The workflow" if document.branch_of is None else "This branch"
     names = [_name(document, each) for each in way.steps[:MOST_NAMED]]

@@ -14,7 +14,7 @@ from geneva_drive.drive.consequences.sentences import (
     start,
     then,
 )
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import Request, StepState, WorkflowState
 

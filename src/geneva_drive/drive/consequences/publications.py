@@ -12,14 +12,14 @@ from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.operator_commands import never_words
 from geneva_drive.drive.consequences.sentences import code, then
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 
 def publications(standing: Standing, wait: EventWaitRecord) -> Iterator[Consequence]:

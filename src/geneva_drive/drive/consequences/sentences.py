@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 from geneva_drive.drive.consequences.walk import Ahead
 from geneva_drive.durations import describe
 

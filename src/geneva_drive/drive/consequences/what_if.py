@@ -18,7 +18,7 @@ from geneva_drive.drive.consequences.operator_commands import (
     repairs,
 )
 from geneva_drive.drive.consequences.publications import publications
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Standing
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.search.many_executions import may_expand
 from geneva_drive.engine.documents import documents

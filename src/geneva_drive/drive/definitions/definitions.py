@@ -230,7 +230,7 @@ def _public(
 def _check_names(parsed: Document) -> None:
     """Refuse names that a class has, and that are too long together."""
     from geneva_drive.declarative.document import Parent
-    from geneva_drive.declarative.running.compiler import branch_type
+    from geneva_drive.declarative.runtime.compiler import branch_type
     from geneva_drive.declarative.validator import refusal
 
     name = parsed.workflow_id

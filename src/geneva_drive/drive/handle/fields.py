@@ -22,7 +22,7 @@ from geneva_drive.engine.documents import documents
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.transitions.wait_kinds import is_resting
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import UNREAD, ExecutionRecord, WorkflowRecord

@@ -23,7 +23,7 @@ from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
 from geneva_drive.drive.views.kept_checkpoints import interruptions, skipped_items
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.storage.schema.records import AuditRecord, DeadLetterRecord
 from geneva_drive.storage.schema.waits.approval_records import ResumeRequestRecord
 

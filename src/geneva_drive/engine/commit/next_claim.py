@@ -13,7 +13,7 @@ from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @dataclass(frozen=True, slots=True)

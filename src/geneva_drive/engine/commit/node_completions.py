@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock, group_by_workflow, write_ended
 from geneva_drive.engine.graphs.combined_change import change_after

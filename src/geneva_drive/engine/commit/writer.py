@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import audit_trail
 from geneva_drive.engine.commit.closed_waits import close_passed_waits, close_waits
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.commit.next_claim import Gate, NextClaim, open_gate
 from geneva_drive.engine.commit.rows import (
     claim_values,

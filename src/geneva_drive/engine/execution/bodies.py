@@ -96,8 +96,8 @@ def _branch(
     instance: Workflow[Any, Any],
 ) -> Any:
     """Start or await the branches of a document's step; once they have ended, return its end."""
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.step_end import Prepared
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.step_end import Prepared
     from geneva_drive.declarative.steps import ParallelStep
 
     assert isinstance(definition, DocumentDefinition), "it is a step of a document"

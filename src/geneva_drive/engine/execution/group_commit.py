@@ -9,7 +9,7 @@ from dataclasses import replace
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment

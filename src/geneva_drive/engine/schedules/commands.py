@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.schedules.firing import Fired, Firing, new_workflow
+from geneva_drive.engine.schedules.schedule_runs import Fired, Firing, new_workflow
 from geneva_drive.errors import ScheduleNotFound
 from geneva_drive.storage.schema.schedule_records import ScheduleRecord, ScheduleRunRecord
 

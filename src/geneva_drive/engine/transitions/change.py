@@ -25,7 +25,7 @@ from geneva_drive.storage.schema.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 # Shared by all executions of a chain, so that a unique index allows one active at a time.
 CHAIN_SLOT = "chain"

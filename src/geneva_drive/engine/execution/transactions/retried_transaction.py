@@ -14,7 +14,7 @@ from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, Ending
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from geneva_drive.definition import registry
 from geneva_drive.definition.waits import event_values
 from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.events import event_published, event_wait_changed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import ResumeRequest

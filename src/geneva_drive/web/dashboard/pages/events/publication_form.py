@@ -11,7 +11,7 @@ from geneva_drive.definition.waits import event_values
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.publication import PublishedEvent
 from geneva_drive.errors import InvalidInput, NotFound
-from geneva_drive.masking import MASK
+from geneva_drive.masked_fields import MASK
 
 SOURCE = "dashboard"
 

@@ -20,7 +20,7 @@ from geneva_drive.web.dashboard.pages.workflows.export import csv_lines
 from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
 from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
-from geneva_drive.web.dashboard.shell.standing import in_one_line, is_held_by_hand
+from geneva_drive.web.dashboard.shell.status_line import in_one_line, is_held_by_hand
 from geneva_drive.web.messages.parameters import CurrentDrive
 from geneva_drive.web.security.gate import permissions_of
 

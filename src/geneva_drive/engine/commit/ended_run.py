@@ -16,7 +16,7 @@ from geneva_drive.storage.schema.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @value

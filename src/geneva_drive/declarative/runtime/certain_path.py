@@ -8,7 +8,7 @@ from typing import assert_never
 
 from geneva_drive.declarative import routes
 from geneva_drive.declarative.routes import EndBranch, Ended, Ending, Fail, Finish, GoTo, Route
-from geneva_drive.declarative.running.document_definition import DocumentDefinition
+from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

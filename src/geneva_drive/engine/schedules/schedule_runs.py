@@ -14,7 +14,7 @@ from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment

@@ -25,7 +25,7 @@ from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import WorkflowRecord
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 _NO_OPTIONS = Options()
 _UNDONE = (StepState.FAILED, StepState.CANCELED)
