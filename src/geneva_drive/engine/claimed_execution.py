@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
@@ -17,6 +16,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.batch_workers import whole_of
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
+from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,

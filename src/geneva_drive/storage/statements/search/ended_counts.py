@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
+from geneva_drive.storage.schema.conditions import workflow_type
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -25,6 +26,7 @@ class EndedCounts:
     """Reads along the index of ended executions."""
 
     def __init__(self, tables: Tables) -> None:
+        self._tables = tables
         self._executions = tables.step_executions
         self._checkpoints = tables.checkpoints
 
@@ -34,7 +36,7 @@ class EndedCounts:
         """Return the executions that ended in a window, oldest first."""
         c = self._executions.c
         query = (
-            select(c.type, c.outcome, c.started_at, c.finished_at)
+            select(workflow_type(self._tables), c.outcome, c.started_at, c.finished_at)
             .where(c.finished_at.is_not(None), c.finished_at > after, c.finished_at <= until)
             .order_by(c.finished_at)
             .limit(limit)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, and_, exists, func, literal, or_, sel
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ApprovalState, DeadLetterState, StepState, WorkflowState
+from geneva_drive.storage.schema.conditions import workflow_type
 from geneva_drive.storage.schema.records import (
     WORKFLOW_COLUMNS,
     DeadLetterRecord,
@@ -225,7 +226,7 @@ class FrontPage:
         """Return how many executions wait for their time, and the steps that most of them are."""
         e = self._tables.step_executions.c
         some = (
-            select(e.type, e.step_name, e.wakes_at)
+            select(workflow_type(self._tables).label("type"), e.step_name, e.wakes_at)
             .where(e.wakes_at.is_not(None))
             .order_by(e.wakes_at)
             .limit(most)
