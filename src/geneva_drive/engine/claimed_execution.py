@@ -10,7 +10,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
-from geneva_drive.engine.commit.ended_run import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.batch_workers import whole_of
@@ -55,8 +55,8 @@ class Claimed:
 
     def ending(
         self, outcome: StepOutcome, *, may_chain: bool = False, position: LoopPosition | None = None
-    ) -> Ending:
-        return Ending(
+    ) -> EndedRun:
+        return EndedRun(
             workflow_id=self.workflow.id,
             execution_id=self.execution.id,
             claim_token=self.claim_token,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from geneva_drive.declarative.document import Document
-    from geneva_drive.declarative.simulation.case import Case, Decision, SimulatedEvent
+    from geneva_drive.declarative.simulation.case import Case, SimulatedDecision, SimulatedEvent
     from geneva_drive.declarative.simulation.trace import Trace
 
 
@@ -118,16 +118,16 @@ def _context(text: str) -> dict[str, Any]:
         raise click.BadParameter(f"{error}.", param_hint="--context") from None
 
 
-def _decision(text: str) -> tuple[str, Decision]:
-    from geneva_drive.declarative.simulation.case import Decision
+def _decision(text: str) -> tuple[str, SimulatedDecision]:
+    from geneva_drive.declarative.simulation.case import SimulatedDecision
 
     step_id, _, word = text.partition("=")
-    if word not in tuple(Decision):
+    if word not in tuple(SimulatedDecision):
         raise click.BadParameter(
-            f"Write STEP=WORD with one of {', '.join(Decision)}, not {text!r}.",
+            f"Write STEP=WORD with one of {', '.join(SimulatedDecision)}, not {text!r}.",
             param_hint="--decide",
         )
-    return step_id, Decision(word)
+    return step_id, SimulatedDecision(word)
 
 
 def _event(text: str) -> SimulatedEvent:

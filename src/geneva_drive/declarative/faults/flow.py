@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from geneva_drive.declarative.faults.suggestions import Hints
+from geneva_drive.declarative.faults.suggestions import Suggestions
 from geneva_drive.declarative.routes import (
     Ended,
     GoTo,
@@ -35,7 +35,7 @@ _SAME_LIST = "name a step of the same list"
 _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 
 
-def faults(steps: Sequence[Step], hints: Hints, path: Callable[[Location], str]) -> Found:
+def faults(steps: Sequence[Step], hints: Suggestions, path: Callable[[Location], str]) -> Found:
     """Yield every fault in the order of steps, with its location."""
     yield from _Lists(hints, path).faults(steps, ("steps",), None)
 
@@ -71,7 +71,7 @@ def _stand_in(written: Any) -> Step:
 class _Lists:
     """The lists of steps of one document, whose ids are unique among all of them."""
 
-    def __init__(self, hints: Hints, path: Callable[[Location], str]) -> None:
+    def __init__(self, hints: Suggestions, path: Callable[[Location], str]) -> None:
         self._hints = hints
         self._path = path
         self._seen: dict[str, Location] = {}

@@ -34,7 +34,7 @@ DYNAMIC_TYPE = ""
 _HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.dynamic_run"
 
 
-class Body(dict[str, Any]):
+class ClassBody(dict[str, Any]):
     """A class body in which no second definition may replace a step."""
 
     def __init__(self, owner: str) -> None:

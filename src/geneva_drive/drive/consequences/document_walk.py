@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.runtime.certain_path import Way
+    from geneva_drive.declarative.runtime.certain_path import CertainPath
     from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 
@@ -27,19 +27,19 @@ def ahead_of(document: DocumentDefinition, present: str | None) -> Sequence[str]
     return tuple(certain_path.reachable(document, present))
 
 
-def way_past(document: DocumentDefinition, node_id: str) -> Way:
+def way_past(document: DocumentDefinition, node_id: str) -> CertainPath:
     """Return the way behind a step that is passed over."""
     from geneva_drive.declarative.runtime import certain_path
 
     return certain_path.way_after(document, node_id)
 
 
-def way_behind(document: DocumentDefinition, node_id: str | None) -> Way:
+def way_behind(document: DocumentDefinition, node_id: str | None) -> CertainPath:
     """Return the way behind a step that is still to end; none if the document lacks it."""
     from geneva_drive.declarative.routes import GoTo
     from geneva_drive.declarative.runtime import certain_path
 
     if node_id is None or document.get(node_id) is None:
-        return certain_path.Way(steps=(), end=None)
+        return certain_path.CertainPath(steps=(), end=None)
     found = certain_path.way(document, GoTo(node_id))
     return replace(found, steps=found.steps[1:])

@@ -32,7 +32,7 @@ _UNDONE = (StepState.FAILED, StepState.CANCELED)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
-class Standing:
+class Situation:
     """A workflow as its commands see it; `definition` is None if this process lacks the class."""
 
     workflow: WorkflowRecord

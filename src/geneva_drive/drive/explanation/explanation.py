@@ -14,8 +14,8 @@ from geneva_drive.display import moment_words, short_name
 from geneva_drive.drive.explanation.batch_explanation import batch_under_way, held_batch
 from geneva_drive.drive.explanation.batch_words import is_held_at
 from geneva_drive.drive.explanation.circumstances import (
+    ActiveWorkflow,
     Circumstances,
-    Standing,
     read_many_circumstances,
 )
 from geneva_drive.drive.explanation.execution_words import (
@@ -71,12 +71,12 @@ _VERBS = {
 }
 
 
-def explain_many(drive: Drive, standings: Sequence[Standing]) -> list[str]:
+def explain_many(drive: Drive, workflows: Sequence[ActiveWorkflow]) -> list[str]:
     """Return the sentences about a page of workflows, each with its active executions."""
-    known = read_many_circumstances(drive, standings, drive.workers)
+    known = read_many_circumstances(drive, workflows, drive.workers)
     return [
         explain(record, tuple(active), one)
-        for (record, active), one in zip(standings, known, strict=True)
+        for (record, active), one in zip(workflows, known, strict=True)
     ]
 
 

@@ -17,7 +17,7 @@ from geneva_drive.value_class import value
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class ChainGate:
     """Admits new executions of one transaction to chaining."""
 
     chaining: NextClaim
@@ -37,11 +37,11 @@ class Gate:
 
 def open_gate(
     connection: Connection, store: Store, chaining: NextClaim | None, remaining: Counter[Key]
-) -> Gate | None:
+) -> ChainGate | None:
     if chaining is None or not remaining:
         return None
     top_priority = store.executions.top_priority(connection, chaining.types, chaining.queues)
-    return Gate(chaining, remaining, top_priority)
+    return ChainGate(chaining, remaining, top_priority)
 
 
 @value

@@ -119,12 +119,12 @@ class DocumentStep:
 
 def _where(route: Route) -> tuple[str | None, str | None, str | None]:
     """Return the next step, or the result and the reason of a workflow that finishes."""
-    from geneva_drive.declarative.routes import EndBranch, Fail, Finish, GoTo
+    from geneva_drive.declarative.routes import EndBranch, Fail, FinishWorkflow, GoTo
 
     match route:
         case GoTo(step_id):
             return step_id, None, None
-        case Finish(result, reason):
+        case FinishWorkflow(result, reason):
             return None, str(result), reason
         case EndBranch(passed, reason):
             return None, PASSED if passed else NOT_PASSED, reason

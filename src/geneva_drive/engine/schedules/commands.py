@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.schedules.schedule_runs import Fired, Firing, new_workflow
+from geneva_drive.engine.schedules.schedule_runs import Fired, LockedSchedule, new_workflow
 from geneva_drive.errors import ScheduleNotFound
 from geneva_drive.storage.schema.schedule_records import ScheduleRecord, ScheduleRunRecord
 
@@ -35,7 +35,7 @@ def _resume(connection: Connection, environment: Environment, type_name: str) ->
     if not schedule.is_paused:
         return True
     if schedule.is_due(environment.clock.now()):
-        Firing(connection, environment, schedule, None).fire_due()
+        LockedSchedule(connection, environment, schedule, None).fire_due()
         return False
     values = {"paused_at": None, "paused_by": None}
     return environment.store.schedules.update(connection, schedule, values)
@@ -49,7 +49,7 @@ def run_now(
 
     def act(connection: Connection) -> Fired:
         schedule = _lock(connection, environment, definition.type)
-        return Firing(connection, environment, schedule, new).run_by_hand(actor)
+        return LockedSchedule(connection, environment, schedule, new).run_by_hand(actor)
 
     fired = store.write(act)
     store.database.after_commit(lambda: fired.announce(environment))

@@ -85,13 +85,13 @@ def _fire(
     schedule = environment.store.schedules.lock(connection, type_name, skip_locked=True)
     if schedule is None:
         return None
-    firing = Firing(connection, environment, schedule, new)
+    firing = LockedSchedule(connection, environment, schedule, new)
     firing.start_queued()
     return firing.fire_due()
 
 
 @dataclass(slots=True)
-class Firing:
+class LockedSchedule:
     """One transaction on a schedule that the caller has locked."""
 
     connection: Connection

@@ -33,7 +33,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
@@ -272,7 +272,7 @@ class Dialect:
         self,
         connection: Connection,  # noqa: ARG002 - for the dialects that have a fast path
         tables: Tables,  # noqa: ARG002
-        batch: Batch,  # noqa: ARG002
+        batch: CompletionBatch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
         """Write plain completions; what it does not return takes the general path."""
         return {}

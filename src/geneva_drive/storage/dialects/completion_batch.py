@@ -59,7 +59,7 @@ class Completed:
 
 
 @value
-class Batch:
+class CompletionBatch:
     """Completions for one transaction."""
 
     completions: Sequence[Completion]

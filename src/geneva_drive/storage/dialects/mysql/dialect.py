@@ -26,7 +26,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.dialects.mysql import health, migration_lock
@@ -113,7 +113,7 @@ class MySQL(Dialect):
         return start(connection, tables, workflow, execution)
 
     def complete(
-        self, connection: Connection, tables: Tables, batch: Batch
+        self, connection: Connection, tables: Tables, batch: CompletionBatch
     ) -> dict[Key, Completed]:
         return complete(connection, tables, batch)
 

@@ -35,7 +35,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
@@ -189,7 +189,7 @@ class PostgreSQL(Dialect):
         return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
 
     def complete(
-        self, connection: Connection, tables: Tables, batch: Batch
+        self, connection: Connection, tables: Tables, batch: CompletionBatch
     ) -> dict[Key, Completed]:
         return complete(connection, tables, batch)
 

@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
 
-class EndedExecution(NamedTuple):
+class ExecutionEnd(NamedTuple):
     """How an execution ended, and when it ran."""
 
     type: str
@@ -32,7 +32,7 @@ class EndedCounts:
 
     def ended(
         self, connection: Connection, after: datetime, until: datetime, limit: int
-    ) -> list[EndedExecution]:
+    ) -> list[ExecutionEnd]:
         """Return the executions that ended in a window, oldest first."""
         c = self._executions.c
         query = (
@@ -41,7 +41,7 @@ class EndedCounts:
             .order_by(c.finished_at)
             .limit(limit)
         )
-        return [EndedExecution(*row) for row in connection.execute(query)]
+        return [ExecutionEnd(*row) for row in connection.execute(query)]
 
     def last_checkpoint(self, connection: Connection) -> Key | None:
         c = self._checkpoints.c

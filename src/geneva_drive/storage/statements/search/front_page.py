@@ -69,7 +69,7 @@ class DueExecutions:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedExecutions:
+class ParkedCount:
     """How many executions of a queue wait for a limit."""
 
     queue: str
@@ -295,7 +295,7 @@ class FrontPage:
         )
         return [(row[0], row[1], row[2]) for row in connection.execute(query)]
 
-    def parked(self, connection: Connection, *, most: int) -> list[ParkedExecutions]:
+    def parked(self, connection: Connection, *, most: int) -> list[ParkedCount]:
         """Return how many executions wait for a limit, by queue and limit."""
         e = self._tables.step_executions.c
         some = (
@@ -307,7 +307,7 @@ class FrontPage:
         query = select(some.c.queue, some.c.limit_key, func.count()).group_by(
             some.c.queue, some.c.limit_key
         )
-        return [ParkedExecutions(*row) for row in connection.execute(query)]
+        return [ParkedCount(*row) for row in connection.execute(query)]
 
     def ongoing_by_type(
         self, connection: Connection, types: Sequence[str], most: int

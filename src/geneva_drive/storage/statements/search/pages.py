@@ -188,7 +188,7 @@ class Pages:
         """Return values of which one differs if rows were added, began to run or ended.
 
         Each is the head of an index, so that the statement costs the same however many rows there
-        are.
+        are. A checkpoint adds a row.
         """
         tables = self._tables
         running = tables.step_executions.c
@@ -202,6 +202,7 @@ class Pages:
                 tables.events,
                 tables.audit_entries,
                 tables.dead_letters,
+                tables.checkpoints,
             )
         ]
         is_held = running.claim_token.is_not(None)

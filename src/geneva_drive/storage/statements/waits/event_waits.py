@@ -33,9 +33,9 @@ from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.event_records import (
     EVENT_COLUMNS,
     WAIT_COLUMNS,
+    EventListenerRecord,
     EventRecord,
     EventWaitRecord,
-    Listener,
 )
 
 # As a literal: a partial index is not used for a parameter.
@@ -185,13 +185,13 @@ class EventWaits:
 
     def listening(
         self, connection: Connection, patterns: Collection[str], key: str
-    ) -> list[Listener]:
+    ) -> list[EventListenerRecord]:
         """Return what an event of these patterns and this key goes to."""
         c = self._listeners.c
         query = select(c.wait_id, c.workflow_id, c.type).where(
             c.pattern.in_(patterns), c.awaited_key.in_({key, ""})
         )
-        return [Listener.read(row) for row in connection.execute(query)]
+        return [EventListenerRecord.read(row) for row in connection.execute(query)]
 
     def near_misses(
         self, connection: Connection, patterns: Collection[str], key: str, limit: int

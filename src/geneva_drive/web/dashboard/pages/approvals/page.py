@@ -35,7 +35,7 @@ _QUESTIONS = ("delegate", "escalate")
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestVisit:
     """Somebody looks at a request."""
 
     request: Request
@@ -63,7 +63,7 @@ def show(
 ) -> Response:
     approval = drive.approvals.get(id)
     asked = PassingOn(confirm) if confirm in _QUESTIONS else None
-    return shown(Visit(request, drive, actor, approval), asked)
+    return shown(RequestVisit(request, drive, actor, approval), asked)
 
 
 @router.post("/approvals/{id}")
@@ -72,7 +72,7 @@ def decide(
 ) -> Response:
     """Vote with the actor of the session; what does not fit is shown again."""
     approval = drive.approvals.get(id)
-    visit = Visit(request, drive, actor, approval)
+    visit = RequestVisit(request, drive, actor, approval)
     choice = form.get("choice", "")
 
     def act() -> None:
@@ -97,7 +97,7 @@ def decide(
 
 
 def shown(
-    visit: Visit,
+    visit: RequestVisit,
     asked: PassingOn | None = None,
     sent: Sent | None = None,
     status: HTTPStatus = HTTPStatus.OK,
