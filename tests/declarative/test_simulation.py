@@ -274,22 +274,22 @@ def test_a_decision_for_an_unknown_step_is_refused() -> None:
 @pytest.mark.parametrize(
     ("step", "decision", "known"),
     [
-        (allow("a"), Decision.APPROVE, "fail"),
+        (allow("a"), SimulatedDecision.APPROVE, "fail"),
         (
             {"id": "a", "type": "approval", "role": "r"},
-            Decision.EXPIRE,
+            SimulatedDecision.EXPIRE,
             "approve or reject or fail",
         ),
-        ({"id": "a", "type": "wait", "event": "e"}, Decision.EXPIRE, "fail"),
+        ({"id": "a", "type": "wait", "event": "e"}, SimulatedDecision.EXPIRE, "fail"),
         (
             {"id": "a", "type": "wait", "event": "e", "timeout": 1},
-            Decision.REJECT,
+            SimulatedDecision.REJECT,
             "expire or fail",
         ),
     ],
 )
 def test_a_decision_that_a_step_cannot_get_is_refused(
-    step: dict[str, Any], decision: Decision, known: str
+    step: dict[str, Any], decision: SimulatedDecision, known: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
         trace_of(step, decisions={"a": decision})

@@ -85,17 +85,22 @@ def _check_decisions(document: Document, case: Case) -> None:
             )
 
 
-def possible_decisions(step: Step) -> tuple[Decision, ...]:
+def possible_decisions(step: Step) -> tuple[SimulatedDecision, ...]:
     """Return what may become of a step; only one with a timeout expires."""
     timeout = step.timeout
     if isinstance(step, ActionStep) and step.requires is not None:
         timeout = step.requires.timeout or timeout
-    expiry = () if timeout is None else (Decision.EXPIRE,)
+    expiry = () if timeout is None else (SimulatedDecision.EXPIRE,)
     if isinstance(step, ApprovalStep) or (isinstance(step, ActionStep) and step.requires):
-        return (Decision.APPROVE, Decision.REJECT, *expiry, Decision.FAIL)
+        return (
+            SimulatedDecision.APPROVE,
+            SimulatedDecision.REJECT,
+            *expiry,
+            SimulatedDecision.FAIL,
+        )
     if isinstance(step, WaitStep):
-        return (*expiry, Decision.FAIL)
-    return (Decision.FAIL,)
+        return (*expiry, SimulatedDecision.FAIL)
+    return (SimulatedDecision.FAIL,)
 
 
 class _Waits(Exception):
