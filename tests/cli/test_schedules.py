@@ -64,7 +64,7 @@ def test_a_schedule_that_no_worker_has_seen_is_listed_as_such(standing: gd.Drive
 def test_without_schedules_the_way_to_one_is_told(geneva: gd.Drive, run: Run) -> None:
     assert run("schedules").stdout == (
         "No schedules found. A workflow class has one if it sets schedule = gd.cron(...); name the "
-        "module with --app.\n"
+        "module with --app. A document has one if its trigger is a schedule.\n"
     )
 
 

@@ -26,7 +26,7 @@ from geneva_drive.states import SkippedReason
 _SHOWN = 20
 _EMPTY = (
     "No schedules found. A workflow class has one if it sets schedule = gd.cron(...); name the "
-    "module with --app."
+    "module with --app. A document has one if its trigger is a schedule."
 )
 _STYLES = {"started": "green", "queued": "yellow", "skipped": "magenta"}
 
