@@ -81,6 +81,7 @@ class Drive(NamedWorkflows):
         self._clock = self.settings.clock
         self._environment: Environment | None = None
         self._opening = threading.Lock()
+        self._keys = Keys(self)
 
     @property
     def engine(self) -> Engine:
@@ -339,7 +340,7 @@ class Drive(NamedWorkflows):
     @property
     def keys(self) -> Keys:
         """The API keys of programs."""
-        return Keys(self)
+        return self._keys
 
     @property
     def roles(self) -> Roles:

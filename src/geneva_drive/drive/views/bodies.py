@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.bulk.progress import BulkProgress
-from geneva_drive.drive.explanation.explanation import explain_many
+from geneva_drive.drive.explanation.explanation import explain_many, explain_new
 from geneva_drive.drive.failures.message import normalised
 from geneva_drive.drive.graph.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -24,7 +24,7 @@ from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecut
 from geneva_drive.drive.views.kept_checkpoints import interruptions, skipped_items
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.masked_fields import mask_text
-from geneva_drive.storage.schema.records import AuditRecord, DeadLetterRecord
+from geneva_drive.storage.schema.records import AuditRecord, DeadLetterRecord, WorkerRecord
 from geneva_drive.storage.schema.waits.approval_records import ResumeRequestRecord
 
 if TYPE_CHECKING:
@@ -71,6 +71,16 @@ def execution_bodies(
     """Return the bodies of a page of workflows that `search` has read."""
     whys = explain_many(drive, [one.standing for one in workflows])
     return [execution_body(one, why) for one, why in zip(workflows, whys, strict=True)]
+
+
+def created_body(
+    drive: Drive, workflow: WorkflowHandle[Any], workers: list[WorkerRecord]
+) -> dict[str, Any]:
+    """Return the body of what `create` returned: of a new workflow as it was created."""
+    if workflow.was_known:
+        return execution_bodies(drive, [workflow])[0]
+    record, firsts = workflow.as_created().standing
+    return execution_body(workflow, explain_new(drive, record, firsts, workers))
 
 
 def event_item_body(event: PublishedEvent) -> dict[str, Any]:

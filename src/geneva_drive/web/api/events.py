@@ -25,8 +25,9 @@ from geneva_drive.web.messages.parameters import (
     page_answer,
 )
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/events", tags=["events"])
+router = APIRouter(prefix=f"{API}/events", tags=["events"])
 
 
 class NewEvent(Body):

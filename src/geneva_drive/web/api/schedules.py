@@ -10,8 +10,9 @@ from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive, list_answer
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/schedules", tags=["schedules"])
+router = APIRouter(prefix=f"{API}/schedules", tags=["schedules"])
 
 _NO_REASON = Reason()  # a body may be left out
 _CHANGED = answered(answers.Schedule, 404, 409)
