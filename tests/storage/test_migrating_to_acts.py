@@ -47,7 +47,7 @@ def test_a_migration_to_acts_that_died_half_way_is_done_again(
     drive = open_drive(half_way_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
-    run(drive.engine, this[:count])
+    run(drive.engine, this[:-1][:count])  # the last one says that it is done
 
     assert drive.migrate() == (PRESENT.former, revisions.HEAD)
 

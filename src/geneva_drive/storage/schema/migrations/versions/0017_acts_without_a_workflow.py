@@ -80,5 +80,6 @@ def _fill(copy: str, entries: str, workflows: str, *, is_uuid: bool) -> None:
         sa.Column("approval_id", _key(is_uuid=is_uuid)),
         sa.Column("subject", name_type()),
     )
-    kept = "id, workflow_id, command, actor, reason, at, approval_id"
-    op.execute(f'INSERT INTO "{copy}" ({kept}) SELECT {kept} FROM "{entries}"')
+    kept = ("id", "workflow_id", "command", "actor", "reason", "at", "approval_id")
+    old, new = (sa.table(name, *map(sa.column, kept)) for name in (entries, copy))
+    op.execute(sa.insert(new).from_select(kept, sa.select(*old.c)))
