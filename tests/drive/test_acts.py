@@ -74,7 +74,8 @@ def test_acts_without_a_workflow_are_deleted_when_they_are_old(
 def test_an_actor_or_a_reason_that_is_no_text_publishes_nothing(
     geneva: gd.Drive, argument: str
 ) -> None:
+    wrong: dict[str, Any] = {argument: 5}
     with pytest.raises(InvalidInput, match=rf"publish\({argument}=...\) must be text, got 5."):
-        geneva.publish("paid", **{argument: 5})
+        geneva.publish("paid", **wrong)
 
     assert geneva.published() == []
