@@ -42,7 +42,7 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
         "state": workflow.state,
         "needs": workflow.needs,
         "started_by": workflow.started_by,
-        "parent_id": _optional_key_body(workflow.parent_id),
+        "parent_id": optional_key_body(workflow.parent_id),
         "queue": workflow.queue,
         "priority": workflow.priority,
         "requested": workflow.requested,
@@ -144,7 +144,7 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
         "result": _stored(execution.stored_result),
         "metadata": _stored(execution.stored_metadata),
         "cursor": _stored(execution.stored_cursor),
-        "approval_id": _optional_key_body(execution.approval_id),
+        "approval_id": optional_key_body(execution.approval_id),
         "completed_iterations": execution.completed_iterations,
         "progress": progress_body(execution.progress),
     }
@@ -346,6 +346,7 @@ def schedule_body(schedule: Schedule) -> dict[str, Any]:
         "next_at": moment_body(schedule.next_at),
         "paused_at": moment_body(schedule.paused_at),
         "paused_by": schedule.paused_by,
+        "paused_reason": schedule.paused_reason,
         "seen_at": moment_body(schedule.seen_at),
         "queued_count": schedule.queued_count,
         "last_run": None if last is None else schedule_run_body(last),
@@ -357,9 +358,9 @@ def schedule_run_body(run: ScheduleRun) -> dict[str, Any]:
         "type": run.type,
         "at": moment_body(run.at),
         "state": run.state,
-        "workflow_id": _optional_key_body(run.workflow_id),
+        "workflow_id": optional_key_body(run.workflow_id),
         "skipped_reason": run.skipped_reason,
-        "blocked_by": _optional_key_body(run.blocked_by),
+        "blocked_by": optional_key_body(run.blocked_by),
         "is_manual": run.is_manual,
         "actor": run.actor,
         "recorded_at": moment_body(run.recorded_at),
@@ -371,7 +372,7 @@ def key_body(key: Any) -> int | str:
     return key if isinstance(key, int) else str(key)
 
 
-def _optional_key_body(key: Any) -> int | str | None:
+def optional_key_body(key: Any) -> int | str | None:
     return None if key is None else key_body(key)
 
 
