@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import geneva_drive as gd
+from geneva_drive.cli.main import cli
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
 from tests.web.dashboard.reading import words_of
@@ -95,6 +99,7 @@ def test_an_open_group_shows_the_line_that_raised_and_the_latest(
     assert "raise ConnectionError(" in read
     assert "in call" in read
     assert f"Latest of 3 {failed[2].id} Order 2{HOSTILE}" in read
+    assert "List all 3 Copy as CLI" in read
     assert "<script>" not in page
 
 
@@ -107,6 +112,8 @@ def test_the_question_has_the_exact_count_and_what_happens(
 
     assert "Resume 2 workflows? Each runs call again. Then send_mail ." in read
     assert "One first , the rest when it succeeds" in read
+    assert "In growing batches, stop after" in read
+    assert "Resume 1 of 2" in read
     assert states(failed) == ["canceled", "paused", "paused"]
 
 
@@ -130,6 +137,29 @@ def test_one_goes_first_then_the_rest(
     assert states(failed) == ["finished"] * 3
     assert failed[0].audit_entries[-1].actor == "ann"
     assert failed[0].audit_entries[-1].reason == "bank is back"
+
+
+def test_a_group_is_resumed_from_a_shell(
+    operator: Browser, sqlite_drive: gd.Drive, failed: list[gd.WorkflowHandle[Any]]
+) -> None:
+    found = re.search(r'<code id="cli" hidden>(.*?)</code>', opened(operator))
+    assert found is not None
+    program, *arguments = shlex.split(unescape(found[1]))
+    options = ["--database", sqlite_drive.database_url, "--dry-run", "--json"]
+
+    done = CliRunner().invoke(cli, [*arguments, *options])
+
+    assert (program, done.exit_code) == ("geneva", 0)
+    assert json.loads(done.output)["count"] == 3
+
+
+def test_a_list_of_more_than_the_group_names_no_count(
+    operator: Browser, sqlite_drive: gd.Drive, failed: list[gd.WorkflowHandle[Any]]
+) -> None:
+    sqlite_drive.workflows(Flaky).create(context={"n": "many of them, such as"})
+    drain(sqlite_drive)
+
+    assert "List all with this error" in words_of(opened(operator))
 
 
 def test_a_group_is_canceled(

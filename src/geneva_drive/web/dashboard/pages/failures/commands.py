@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,6 +9,7 @@ from fastapi.responses import Response
 
 from geneva_drive.drive.bulk.bulk import BulkLimits
 from geneva_drive.errors import InvalidInput, NotPermitted
+from geneva_drive.web.dashboard.pages.failures.pace import limits_in
 from geneva_drive.web.dashboard.pages.failures.page import COMMANDS, FailureFilter
 from geneva_drive.web.dashboard.pages.failures.question import WHERE
 from geneva_drive.web.dashboard.shell import command
@@ -22,7 +22,6 @@ from geneva_drive.web.security.route_permissions import BULK_PERMISSIONS, PAGES
 
 router = APIRouter()
 
-_MOST = 1_000_000  # the Drive's
 _DOING = {"resume": "Resuming", "cancel": "Canceling"}
 
 
@@ -56,19 +55,3 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
 
     back = FailureFilter.of(form).path()
     return command.run(request, form, back=back, act=act, done=done)
-
-
-def limits_in(form: Mapping[str, str]) -> BulkLimits:
-    """Return how careful a bulk is; one first is the default."""
-    match form.get("pace", "first"):
-        case "first":
-            return {"first": 1}
-        case "all":
-            return {}
-        case "stop":
-            text = form.get("stop_after", "").strip()
-            if not text.isdecimal() or not 0 < int(text) <= _MOST:
-                raise InvalidInput("Stop after: write how many failures, such as 5.")
-            return {"stop_after": int(text)}
-        case _:
-            raise InvalidInput("Choose one first, to stop after failures, or all at once.")

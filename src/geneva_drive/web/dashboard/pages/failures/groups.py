@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -77,6 +78,17 @@ class GroupView:
         return f"{plural(len(self.group.moments), 'failure')} over the time that is shown"
 
     @property
+    def command_line(self) -> str:
+        """What resumes the group from a shell, one workflow first."""
+        pairs = (shlex.quote(f"{name}={value}") for name, value in self.group.where.items())
+        return f"geneva bulk resume {' '.join(f'--where {pair}' for pair in pairs)} --first 1"
+
+    def is_listed_alone(self, others: Iterable[FailureGroup]) -> bool:
+        """True if `list_path` leads to the workflows of this group only."""
+        alike = [one for one in others if _named(one) == _named(self.group)]
+        return self.is_held and len(alike) == 1
+
+    @property
     def list_path(self) -> str:
         """The list of its workflows, as far as filters of the list can tell them apart."""
         group = self.group
@@ -87,6 +99,10 @@ class GroupView:
 
 def view_of(group: FailureGroup, now: datetime, span: timedelta) -> GroupView:
     return GroupView(group, _bars(group.moments, now, span))
+
+
+def _named(group: FailureGroup) -> tuple[str | None, ...]:
+    return group.type, group.step, group.error_class, group.standing
 
 
 def _sign(found: re.Match[str]) -> str:

@@ -106,6 +106,7 @@ def shown(
         "lead": lead_of([one.group for one in views], now),
         "opened": opened,
         "details": None if opened is None else open_group(drive, opened),
+        "is_listed_alone": opened is not None and opened.is_listed_alone(found),
         "allowed": allowed,
         "question": None
         if opened is None or confirm not in allowed
