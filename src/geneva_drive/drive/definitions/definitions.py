@@ -18,7 +18,7 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.drive import audit_text
 from geneva_drive.engine.documents.documents import StoredText
-from geneva_drive.engine.schedules import document_triggers
+from geneva_drive.engine.schedules import registration
 from geneva_drive.errors import (
     DefinitionNotFound,
     Fault,
@@ -147,7 +147,7 @@ class Definitions:
             changed = store.definitions.current(connection, name)
             if changed is None:
                 raise DefinitionNotFound(name)
-            document_triggers.register(connection, store, changed, now)
+            registration.register_document(connection, store, changed, now)
             return changed
 
         changed = store.write(write)
@@ -213,7 +213,7 @@ class Definitions:
         store = self._drive.store
         current = store.definitions.current(connection, name)
         assert current is not None, "it was just stored"
-        document_triggers.register(connection, store, current, now)
+        registration.register_document(connection, store, current, now)
 
 
 def _act(verb: str, name: str, actor: str | None, reason: str | None = None) -> Act:

@@ -12,8 +12,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeEngine
 
 from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects.base import Row, Started, given
 from geneva_drive.storage.dialects.hints import Notice
-from geneva_drive.storage.dialects.new_workflow_rows import Row, Started, given
 from geneva_drive.storage.schema.tables import Tables
 
 _BY_COLUMNS = "INSERT INTO {table} ({columns}) SELECT * FROM unnest({lists})"
