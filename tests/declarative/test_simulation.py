@@ -271,6 +271,34 @@ def test_a_decision_for_an_unknown_step_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("step", "decision", "known"),
+    [
+        (allow("a"), SimulatedDecision.APPROVE, "fail"),
+        (
+            {"id": "a", "type": "approval", "role": "r"},
+            SimulatedDecision.EXPIRE,
+            "approve or reject or fail",
+        ),
+        ({"id": "a", "type": "wait", "event": "e"}, SimulatedDecision.EXPIRE, "fail"),
+        (
+            {"id": "a", "type": "wait", "event": "e", "timeout": 1},
+            SimulatedDecision.REJECT,
+            "expire or fail",
+        ),
+    ],
+)
+def test_a_decision_that_a_step_cannot_get_is_refused(
+    step: dict[str, Any], decision: SimulatedDecision, known: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        trace_of(step, decisions={"a": decision})
+
+    assert str(caught.value) == (
+        f"Step 'a' cannot be decided with {str(decision)!r}, only with {known}."
+    )
+
+
 def test_a_simulation_of_too_many_steps_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "MAX_VISITS", 5)
     outer = {"id": "each", "type": "foreach", "items": "{{n}}", "item_var": "x"}

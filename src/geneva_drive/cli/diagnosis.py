@@ -113,7 +113,9 @@ def _unserved_classes(unserved: Overdue) -> Check:
     return problem(
         "classes",
         f"No worker serves {', '.join(found)}.",
-        "Start a worker whose --app imports them.",
+        "Start one: `geneva worker`."
+        if set(counts) == {DOCUMENT_LANE}
+        else "Start a worker whose --app imports them.",
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
+from geneva_drive.web.dashboard.shell import brief_memory
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 from tests.web.serving import geneva
@@ -120,6 +121,7 @@ def test_one_goes_first_then_the_rest(
     operator: Browser, sqlite_drive: gd.Drive, failed: list[gd.WorkflowHandle[Any]]
 ) -> None:
     fields = fields_of(opened(operator, "resume"))
+    [link] = re.findall(r'href="([^"]*open=[^"]*-paused)#', operator.get("/failures").text)[:1]
     Flaky.is_away = False
 
     answer = operator.post("/failures", {**fields, "pace": "first", "reason": "bank is back"})
@@ -131,11 +133,17 @@ def test_one_goes_first_then_the_rest(
 
     assert after_the_first == ["finished", "paused", "paused"]
     assert answer.headers["location"] == "/failures#answer"
-    assert "Resuming 3 workflows This runs on the server as workflow" in shown
+    assert "Resuming 1 of 3 workflows The other 2 follow once it has passed the step." in shown
     assert "See how it goes" in shown
     assert states(failed) == ["finished"] * 3
     assert failed[0].audit_entries[-1].actor == "ann"
     assert failed[0].audit_entries[-1].reason == "bank is back"
+    # The address of the group opens what it has become, whose list has its workflows.
+    brief_memory.forget(sqlite_drive)
+    repaired = operator.get(link).text
+    assert "Latest of 3" in words_of(repaired)
+    listed = re.findall(r'href="(/workflows[?][^"]*)">List all', repaired)
+    assert "3 match" in words_of(operator.get(unescape(listed[0])).text)
 
 
 def test_a_group_is_resumed_from_a_shell(

@@ -197,9 +197,12 @@ def _reach_faults(
             if owners.setdefault(index, start) != start:
                 names = f"{steps[owners[index]].id!r} and {steps[start].id!r}"
                 yield (*location, index), f"the branches {names} both lead to it; use two steps"
-    for index, step in enumerate(steps):
-        if index not in owners and starts:
-            yield (*location, index), f"no step leads to {step.id!r}"
+    unreached = [index for index in range(len(steps)) if index not in owners and starts]
+    # What follows a step that is not reached needs no fault of its own.
+    behind = {target for index in unreached for target in edges[index]}
+    for index in unreached:
+        if index not in behind:
+            yield (*location, index), f"no step leads to {steps[index].id!r}"
 
 
 def _reached(start: int, edges: list[list[int]]) -> Iterator[int]:

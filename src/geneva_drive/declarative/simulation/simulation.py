@@ -71,12 +71,36 @@ def unreached(document: Document, traces: Iterable[Trace]) -> list[str]:
 
 
 def _check_decisions(document: Document, case: Case) -> None:
-    for step_id in case.decisions:
+    for step_id, decision in case.decisions.items():
         if step_id not in document.places:
             raise InvalidInput(
                 f"There is no step {step_id!r} in {document.workflow_id!r} to decide. Its steps "
                 f"are {', '.join(document.places)}."
             )
+        known = possible_decisions(document.step(step_id))
+        if decision not in known:
+            raise InvalidInput(
+                f"Step {step_id!r} cannot be decided with {str(decision)!r}, only with "
+                f"{' or '.join(known)}."
+            )
+
+
+def possible_decisions(step: Step) -> tuple[SimulatedDecision, ...]:
+    """Return what may become of a step; only one with a timeout expires."""
+    timeout = step.timeout
+    if isinstance(step, ActionStep) and step.requires is not None:
+        timeout = step.requires.timeout or timeout
+    expiry = () if timeout is None else (SimulatedDecision.EXPIRE,)
+    if isinstance(step, ApprovalStep) or (isinstance(step, ActionStep) and step.requires):
+        return (
+            SimulatedDecision.APPROVE,
+            SimulatedDecision.REJECT,
+            *expiry,
+            SimulatedDecision.FAIL,
+        )
+    if isinstance(step, WaitStep):
+        return (*expiry, SimulatedDecision.FAIL)
+    return (SimulatedDecision.FAIL,)
 
 
 class _Waits(Exception):

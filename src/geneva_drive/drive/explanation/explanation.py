@@ -80,6 +80,17 @@ def explain_many(drive: Drive, workflows: Sequence[ActiveWorkflow]) -> list[str]
     ]
 
 
+def explain_new(
+    drive: Drive,
+    workflow: WorkflowRecord,
+    firsts: tuple[ExecutionRecord, ...],
+    workers: list[WorkerRecord],
+) -> str:
+    """Return the sentence about a workflow as it was created, without a query."""
+    known = Circumstances(workers=workers, now=drive.clock.now(), settings=drive.settings)
+    return explain(workflow, firsts, known)
+
+
 def explain(
     workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
 ) -> str:

@@ -50,6 +50,7 @@ class HandleFields(Generic[W]):
         self._known_oldest: tuple[ExecutionRecord, ...] | None = None
         self._listed: ListedFields | None = None
         self.was_known = False  # create() found it by its idempotency key
+        self.firsts: tuple[ExecutionRecord, ...] | None = None  # what create() inserted
         self._may_be_uncommitted = may_be_uncommitted  # only the session of create() sees it
         # Classes are registered weakly: a class defined in a function that returned only a handle
         # would be gone before its steps ran.
@@ -230,6 +231,12 @@ class HandleFields(Generic[W]):
         self._known_active = None if active is None else tuple(active)
         self._known_oldest = None
         self._listed = None
+        return self
+
+    def as_created(self) -> Self:
+        """Take the workflow as `create` made it, until `reload`; its state then takes no query."""
+        if self.firsts is not None:
+            self._known_active = self.firsts
         return self
 
     def know(self, listed: ListedFields) -> Self:

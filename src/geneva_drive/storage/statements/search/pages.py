@@ -29,10 +29,11 @@ class ApprovalInbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntryRow:
-    """An audit entry with its workflow."""
+    """An audit entry with its workflow, or with what else it is about."""
 
     id: Key
-    workflow_id: Key
+    workflow_id: Key | None
+    subject: str | None  # of an act without a workflow, and of a schedule's run
     command: str
     actor: str | None
     reason: str | None

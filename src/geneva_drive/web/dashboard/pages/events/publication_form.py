@@ -25,6 +25,7 @@ class PublicationForm:
     payload: str = ""
     source: str = SOURCE
     id: str = ""
+    reason: str = ""
     again: str = ""  # the number of the event that is published again
     faults: Mapping[str, str] = field(default_factory=dict)  # by field; "" for the whole form
 
@@ -56,6 +57,7 @@ def read_form(drive: Drive, fields: Mapping[str, str]) -> tuple[PublicationForm,
         payload=fields.get("payload", "").strip(),
         source=fields.get("source", "").strip() or SOURCE,
         id=fields.get("id", "").strip(),
+        reason=fields.get("reason", "").strip(),
         again=fields.get("again", "").strip(),
     )
     faults: dict[str, str] = {}

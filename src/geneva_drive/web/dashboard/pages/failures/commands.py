@@ -15,7 +15,7 @@ from geneva_drive.web.dashboard.pages.failures.question import WHERE
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import PostedForm
-from geneva_drive.web.dashboard.shell.words import plural
+from geneva_drive.web.dashboard.shell.words import number, plural
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
 from geneva_drive.web.security.gate import permissions_of
 from geneva_drive.web.security.route_permissions import BULK_PERMISSIONS, PAGES
@@ -36,9 +36,11 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
     if "standing" not in where:
         raise InvalidInput("The form names no group of failures. Reload the page.")
     started: list[Any] = []
+    limits = BulkLimits()
 
     def act() -> None:
-        limits = limits_in(form) if name == "resume" else BulkLimits()
+        if name == "resume":
+            limits.update(limits_in(form))
         reason = form.text("reason")
         started.append(drive.bulk(name, where, actor=actor.id, reason=reason, **limits))
 
@@ -46,9 +48,13 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
         run = started[0]
         total = run.bulk.total if run.bulk is not None else 0
         has_page = "GET /workflows/{id}" in PAGES
+        title, order = f"{_DOING[name]} {plural(total, 'workflow')}", ""
+        if limits.get("first") and total > 1:
+            title = f"Resuming 1 of {plural(total, 'workflow')}"
+            order = f"The other {number(total - 1)} follow once it has passed the step. "
         return Answer(
-            f"{_DOING[name]} {plural(total, 'workflow')}",
-            f"This runs on the server as workflow {run.id}; you may leave the page.",
+            title,
+            f"{order}This runs on the server as workflow {run.id}; you may leave the page.",
             link=f"/workflows/{run.id}" if has_page else f"/workflows?state=all&q={run.id}",
             link_words="See how it goes",
         )
