@@ -37,9 +37,18 @@ from geneva_drive.storage.dialects.completion_batch import Completed, Completion
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
-from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
+
+Row = Mapping[str, Any]
+Started = tuple[Key, Key | None]  # the keys of the workflow and of its first execution
+
+
+def given(tables: Tables, row: Row) -> dict[str, Any]:
+    """Return a row's values with its key, without NULLs: those are the columns' defaults."""
+    [keyed] = tables.keyed([row])
+    return {name: value for name, value in keyed.items() if value is not None}
+
 
 _CONNECT_SECONDS = 10
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects.claim_order import top_priority
+from geneva_drive.storage.dialects.claim_request import top_priority
 from geneva_drive.storage.dialects.completion_batch import Completed, Completion, CompletionBatch
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType

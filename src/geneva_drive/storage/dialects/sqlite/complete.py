@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects.claim_order import top_priority
+from geneva_drive.storage.dialects.claim_request import top_priority
 from geneva_drive.storage.dialects.completion_batch import (
     Claimant,
     Completed,
@@ -15,8 +15,7 @@ from geneva_drive.storage.dialects.completion_batch import (
     CompletionBatch,
     Following,
 )
-from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, places
-from geneva_drive.storage.dialects.sqlite.values import moment_text
+from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, moment_text, places
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
