@@ -24,6 +24,7 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.waits.events import callbacks
 from geneva_drive.engine.waits.events.event_arrival import public
 from geneva_drive.engine.waits.events.event_delivery import deliver_event
+from geneva_drive.engine.waits.events.event_store import deliver_stored, store_event
 from geneva_drive.engine.waits.events.event_wait import callback_key
 from geneva_drive.errors import InvalidInput, NotFound, StorageError
 from geneva_drive.masking import mask_text
@@ -162,14 +163,17 @@ def publish(drive: Drive, new: NewEvent, joined: JoinedTransaction | None) -> Pu
             database.after_commit(lambda: _deliver_later(drive, record))
         return published(drive, record, is_duplicate=is_duplicate)
     try:
-        key = drive.store.write_at_once(
-            lambda connection: drive.store.events.insert(connection, new.values())
-        )
+        stored = store_event(drive.environment, new.values())
     except IntegrityError:
+        stored = None
+    if stored is None:
         return published(drive, _former(drive, new), is_duplicate=True)
     crash_points.reached("stored")
-    record = new.record(key)
-    return replace(published(drive, record), continued=tuple(_deliver(drive, record)))
+    record = new.record(stored.key)
+    continued = _without_storage_errors(
+        lambda: deliver_stored(drive.environment, record, stored.released)
+    )
+    return replace(published(drive, record), continued=tuple(continued))
 
 
 def _publish_joined(drive: Drive, new: NewEvent, joined: JoinedTransaction) -> PublishedEvent:
@@ -224,10 +228,6 @@ def _deliver_later(drive: Drive, record: EventRecord) -> None:
         return [] if kept is None else deliver_event(drive.environment, record)
 
     _without_storage_errors(deliver)
-
-
-def _deliver(drive: Drive, record: EventRecord) -> list[Key]:
-    return _without_storage_errors(lambda: deliver_event(drive.environment, record))
 
 
 def _without_storage_errors(deliver: Callable[[], list[Key]]) -> list[Key]:

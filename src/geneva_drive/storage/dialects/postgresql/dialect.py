@@ -46,11 +46,18 @@ from geneva_drive.storage.dialects.postgresql import (
     driver_errors,
     health,
     migration_lock,
+    publication,
 )
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
 from geneva_drive.storage.dialects.postgresql.notices import Notices
+from geneva_drive.storage.dialects.publication import (
+    Listening,
+    Publication,
+    Stored,
+    UndeliveredEvent,
+)
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -177,6 +184,14 @@ class PostgreSQL(Dialect):
         notice: Notice | None,
     ) -> Started | None:
         return start(connection, tables, workflow, execution, notice)
+
+    def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
+        return publication.publish(connection, tables, new)
+
+    def find_listeners(
+        self, connection: Connection, tables: Tables, event: UndeliveredEvent
+    ) -> Listening:
+        return publication.find_listeners(connection, tables, event)
 
     def hints(
         self,
