@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import geneva_drive as gd
 from geneva_drive.declarative import validator
-from geneva_drive.declarative.simulation.case import Case, Decision
+from geneva_drive.declarative.simulation.case import Case, SimulatedDecision
 from geneva_drive.declarative.simulation.simulation import simulate
 from geneva_drive.declarative.simulation.trace import Trace
 from geneva_drive.declarative.steps import ActionStep, ApprovalStep
@@ -43,7 +43,9 @@ def test_the_engine_and_a_simulation_agree(
         if isinstance(step, ApprovalStep) or (isinstance(step, ActionStep) and step.requires)
     ]
     decisions = {
-        name: data.draw(st.sampled_from([Decision.APPROVE, Decision.REJECT]), label=name)
+        name: data.draw(
+            st.sampled_from([SimulatedDecision.APPROVE, SimulatedDecision.REJECT]), label=name
+        )
         for name in asked
     }
     expected = simulate(parsed, Case(context=context, decisions=decisions))
@@ -59,7 +61,7 @@ def test_the_engine_and_a_simulation_agree(
     assert workflow.context == expected.context
 
 
-def _run(drive: gd.Drive, decisions: dict[str, Decision]) -> None:
+def _run(drive: gd.Drive, decisions: dict[str, SimulatedDecision]) -> None:
     """Run what is due and decide what is asked, until nothing is left."""
     for _ in range(_MOST_ROUNDS):
         drain(drive)
@@ -67,7 +69,7 @@ def _run(drive: gd.Drive, decisions: dict[str, Decision]) -> None:
         if not pending:
             return
         for request in pending:
-            if decisions[request.step_name] is Decision.APPROVE:
+            if decisions[request.step_name] is SimulatedDecision.APPROVE:
                 request.approve(by="ann")
             else:
                 request.reject(by="ann")

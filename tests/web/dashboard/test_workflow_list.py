@@ -121,3 +121,16 @@ def test_the_export_reads_more_than_one_page(sqlite_drive: gd.Drive) -> None:
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum", "\tx", "\rx"])
 def test_a_spreadsheet_takes_no_cell_as_a_formula(text: str) -> None:
     assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["Order 84-2403", "Order 84-240", "84-2403"])
+def test_a_hero_is_found_as_the_list_shows_it(viewer: Browser, text: str) -> None:
+    rows = rows_of(viewer.get("/workflows", params={"q": text, "needs": "child"}).text)
+
+    assert rows[0][3] == "Order 84-2403"
+
+
+def test_the_name_of_a_type_finds_its_workflows(viewer: Browser) -> None:
+    answer = viewer.get("/workflows?q=OrderWorkflow&needs=child")
+
+    assert answer.headers["location"] == "/workflows?needs=child&type=OrderWorkflow"

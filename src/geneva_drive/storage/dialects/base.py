@@ -33,19 +33,28 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
-from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.dialects.publication import (
-    Listening,
+    FoundListeners,
     Publication,
     Stored,
     UndeliveredEvent,
 )
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
+
+Row = Mapping[str, Any]
+Started = tuple[Key, Key | None]  # the keys of the workflow and of its first execution
+
+
+def given(tables: Tables, row: Row) -> dict[str, Any]:
+    """Return a row's values with its key, without NULLs: those are the columns' defaults."""
+    [keyed] = tables.keyed([row])
+    return {name: value for name, value in keyed.items() if value is not None}
+
 
 _CONNECT_SECONDS = 10
 
@@ -272,7 +281,7 @@ class Dialect:
 
     def find_listeners(
         self, connection: Connection, tables: Tables, event: UndeliveredEvent
-    ) -> Listening:
+    ) -> FoundListeners:
         """Return what listens to a stored event; if nothing does, mark the event as delivered.
 
         The caller's transaction began after the event's commit: a wait that it does not see is
@@ -306,7 +315,7 @@ class Dialect:
         self,
         connection: Connection,  # noqa: ARG002 - for the dialects that have a fast path
         tables: Tables,  # noqa: ARG002
-        batch: Batch,  # noqa: ARG002
+        batch: CompletionBatch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
         """Write plain completions; what it does not return takes the general path."""
         return {}

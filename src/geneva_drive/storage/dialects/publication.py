@@ -40,8 +40,8 @@ class UndeliveredEvent:
     is_alone: bool
 
 
-# What listens, as rows of `Listener`, and whether the event was marked as delivered.
-Listening = tuple[Sequence[Sequence[Any]], bool]
+# What listens, as rows of `EventListenerRecord`, and whether the event was marked as delivered.
+FoundListeners = tuple[Sequence[Sequence[Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)

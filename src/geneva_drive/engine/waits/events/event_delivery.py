@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from geneva_drive.definition import registry
 from geneva_drive.definition.waits import event_values
 from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.events import event_published, event_wait_changed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import ResumeRequest
@@ -36,7 +36,11 @@ from geneva_drive.states import (
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.dialects.publication import UndeliveredEvent
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
-from geneva_drive.storage.schema.waits.event_records import EventRecord, EventWaitRecord, Listener
+from geneva_drive.storage.schema.waits.event_records import (
+    EventListenerRecord,
+    EventRecord,
+    EventWaitRecord,
+)
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 _BATCH = 200
@@ -76,7 +80,7 @@ def deliver_event(
 
 def _find_listeners(
     environment: Environment, event: EventRecord, *, may_mark: bool
-) -> tuple[list[Listener], bool]:
+) -> tuple[list[EventListenerRecord], bool]:
     """Return what listens to an event, and whether it was marked as delivered: nothing does."""
     store, waits = environment.store, environment.store.event_waits
     patterns = patterns_for(event.type)

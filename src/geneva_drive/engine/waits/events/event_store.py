@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, unchanged
 from geneva_drive.engine.transitions.holds import released_wait

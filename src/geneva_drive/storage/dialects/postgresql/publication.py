@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import Dialect
 
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.new_workflow_rows import given
+from geneva_drive.storage.dialects.base import given
 from geneva_drive.storage.dialects.postgresql.insert import placeholders
 from geneva_drive.storage.dialects.publication import (
-    Listening,
+    FoundListeners,
     Publication,
     ReleasedWait,
     Stored,
@@ -134,7 +134,9 @@ def _publish_statement_for(
     return _in_words_of(dialect, written)
 
 
-def find_listeners(connection: Connection, tables: Tables, event: UndeliveredEvent) -> Listening:
+def find_listeners(
+    connection: Connection, tables: Tables, event: UndeliveredEvent
+) -> FoundListeners:
     """Return what listens to a stored event; if nothing does, mark the event as delivered."""
     statement = _look_statement_for(tables, connection.dialect, is_alone=event.is_alone)
     values = {

@@ -34,9 +34,9 @@ from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.event_records import (
     EVENT_COLUMNS,
     WAIT_COLUMNS,
+    EventListenerRecord,
     EventRecord,
     EventWaitRecord,
-    Listener,
 )
 
 # As a literal: a partial index is not used for a parameter.
@@ -206,23 +206,23 @@ class EventWaits:
 
     def listening(
         self, connection: Connection, patterns: Collection[str], key: str
-    ) -> list[Listener]:
+    ) -> list[EventListenerRecord]:
         """Return what an event of these patterns and this key goes to."""
         c = self._listeners.c
         query = select(c.wait_id, c.workflow_id, c.type).where(
             c.pattern.in_(patterns), c.awaited_key.in_({key, ""})
         )
-        return [Listener.read(row) for row in connection.execute(query)]
+        return [EventListenerRecord.read(row) for row in connection.execute(query)]
 
     def find_listeners(
         self, connection: Connection, event: UndeliveredEvent
-    ) -> tuple[list[Listener], bool]:
+    ) -> tuple[list[EventListenerRecord], bool]:
         """Return what a stored event goes to; if that is nothing, mark it as delivered.
 
         The second value is True if the event was marked.
         """
         rows, is_marked = self._dialect.find_listeners(connection, self._tables, event)
-        return [Listener.read(row) for row in rows], is_marked
+        return [EventListenerRecord.read(row) for row in rows], is_marked
 
     def near_misses(
         self, connection: Connection, patterns: Collection[str], key: str, limit: int

@@ -11,7 +11,7 @@ from geneva_drive.definition.waits import event_values
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.publication import PublishedEvent
 from geneva_drive.errors import InvalidInput, NotFound
-from geneva_drive.masking import MASK
+from geneva_drive.masked_fields import MASK
 
 SOURCE = "dashboard"
 
@@ -25,6 +25,7 @@ class PublicationForm:
     payload: str = ""
     source: str = SOURCE
     id: str = ""
+    reason: str = ""
     again: str = ""  # the number of the event that is published again
     faults: Mapping[str, str] = field(default_factory=dict)  # by field; "" for the whole form
 
@@ -56,6 +57,7 @@ def read_form(drive: Drive, fields: Mapping[str, str]) -> tuple[PublicationForm,
         payload=fields.get("payload", "").strip(),
         source=fields.get("source", "").strip() or SOURCE,
         id=fields.get("id", "").strip(),
+        reason=fields.get("reason", "").strip(),
         again=fields.get("again", "").strip(),
     )
     faults: dict[str, str] = {}

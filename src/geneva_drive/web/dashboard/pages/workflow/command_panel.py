@@ -103,7 +103,7 @@ def _command(workflow_id: Key, one: Consequence) -> CommandView:
         glyph=glyph,
         sentence=one.sentence,
         node=one.node,
-        href=None if is_immediate else f"/workflows/{workflow_id}?{urlencode(asked)}#confirm",
+        href=None if is_immediate else f"/workflows/{workflow_id}?{urlencode(asked)}#confirm-title",
         is_primary=is_immediate,
         is_dangerous=one.is_dangerous,
     )

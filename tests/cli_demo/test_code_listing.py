@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from geneva_drive.cli.demo.listing import listing
+from geneva_drive.cli.demo.code_listing import listing
 from tests.cli_demo.conftest import Shop
 from tests.cli_demo.snapshots import execution, workflow
 

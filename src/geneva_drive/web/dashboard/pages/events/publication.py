@@ -15,13 +15,15 @@ from geneva_drive.web.dashboard.pages.events.publication_form import Publication
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import PostedForm
-from geneva_drive.web.messages.parameters import CurrentDrive
+from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
 
 router = APIRouter()
 
 
 @router.post(PATH)
-def publish(request: Request, drive: CurrentDrive, form: PostedForm) -> Response:
+def publish(
+    request: Request, drive: CurrentDrive, actor: CurrentActor, form: PostedForm
+) -> Response:
     given, payload = read_form(drive, form)
 
     def show_again(wrong: PublicationForm) -> Response:
@@ -40,6 +42,8 @@ def publish(request: Request, drive: CurrentDrive, form: PostedForm) -> Response
                 id=given.id or None,
                 key=given.key or None,
                 source=given.source,
+                actor=actor.id,
+                reason=given.reason or None,
             )
         )
 

@@ -25,7 +25,7 @@ class _Left:
     has_expired: bool
 
 
-class LeftEvents:
+class UndeliveredEvents:
     """Looks from both sides: events that were not delivered, and waits that have not looked."""
 
     def __init__(self) -> None:
@@ -67,4 +67,4 @@ def _remove_expired(store: Store, connection: Connection, now: datetime) -> int:
 
 
 def duty(every: timedelta) -> Duty:
-    return Duty(name="events", every=every, do_round=LeftEvents(), max_rounds=10)
+    return Duty(name="events", every=every, do_round=UndeliveredEvents(), max_rounds=10)

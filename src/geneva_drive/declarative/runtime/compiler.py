@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from geneva_drive.declarative.document import Document
-from geneva_drive.declarative.running import bodies
-from geneva_drive.declarative.running.document_definition import LOAD, DocumentDefinition
-from geneva_drive.declarative.running.step_end import StepEnd
+from geneva_drive.declarative.runtime import bodies
+from geneva_drive.declarative.runtime.document_definition import LOAD, DocumentDefinition
+from geneva_drive.declarative.runtime.step_end import StepEnd
 from geneva_drive.declarative.steps import (
     ActionStep,
     ApprovalStep,

@@ -13,7 +13,7 @@ _MOST_IDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class BulkCursor:
     """The counts of a bulk, the workflow it has come to, and those whose outcome it waits for."""
 
     after: str | None = None  # the id of the last workflow that was looked at
@@ -44,7 +44,7 @@ class Tally:
     def done(self) -> int:
         return self.applied + self.passed_over
 
-    def add(self, *, after: str, applied: int, refusals: Iterable[str], gone: int) -> Tally:
+    def add(self, *, after: str, applied: int, refusals: Iterable[str], gone: int) -> BulkCursor:
         """Count a portion; `gone` are those that no longer matched once they were locked."""
         reasons = dict(self.reasons)
         said = list(refusals)
@@ -60,7 +60,7 @@ class Tally:
             reasons=reasons,
         )
 
-    def add_failed(self, ids: Iterable[str]) -> Tally:
+    def add_failed(self, ids: Iterable[str]) -> BulkCursor:
         failed = list(ids)
         return replace(
             self,
@@ -68,7 +68,7 @@ class Tally:
             failed_ids=(*self.failed_ids, *failed)[:_MOST_IDS],
         )
 
-    def end(self, total: int, stopped: str | None) -> Tally:
+    def end(self, total: int, stopped: str | None) -> BulkCursor:
         """Return the counts at the end: who was counted, but never met, left the state before."""
         is_whole = stopped is None
         missed = max(0, total - self.done) if is_whole else 0

@@ -14,7 +14,7 @@ _BEFORE, _AFTER = 4, 4
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceNode:
+class NearbyNode:
     """A node with its state."""
 
     name: str
@@ -24,21 +24,21 @@ class PlaceNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Surroundings:
     """The nodes around the request, and how many are left out."""
 
-    nodes: list[PlaceNode]
+    nodes: list[NearbyNode]
     before: int
     after: int
 
 
-def place_of(drive: Drive, approval: Approval) -> Place:
+def place_of(drive: Drive, approval: Approval) -> Surroundings:
     try:
         view = view_of_workflow(drive, approval.workflow_id, workers=False)
     except NotFound:  # this process has not imported the class
-        return Place([], 0, 0)
+        return Surroundings([], 0, 0)
     found = [
-        PlaceNode(
+        NearbyNode(
             one.name,
             str(one.state),
             one.finished_at or one.started_at,
@@ -48,4 +48,4 @@ def place_of(drive: Drive, approval: Approval) -> Place:
     ]
     here = next((place for place, one in enumerate(found) if one.is_here), 0)
     first, last = max(here - _BEFORE, 0), here + _AFTER + 1
-    return Place(found[first:last], first, max(len(found) - last, 0))
+    return Surroundings(found[first:last], first, max(len(found) - last, 0))

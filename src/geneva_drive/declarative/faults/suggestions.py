@@ -8,7 +8,7 @@ from difflib import get_close_matches
 _LONGEST = 200  # of a word that is compared
 
 
-class Hints:
+class Suggestions:
     """Finds the word that is closest to another one, until it has compared enough of them.
 
     A document of many thousand faults is refused in time, if with fewer hints.

@@ -9,7 +9,7 @@ import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.decisions import Ballot
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.what_if import consequences
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition
 from geneva_drive.serialization import typed_json
@@ -33,7 +33,7 @@ def standing(
     requested: Request | None = None,
     at: str | None = None,
     **nodes: str,
-) -> Standing:
+) -> Situation:
     """Return a workflow in a state, with nodes in theirs; `at` is where a chain stands."""
     definition = definition_of(workflow_class)
     bare = view_of_definition(definition)
@@ -55,7 +55,7 @@ def standing(
         requested=requested,
         next_step_name=at,
     )
-    return Standing(
+    return Situation(
         workflow=workflow,
         view=GraphView(found, bare.graph),
         definition=definition,
@@ -103,7 +103,7 @@ def ballot(
     return Ballot(approval=ApprovalRecord(**{**values, **more}), people=people, reader=reader)
 
 
-def sentences(found: Standing, *ballots: Ballot, node: str | None = None) -> dict[str, str]:
+def sentences(found: Situation, *ballots: Ballot, node: str | None = None) -> dict[str, str]:
     """Return the sentence of each command, under its command and node."""
     return {_key(one): one.sentence for one in consequences(found, ballots, (), node)}
 

@@ -1,4 +1,4 @@
-"""`Ending`, which goes into a commit, and `Applied`, which comes out of it."""
+"""`EndedRun`, which goes into a commit, and `Applied`, which comes out of it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from geneva_drive.storage.schema.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @value
-class Ending:
+class EndedRun:
     """An execution that was run under a claim, and its outcome."""
 
     workflow_id: Key

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from geneva_drive.declarative import routes
 from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.routes import Ended, GoTo
-from geneva_drive.declarative.running.document_definition import LOAD, DocumentDefinition
+from geneva_drive.declarative.runtime.document_definition import LOAD, DocumentDefinition
 from geneva_drive.declarative.steps import ForeachStep, ParallelStep, Step
 from geneva_drive.definition.compiler.graph import Graph
 

@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from geneva_drive.declarative import routes
-from geneva_drive.declarative.routes import EndBranch, Ended, Ending, Fail, Finish, GoTo, Route
-from geneva_drive.declarative.running.document_definition import DocumentDefinition
+from geneva_drive.declarative.routes import (
+    EndBranch,
+    Ended,
+    Ending,
+    Fail,
+    FinishWorkflow,
+    GoTo,
+    Route,
+)
+from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class CertainPath:
     """What follows a step that ended, as far as the document fixes it; failures aside."""
 
     steps: tuple[str, ...]  # that follow each other
-    end: Finish | EndBranch | Fail | None  # None: the last of them decides what follows
+    end: FinishWorkflow | EndBranch | Fail | None  # None: the last of them decides what follows
     perhaps: tuple[str, ...] = ()  # behind that choice
 
 
@@ -29,18 +37,20 @@ def routes_of(definition: DocumentDefinition, name: str) -> tuple[Route, ...]:
     return tuple(dict.fromkeys(one for one in found if not isinstance(one, Fail)))
 
 
-def way_after(definition: DocumentDefinition, name: str, ending: Ending | None = None) -> Way:
+def way_after(
+    definition: DocumentDefinition, name: str, ending: Ending | None = None
+) -> CertainPath:
     """Return the way behind a step that ended so; by default, behind one that is passed over."""
     if ending is None:
         following = definition.after(name)
         return way(
             definition,
-            Finish(routes.Result.EXECUTED) if following is None else GoTo(following.name),
+            FinishWorkflow(routes.Result.EXECUTED) if following is None else GoTo(following.name),
         )
     return way(definition, definition.route(name, Ended(ending)))
 
 
-def way(definition: DocumentDefinition, route: Route) -> Way:
+def way(definition: DocumentDefinition, route: Route) -> CertainPath:
     """Return the way on from a route."""
     steps: list[str] = []
     while isinstance(route, GoTo):
@@ -48,9 +58,9 @@ def way(definition: DocumentDefinition, route: Route) -> Way:
         ahead = routes_of(definition, route.step_id)
         if len(ahead) > 1:
             perhaps = tuple(reachable(definition, route.step_id))[1:]
-            return Way(steps=tuple(steps), end=None, perhaps=perhaps)
+            return CertainPath(steps=tuple(steps), end=None, perhaps=perhaps)
         [route] = ahead
-    return Way(steps=tuple(steps), end=route)
+    return CertainPath(steps=tuple(steps), end=route)
 
 
 def reachable(definition: DocumentDefinition, name: str) -> Iterator[str]:
@@ -66,10 +76,10 @@ def reachable(definition: DocumentDefinition, name: str) -> Iterator[str]:
                 ahead.append(route.step_id)
 
 
-def end_words(end: Finish | EndBranch | Fail) -> str:
+def end_words(end: FinishWorkflow | EndBranch | Fail) -> str:
     """Return how a way ends, as the rest of a sentence about the workflow."""
     match end:
-        case Finish(result):
+        case FinishWorkflow(result):
             return f"finishes, {result}"
         case EndBranch(passed):
             return "passes" if passed else "does not pass"

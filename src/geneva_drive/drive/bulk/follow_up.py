@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FollowUp:
     """What became of the watched workflows; the others have passed."""
 
     failed: list[Key]
     undecided: list[Key]
 
 
-def look(drive: Drive, watched: Mapping[Key, Sequence[str]]) -> Look:
+def look(drive: Drive, watched: Mapping[Key, Sequence[str]]) -> FollowUp:
     """Return which workflows failed again, and which are not that far."""
     return drive.store.read(lambda connection: _look(connection, drive, watched))
 
 
-def _look(connection: Connection, drive: Drive, watched: Mapping[Key, Sequence[str]]) -> Look:
+def _look(connection: Connection, drive: Drive, watched: Mapping[Key, Sequence[str]]) -> FollowUp:
     store = drive.store
     workflows = store.workflows.get_many(connection, list(watched))
     nodes = [(key, node) for key, names in watched.items() for node in names]
     latest: dict[Key, list[ExecutionRecord]] = defaultdict(list)
     for one in store.attempts.latest(connection, nodes):
         latest[one.workflow_id].append(one)
-    found = Look(failed=[], undecided=[])
+    found = FollowUp(failed=[], undecided=[])
     for key, workflow in workflows.items():
         if _has_failed(workflow, latest[key]):
             found.failed.append(key)

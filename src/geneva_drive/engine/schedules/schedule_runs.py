@@ -14,7 +14,7 @@ from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation, events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
@@ -85,13 +85,13 @@ def _fire(
     schedule = environment.store.schedules.lock(connection, type_name, skip_locked=True)
     if schedule is None:
         return None
-    firing = Firing(connection, environment, schedule, new)
+    firing = LockedSchedule(connection, environment, schedule, new)
     firing.start_queued()
     return firing.fire_due()
 
 
 @dataclass(slots=True)
-class Firing:
+class LockedSchedule:
     """One transaction on a schedule that the caller has locked."""
 
     connection: Connection

@@ -18,7 +18,7 @@ from geneva_drive.worker.housekeeping.refused_rows import Refusals
 _BATCH = 200
 
 
-class LeftWaits:
+class UnreleasedWaits:
     """Releases nodes whose child has ended; cancels children whose node was canceled."""
 
     def __init__(self) -> None:
@@ -64,4 +64,4 @@ def _parents_of(children: Sequence[WorkflowRecord]) -> list[Key]:
 
 
 def duty(every: timedelta) -> Duty:
-    return Duty(name="waits", every=every, do_round=LeftWaits())
+    return Duty(name="waits", every=every, do_round=UnreleasedWaits())

@@ -25,14 +25,14 @@ from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import WorkflowRecord
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 _NO_OPTIONS = Options()
 _UNDONE = (StepState.FAILED, StepState.CANCELED)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
-class Standing:
+class Situation:
     """A workflow as its commands see it; `definition` is None if this process lacks the class."""
 
     workflow: WorkflowRecord

@@ -13,7 +13,7 @@ from geneva_drive.declarative.actions.execution import ActionTerms, Executed, ex
 from geneva_drive.declarative.condition import evaluate
 from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.routes import Ended, Ending
-from geneva_drive.declarative.running.step_end import Prepared, StepEnd
+from geneva_drive.declarative.runtime.step_end import Prepared, StepEnd
 from geneva_drive.declarative.steps import (
     ActionStep,
     ApprovalStep,
