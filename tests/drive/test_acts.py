@@ -11,6 +11,7 @@ import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.drive.search.pages import Place, audit_search
 from geneva_drive.errors import InvalidInput
+from tests.declarative.documents import allow, block, written
 
 
 class Nightly(gd.Workflow[Any]):
@@ -50,6 +51,24 @@ def test_an_actor_who_publishes_is_on_record_once(geneva: gd.Drive) -> None:
     geneva.publish("paid", id="p2")
 
     assert acts(geneva) == [("publish", "ann", "the bank called", str(first.number), None)]
+
+
+def test_what_is_done_with_a_document_is_on_record(geneva: gd.Drive) -> None:
+    geneva.definitions.deploy(written(allow()), actor="ci")
+    geneva.definitions.deploy(written(allow()), actor="ci")  # nothing changes
+    geneva.definitions.disable("order", actor="ann", reason="wrong limits")
+    geneva.definitions.disable("order", actor="bob")
+    geneva.definitions.enable("order", actor="bob", reason="checked")
+    geneva.definitions.deploy(written(block(), version="2"))
+    geneva.definitions.deploy(written(allow()), actor="ann")  # version 1 is current again
+
+    assert acts(geneva) == [
+        ("deploy_definition", "ci", None, "order", None),
+        ("disable_definition", "ann", "wrong limits", "order", None),
+        ("enable_definition", "bob", "checked", "order", None),
+        ("deploy_definition", None, None, "order", None),
+        ("deploy_definition", "ann", None, "order", None),
+    ]
 
 
 def test_the_order_of_a_bulk_is_on_record(geneva: gd.Drive) -> None:

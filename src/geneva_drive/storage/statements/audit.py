@@ -18,12 +18,12 @@ from geneva_drive.storage.schema.tables import Tables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What an actor did with a schedule, an event or many workflows."""
+    """What an actor did with a schedule, a document, an event or many workflows."""
 
     command: str
     actor: str | None
     reason: str | None
-    subject: str | None = None  # the type of a schedule, the number of an event
+    subject: str | None = None  # a schedule's type, a document's name, an event's number
     workflow_id: Key | None = None  # that it started
 
 

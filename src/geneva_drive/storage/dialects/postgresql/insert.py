@@ -92,7 +92,7 @@ def _kind(column_type: TypeEngine[Any], dialect: Dialect) -> str:
 def insert_columns(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     columns = tuple(rows[0])
     statement = _columns_statement_for(table, columns, connection.dialect)
-    values = {name: [_plain(row[name]) for row in rows] for name in columns}
+    values = {name: _plain([row[name] for row in rows]) for name in columns}
     connection.exec_driver_sql(statement, values)
 
 
@@ -106,5 +106,8 @@ def _columns_statement_for(table: Table, columns: tuple[str, ...], dialect: Dial
     )
 
 
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Enum) else value
+def _plain(values: list[Any]) -> list[Any]:
+    """Return the values of a column, with the texts of enumerations in place of their members."""
+    if not any(issubclass(kind, Enum) for kind in set(map(type, values))):
+        return values
+    return [value.value if isinstance(value, Enum) else value for value in values]

@@ -204,6 +204,14 @@ class EventWaits:
         # Not the first ones: among many waits, these would have to be sorted.
         return sorted(set(connection.scalars(query.limit(limit))), key=str)
 
+    def awaited_keys(self, connection: Connection, ids: Collection[Key]) -> dict[Key, str]:
+        """Return the key that each of these workflows waits for; of several waits, the newest."""
+        c = self._table.c
+        query = select(c.workflow_id, c.awaited_key).where(
+            c.workflow_id.in_(ids), c.state == _OPEN, c.awaited_key != ""
+        )
+        return {row[0]: row[1] for row in connection.execute(query.order_by(c.id))}
+
     def register(self, connection: Connection, triggers: Mapping[str, Collection[str]]) -> None:
         """Make classes listen to the patterns of their triggers, and to no others."""
         c = self._listeners.c

@@ -1,4 +1,4 @@
-"""The audit trail: who did what to which workflow, schedule or event, and why."""
+"""The audit trail: who did what to which workflow, schedule, document or event, and why."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ COMMANDS = (
     *("pause", "resume", "cancel", "skip", "reattempt", "reset_for_retry", "bulk", "publish"),
     *("approve", "reject", "escalate", "delegate", "expire", "adopt", "retry_dead_letter"),
     *("pause_schedule", "resume_schedule", "run_schedule"),
+    *("deploy_definition", "enable_definition", "disable_definition"),
 )
-_PAGES = {
-    "publish": "/events",
-    **dict.fromkeys(("pause_schedule", "resume_schedule", "run_schedule"), "/schedules"),
-}
+# The page of what an entry without a workflow is about, and what one needs to read it.
+_PAGES = {"publish": "/events", "schedule": "/schedules", "definition": "/definitions"}
+_NEEDS = {"publish": "event:read", "schedule": "schedule:read", "definition": "definition:read"}
 _Text = Annotated[str, Query(max_length=255)]
 
 
@@ -53,6 +53,7 @@ def show(
         "entries": page.items,
         "workflows": workflows,
         "subject_path": subject_path,
+        "subject_need": subject_need,
         "given": given,
         "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
         "commands": sorted({*COMMANDS, *(one.command for one in page.items)}),
@@ -67,10 +68,18 @@ def show(
 
 def subject_path(entry: AuditEntryRow) -> str | None:
     """Return the page of what an entry without a workflow is about."""
-    place = _PAGES.get(entry.command)
+    place = _PAGES.get(_subject_kind(entry))
     if place is None or entry.subject is None:
         return None
     return f"{place}/{quote(entry.subject, safe='')}"
+
+
+def subject_need(entry: AuditEntryRow) -> str | None:
+    return _NEEDS.get(_subject_kind(entry))
+
+
+def _subject_kind(entry: AuditEntryRow) -> str:
+    return entry.command.rpartition("_")[2]
 
 
 def _page(
