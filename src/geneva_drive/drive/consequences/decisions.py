@@ -8,7 +8,7 @@ from typing import assert_never
 
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.approval import branches
-from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.nodes.phrases import from_name, member_of
 from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnTimeout
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
@@ -200,8 +200,7 @@ def _expiring(
 
 
 def _a_role(role: str | None) -> str:
-    words = from_name(role or "another role")
-    return f"{'an' if words[:1].lower() in 'aeiou' else 'a'} {words}"
+    return member_of(role) if role else "another role"
 
 
 def _node(situation: Situation, approval: ApprovalRecord) -> Node | None:
