@@ -38,3 +38,6 @@ class Trace:
     result: Result | None
     reason: str | None
     context: dict[str, Any]
+
+    def step_ids(self) -> list[str]:
+        return [visit.step_id for visit in self.visits]
