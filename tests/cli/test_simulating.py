@@ -32,6 +32,7 @@ WAITING = {
                             "type": "wait",
                             "event": "paid",
                             "key": "{{line}}",
+                            "match": {"field": "event", "operator": "eq", "value": "{{line}}"},
                             "timeout": "1h",
                         },
                     ],
@@ -84,7 +85,7 @@ def test_every_case_has_its_trace(run: Run) -> None:
 
 
 def test_what_a_case_waits_for_is_said(run: Run, file: str) -> None:
-    result = run("simulate", file, "--context", '{"lines": ["a", "b"]}', "--event", "paid")
+    result = run("simulate", file, "--context", '{"lines": ["a", "b"]}', "--event", 'paid="a"')
 
     assert screen(result) == drawn("""
         fulfil 2 with {"lines": ["a", "b"]}

@@ -24,10 +24,12 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.waits.events import callbacks
 from geneva_drive.engine.waits.events.event_arrival import public
 from geneva_drive.engine.waits.events.event_delivery import deliver_event
+from geneva_drive.engine.waits.events.event_store import deliver_stored, store_event
 from geneva_drive.engine.waits.events.event_wait import callback_key
 from geneva_drive.errors import InvalidInput, NotFound, StorageError
 from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
+from geneva_drive.storage.dialects.publication import ReleasedWait
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.waits.event_records import EVENT_COLUMNS, EventRecord
@@ -174,19 +176,25 @@ def publish(
         record, is_duplicate = database.write(lambda c: _store(c, drive, new, act))
         if not is_duplicate and not database.is_joined:
             crash_points.reached("stored")
-            return replace(published(drive, record), continued=tuple(_deliver(drive, record)))
+            return _delivered(drive, record)
         if not is_duplicate:
             database.after_commit(lambda: _deliver_later(drive, record))
         return published(drive, record, is_duplicate=is_duplicate)
     try:
-        key = drive.store.write_at_once(
-            lambda connection: drive.store.events.insert(connection, new.values())
-        )
+        stored = store_event(drive.environment, new.values())
     except IntegrityError:
+        stored = None
+    if stored is None:
         return published(drive, _former(drive, new), is_duplicate=True)
     crash_points.reached("stored")
-    record = new.record(key)
-    return replace(published(drive, record), continued=tuple(_deliver(drive, record)))
+    return _delivered(drive, new.record(stored.key), stored.released)
+
+
+def _delivered(
+    drive: Drive, record: EventRecord, released: ReleasedWait | None = None
+) -> PublishedEvent:
+    continued = _without_storage_errors(lambda: deliver_stored(drive.environment, record, released))
+    return replace(published(drive, record), continued=tuple(continued))
 
 
 def _publish_joined(
@@ -249,10 +257,6 @@ def _deliver_later(drive: Drive, record: EventRecord) -> None:
         return [] if kept is None else deliver_event(drive.environment, record)
 
     _without_storage_errors(deliver)
-
-
-def _deliver(drive: Drive, record: EventRecord) -> list[Key]:
-    return _without_storage_errors(lambda: deliver_event(drive.environment, record))
 
 
 def _without_storage_errors(deliver: Callable[[], list[Key]]) -> list[Key]:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
@@ -31,6 +32,21 @@ class Purchase(gd.Workflow):
     @gd.step
     def ship(self) -> None:
         """Ship the parcel."""
+
+
+class Charge(gd.Workflow):
+    type_name = "page.Charge"
+
+    @gd.approval(role="sales_manager", ask="Charge {context[customer]}?", timeout="1h")
+    def consent(self, decision: gd.ApprovalDecision) -> None: ...
+
+    @gd.map(lambda _: ["lamp", "shelf"])
+    def reserve(self, item: str) -> Decimal:
+        return Decimal(12)
+
+    @gd.step(retry=gd.Retry(max=1, backoff=0))
+    def charge(self) -> None:
+        raise ConnectionError("no answer")
 
 
 class Import(gd.Workflow):
@@ -75,6 +91,50 @@ def test_the_page_says_why_and_what_each_command_does(
     assert "Goes on without <code>charge</code>." in page
     assert "2 of 3 nodes reached" in page
     assert "<b>ConnectionError</b>" in page
+
+
+def test_the_first_sentence_says_who_is_asked_and_then_why_it_failed(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    workflow = Charge.using(sqlite_drive).create(context={"customer": "Ada", "total": Decimal(5)})
+    drain(sqlite_drive)
+    browser = opened("operator", "sales_manager")
+    asked = words_of(browser.get(f"/workflows/{workflow.id}").text)
+    [request] = sqlite_drive.approvals.pending()
+    request.approve(by="Ingrid Dahl")
+    drain(sqlite_drive)
+    html = browser.get(f"/workflows/{workflow.id}").text
+    failed = words_of(html)
+
+    assert "Waits for a sales manager: “Charge Ada?” It can be decided until" in asked
+    assert "because charge failed 2 times and its reattempts ran out. It goes on when an" in failed
+    assert "an operator resumes or skips charge . ConnectionError no answer" in failed
+    assert "total 5" in failed
+    assert ">reserve</text>" in html  # the fold bears its number in the line below
+    assert "workers completed" not in failed  # a map that is over has no panel
+
+
+def test_a_pause_by_hand_names_the_person_and_the_reason(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    workflow = Charge.using(sqlite_drive).create(context={"customer": "Ada"})
+    workflow.pause(reason="the customer asked", actor="Jonas Berg")
+
+    page = words_of(opened("operator").get(f"/workflows/{workflow.id}").text)
+
+    assert "by Jonas Berg: “the customer asked” It goes on when an operator resumes it." in page
+
+
+def test_a_workflow_whose_class_is_not_imported_has_a_page(
+    opened: Open, failed: gd.WorkflowHandle[Any], sqlite_drive: gd.Drive
+) -> None:
+    with sqlite_drive.engine.begin() as connection:
+        connection.execute(text("UPDATE geneva_drive_workflows SET type = 'page.Gone'"))
+
+    answer = opened("operator").get(f"/workflows/{failed.id}")
+
+    assert answer.status_code == 200
+    assert "needs an operator" in answer.text
 
 
 def test_hostile_text_is_shown_as_text(opened: Open, failed: gd.WorkflowHandle[Any]) -> None:

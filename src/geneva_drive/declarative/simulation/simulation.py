@@ -113,14 +113,17 @@ class _Run:
     def __init__(self, document: Document, case: Case) -> None:
         self._document = document
         self._case = case
-        self._events = list(case.events)
         self.visits: list[Visit] = []
         self.changes: list[ContextChange] = []
 
     def walk(
         self, step_id: str, context: dict[str, Any], items: tuple[int, ...]
     ) -> FinishWorkflow | EndBranch | Fail | None:
-        """Follow the routes from a step to the end of its list; None if it waits."""
+        """Follow the routes from a step to the end of its list; None if it waits.
+
+        A branch and an item are workflows of their own, so an event counts once for each of them.
+        """
+        events = list(self._case.events)
         while True:
             step = self._document.step(step_id)
             place = len(self.visits)
@@ -133,7 +136,7 @@ class _Run:
             before = len(self.changes)
             details: list[str] = []
             try:
-                ended = self._perform(step, context, items, details)
+                ended = self._perform(step, context, items, details, events)
                 context.update(apply_changes(context, self.changes[before:]))
             except _Waits:
                 self.visits[place] = replace(self.visits[place], details=tuple(details))
@@ -155,7 +158,12 @@ class _Run:
             step_id = route.step_id
 
     def _perform(
-        self, step: Step, context: dict[str, Any], items: tuple[int, ...], details: list[str]
+        self,
+        step: Step,
+        context: dict[str, Any],
+        items: tuple[int, ...],
+        details: list[str],
+        events: list[SimulatedEvent],
     ) -> Ended:
         if self._case.decisions.get(step.id) is SimulatedDecision.FAIL:
             return Ended(Ending.FAILED, f"Step {step.id!r} was told to fail.")
@@ -173,7 +181,7 @@ class _Run:
                 details.append(f"asks {role}: {ask}" if ask else f"asks {role}")
                 return self._decided(step)
             case WaitStep():
-                return self._awaited(step, context, details)
+                return self._awaited(step, context, details, events)
             case ParallelStep():
                 return self._parallel(step, context, items)
             case ForeachStep():
@@ -226,18 +234,24 @@ class _Run:
             case _:
                 raise _Waits
 
-    def _awaited(self, step: WaitStep, context: Mapping[str, Any], details: list[str]) -> Ended:
+    def _awaited(
+        self,
+        step: WaitStep,
+        context: Mapping[str, Any],
+        details: list[str],
+        events: list[SimulatedEvent],
+    ) -> Ended:
         if step.duration is not None:
             details.append(f"would wait {describe(step.duration)}")
             return Ended(Ending.EXECUTED)
         assert step.event is not None  # the validator has seen to it
         key = None if step.key is None else str(render(step.key, context))
         details.append(f"listens to {step.event}" + (f" with the key {key}" if key else ""))
-        for event in self._events:
+        for event in events:
             has_key = key is None or event.has_any_key or key == event.key
             is_heard = has_key and event_values.fits(event.type, step.event)
             if is_heard and self._matches(step, event, context):
-                self._events.remove(event)  # an event satisfies one wait of a workflow
+                events.remove(event)  # an event satisfies one wait of a workflow
                 return Ended(Ending.EXECUTED)
         if self._case.decisions.get(step.id) is SimulatedDecision.EXPIRE:
             return Ended(Ending.TIMED_OUT, f"No event arrived at {step.id!r} in time.")

@@ -37,6 +37,12 @@ from geneva_drive.storage.dialects.completion_batch import Completed, Completion
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
+from geneva_drive.storage.dialects.publication import (
+    FoundListeners,
+    Publication,
+    Stored,
+    UndeliveredEvent,
+)
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -263,6 +269,34 @@ class Dialect:
     ) -> Started | None:
         """Insert a workflow and its first execution; None if an index refuses the workflow."""
         raise NotImplementedError
+
+    def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
+        """Insert an event; None if its source has published its id, or an `IntegrityError`.
+
+        A database that can also releases the only wait for it.
+        """
+        [row] = tables.keyed([new.event])
+        result = connection.execute(insert(tables.events), row)
+        return Stored(result.inserted_primary_key[0] if result.inserted_primary_key else row["id"])
+
+    def find_listeners(
+        self, connection: Connection, tables: Tables, event: UndeliveredEvent
+    ) -> FoundListeners:
+        """Return what listens to a stored event; if nothing does, mark the event as delivered.
+
+        The caller's transaction began after the event's commit: a wait that it does not see is
+        committed later, and looks for the event itself.
+        """
+        c, e = tables.event_listeners.c, tables.events.c
+        fits = c.pattern.in_(event.patterns) & c.awaited_key.in_({event.event_key, ""})
+        found = connection.execute(select(c.wait_id, c.workflow_id, c.type).where(fits)).all()
+        if found:
+            return found, False
+        is_left = (e.id == event.key) & e.undelivered_at.is_not(None)
+        marked = connection.execute(
+            update(tables.events).where(is_left).values(undelivered_at=None)
+        )
+        return (), marked.rowcount == 1
 
     def hints(
         self,

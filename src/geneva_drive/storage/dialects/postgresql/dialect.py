@@ -45,11 +45,18 @@ from geneva_drive.storage.dialects.postgresql import (
     connect_options,
     driver_errors,
     health,
+    publication,
 )
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
 from geneva_drive.storage.dialects.postgresql.notices import Notices
+from geneva_drive.storage.dialects.publication import (
+    FoundListeners,
+    Publication,
+    Stored,
+    UndeliveredEvent,
+)
 from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
@@ -177,6 +184,14 @@ class PostgreSQL(Dialect):
         notice: Notice | None,
     ) -> Started | None:
         return start(connection, tables, workflow, execution, notice)
+
+    def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
+        return publication.publish(connection, tables, new)
+
+    def find_listeners(
+        self, connection: Connection, tables: Tables, event: UndeliveredEvent
+    ) -> FoundListeners:
+        return publication.find_listeners(connection, tables, event)
 
     def hints(
         self,

@@ -70,16 +70,16 @@ def _start_statement_for(
         workflows=tables.quoted(tables.workflows),
         executions=tables.quoted(tables.step_executions),
         workflow_columns=", ".join(workflow),
-        workflow_values=_placeholders("w_", tables.workflows, workflow, dialect),
+        workflow_values=placeholders("w_", tables.workflows, workflow, dialect),
         execution_columns=", ".join(execution),
-        execution_values=_placeholders("e_", tables.step_executions, execution, dialect),
+        execution_values=placeholders("e_", tables.step_executions, execution, dialect),
         notice=_NOTICE if tells else "",
     )
     # psycopg sends values marked `b` in binary; other drivers have only %s.
     return written if dialect.driver == "psycopg" else written.replace(")b", ")s")
 
 
-def _placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Dialect) -> str:
+def placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Dialect) -> str:
     return ", ".join(f"%({prefix}{name})b::{_kind(table.c[name].type, dialect)}" for name in names)
 
 

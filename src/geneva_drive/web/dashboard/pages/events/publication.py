@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -53,9 +54,15 @@ def publish(
         back=PATH,
         act=act,
         done=lambda: _answer(made[0]),
-        ahead=lambda: PATH if made[0].number is None else f"{PATH}/{made[0].number}",
+        ahead=lambda: _path_after(given, made[0]),
         refuse=lambda error: show_again(replace(given, faults=_placed(error))),
     )
+
+
+def _path_after(form: PublicationForm, event: PublishedEvent) -> str:
+    if form.wait:
+        return f"/workflows/{quote(form.wait, safe='')}"
+    return PATH if event.number is None else f"{PATH}/{event.number}"
 
 
 def _placed(error: InvalidInput) -> dict[str, str]:

@@ -30,28 +30,13 @@ def facts_of(workflow: WorkflowHandle[Any]) -> tuple[Fact, ...]:
     return (*hero, *(fact(name, value) for name, value in context.items()))
 
 
-def _unwrapped(value: Any) -> Any:
-    """Return a value of typed JSON without its type: a Decimal, for example, as its text."""
-    if isinstance(value, dict):
-        if value.keys() == {"$type", "value"}:
-            return _unwrapped_value(value["$type"], value["value"])
-        return {name: _unwrapped(one) for name, one in value.items()}
-    return [_unwrapped(one) for one in value] if isinstance(value, list) else value
-
-
-def _unwrapped_value(kind: str, value: Any) -> Any:
-    # [text, fold, zone]: the text is enough for people.
-    is_listed = kind in ("datetime", "time") and isinstance(value, list)
-    return value[0] if is_listed else _unwrapped(value)
-
-
 def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:
     stored = workflow.stored_result
     return None if stored is None else fact("result", json.loads(stored))
 
 
-def fact(name: str, stored: Any) -> Fact:
-    value = _unwrapped(stored)
+def fact(name: str, value: Any) -> Fact:
+    value = _plain(value)
     if isinstance(value, str):
         is_long = len(value) > _LONGEST or "\n" in value
         return Fact(name, cut(value.partition("\n")[0], _LONGEST), value if is_long else None)
@@ -59,3 +44,9 @@ def fact(name: str, stored: Any) -> Fact:
         noun = "item" if isinstance(value, list) else "key"
         return Fact(name, plural(len(value), noun), json.dumps(value, indent=2, ensure_ascii=False))
     return Fact(name, json.dumps(value, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a decimal number, date, UUID or the like as its text, without its stored type."""
+    is_typed = isinstance(value, dict) and value.keys() == {"$type", "value"}
+    return value["value"] if is_typed and isinstance(value["value"], str) else value

@@ -137,7 +137,7 @@ def _nodes(
         node = box.node
         assert node is not None, "picture_of names the node of each box"
         state = box.state or StepState.PENDING
-        name, meta = one_line(box.name), _meta(box, node, now)
+        name, meta = one_line(box.bare_name), _meta(box, node, now)
         hue = "person" if _asks_a_person(node, state) else state_hue(state)
         yield DrawnNode(
             id=node.id,
