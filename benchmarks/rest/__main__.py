@@ -8,9 +8,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from statistics import median
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 
 import click
 from sqlalchemy import create_engine, make_url, text
@@ -26,7 +26,7 @@ from benchmarks.rest.client import Client
 _GENEVA = "from geneva_drive.cli.main import main; main()"
 _VIEWERS = 200
 _CHANGES = 20
-_TURNS = 3
+_SECONDS = 4.0  # of each turn of starts
 
 
 def main() -> None:
@@ -36,25 +36,35 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="leave the database for the next run")
     parser.add_argument("--loaded", action="store_true", help="the database is there already")
     parser.add_argument("--seconds", type=float, default=60.0, help="of reading at 50 per second")
+    parser.add_argument("--starts", action="store_true", help="measure only starts")
     given = parser.parse_args()
     url = make_url(places.address("postgresql")).set(database=given.database)
     address = url.render_as_string(False)
     count = int(population.WORKFLOWS * given.scale)
-    if not given.loaded:
+    if given.starts:
+        _create(given.database)
+    elif not given.loaded:
         _load(given.database, address, count)
     try:
-        _measure(address, count, given.seconds)
+        if given.starts:
+            _measure_starts(address)
+        else:
+            _measure(address, count, given.seconds)
     finally:
         if not given.keep:
             _execute(f"DROP DATABASE {given.database} WITH (FORCE)")
 
 
 def _load(name: str, address: str, count: int) -> None:
-    _execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-    _execute(f"CREATE DATABASE {name}")
+    _create(name)
     began = time.monotonic()
     population.populate(address, count)
     click.echo(f"loaded in {time.monotonic() - began:.0f} s")
+
+
+def _create(name: str) -> None:
+    _execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    _execute(f"CREATE DATABASE {name}")
 
 
 def _measure(address: str, count: int, seconds: float) -> None:
@@ -62,28 +72,28 @@ def _measure(address: str, count: int, seconds: float) -> None:
     drive = gd.Drive(address)
     drive.migrate()
     key = drive.keys.create("ann", roles=["admin", "sales_manager"])
-    with _server(address) as url:
-        client = Client(url, key.secret)
+    with _server(address) as server:
+        client = Client(server.url, key.secret)
         wanted = latencies.paths(client, count)
         click.echo(f"{'alone, ms':16}     n      p50      p95      p99      max")
         _print(latencies.table(latencies.alone(client, wanted, 20)))
         click.echo(f"{'at 50/s, ms':16}     n      p50      p95      p99      max")
         _print(latencies.table(latencies.steady(client, wanted, seconds)))
-        asyncio.run(_stream(url, key.secret, address, drive))
-        _compare_starts(client, drive)
+        asyncio.run(_stream(server.url, key.secret, address, drive))
+    drive.close()
+    _measure_starts(address)
+
+
+def _measure_starts(address: str) -> None:
+    click.echo(f"load average {os.getloadavg()[0]:.1f}")
+    drive = gd.Drive(address)
+    drive.migrate()
+    key = drive.keys.create("ann", roles=["admin", "sales_manager"])
+    with _server(address) as server, _floor() as floor:
+        client, bare = Client(server.url, key.secret), Client(floor.url, key.secret)
+        _print(starts.compare(drive, client, server.process_id, bare, floor.process_id, _SECONDS))
     drive.close()
     click.echo(f"load average {os.getloadavg()[0]:.1f}")
-
-
-def _compare_starts(client: Client, drive: gd.Drive) -> None:
-    ratios, rates = [], []
-    for _ in range(_TURNS):
-        own = starts.rate_of(lambda: starts.by_create(drive), 4)
-        rest = starts.rate_of(lambda: starts.by_rest(client), 4)
-        ratios.append(rest / own)
-        rates.append((own, rest))
-    words = ", ".join(f"{rest:.0f} of {own:.0f}" for own, rest in rates)
-    click.echo(f"starts per second, REST of create(): {words}; ratio {median(ratios):.2f}")
 
 
 async def _stream(url: str, secret: str, address: str, drive: gd.Drive) -> None:
@@ -97,16 +107,30 @@ async def _stream(url: str, secret: str, address: str, drive: gd.Drive) -> None:
     click.echo(f"a change reaches {_VIEWERS} viewers, ms: {shares}")
 
 
-@contextmanager
-def _server(address: str) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Served:
+    url: str
+    process_id: int
+
+
+def _server(address: str) -> AbstractContextManager[_Served]:
     command = [sys.executable, "-c", _GENEVA, "serve", "--port", "0"]
     environment = {"GENEVA_DATABASE_URL": address, "GENEVA_APP": "benchmarks.rest.app"}
-    process = Process("geneva serve", command, environment)
+    return _serving("geneva serve", command, environment)
+
+
+def _floor() -> AbstractContextManager[_Served]:
+    return _serving("bare FastAPI", [sys.executable, "-m", "benchmarks.rest.floor"], {})
+
+
+@contextmanager
+def _serving(name: str, command: list[str], environment: dict[str, str]) -> Iterator[_Served]:
+    process = Process(name, command, environment)
     try:
         found = None
         while found is None:
             found = re.search(r" at (http://\S+)/docs", process.next_line())
-        yield found[1]
+        yield _Served(found[1], process.id)
     finally:
         process.stop()
 
@@ -118,7 +142,7 @@ def _execute(statement: str) -> None:
     engine.dispose()
 
 
-def _print(lines: Iterator[str]) -> None:
+def _print(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)
 

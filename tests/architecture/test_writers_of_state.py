@@ -18,6 +18,7 @@ WRITERS = {
     "take",
     "start",
     "complete",
+    "publish",
 }
 HOLDERS = {"executions", "workflows", "dialect", "_dialect"}
 DIALECTS = {"mysql", "postgresql", "sqlite"}
@@ -96,6 +97,8 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
         ("engine/commit/creation.py:_insert", "workflows.insert"),
         # The hot path of starting: the same rows, unless an index refuses them.
         ("engine/commit/creation.py:start", "dialect.start"),
+        # The hot path of publishing: the only wait for an event is released as it is stored.
+        ("engine/waits/events/event_store.py:store_event", "dialect.publish"),
         ("storage/statements/executions.py:claim", "_dialect.claim"),
         ("storage/statements/executions.py:claim_one", "_dialect.take"),
         ("storage/statements/executions.py:wake", "_dialect.take"),
@@ -111,6 +114,7 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
         "storage/dialects/postgresql/complete.py",
         # Any rows of ours, where there are very many of them.
         "storage/dialects/postgresql/insert.py",
+        "storage/dialects/postgresql/publication.py",
         "storage/dialects/sqlite/claim.py",
         "storage/dialects/sqlite/complete.py",
         "storage/dialects/sqlite/insert.py",

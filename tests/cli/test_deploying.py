@@ -61,17 +61,38 @@ def test_another_content_is_refused(geneva: gd.Drive, run: Run, write: Any) -> N
 
 
 def test_an_unknown_action_is_a_warning_and_found_by_check_and_doctor(
-    geneva: gd.Drive, run: Run, write: Any
+    geneva: gd.Drive, run: Run, write: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     step = {"id": "send", "type": "execute", "execute": [{"type": "ship_it"}]}
 
     result = run("deploy", write("a.json", step))
-    assert (result.exit_code, "'ship_it'" in result.stderr) == (0, True)
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "geneva: order: $.steps[0].execute[0].type: no action 'ship_it' is registered.\n",
+    )
+    assert caplog.text == ""  # or the warning would be printed twice
 
     [finding] = json.loads(run("check", "--json").stdout)["findings"]
     assert (finding["type"], finding["obstacle"]) == ("order", "function_unknown")
     assert finding["name"] == "action ship_it"
+    assert run("check").stdout.endswith(
+        "Every ongoing workflow can continue with this code, but not every document can run.\n"
+    )
     assert "order calls the action ship_it" in screen(run("doctor"))
+
+
+def test_doctor_says_how_to_start_a_worker_for_documents(
+    geneva: gd.Drive, run: Run, write: Any
+) -> None:
+    run("deploy", write("a.json", *STEPS))
+    geneva.start("order", context={"total": 1})
+
+    checks = json.loads(run("doctor", "--json").stdout)["checks"]
+    [unserved] = [one for one in checks if one["name"] == "classes"]
+    assert (unserved["found"], unserved["way_out"]) == (
+        "No worker serves JSON workflows (1 due).",
+        "Start one: `geneva worker`.",
+    )
 
 
 def test_version_result_and_reason_are_shown(geneva: gd.Drive, run: Run, write: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.drive.views.bodies import dead_letter_body
 from geneva_drive.testing import speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen
@@ -240,10 +241,13 @@ def test_retry_runs_the_step_again_and_resolves_the_entry(
     assert (entry.state, entry.resolved_by, entry.notes) == ("resolved", "ada", "Repaired")
 
 
-def test_retry_prints_the_workflow_as_json(payment: Handle, run: Run) -> None:
+def test_retry_prints_the_dead_letter_as_json_like_the_rest_api(
+    payment: Handle, standing: gd.Drive, run: Run
+) -> None:
     body = json.loads(run("dlq", "retry", "1", "--json").stdout)
 
-    assert (body["id"], body["state"], body["next_step_name"]) == (1, "ready", "charge")
+    assert body == dead_letter_body(standing.dead_letters.get(1))
+    assert (body["workflow_id"], body["state"]) == (payment.id, "resolved")
 
 
 def test_resolve_leaves_the_workflow_as_it_is(payment: Handle, run: Run) -> None:

@@ -64,7 +64,7 @@ def test_a_schedule_that_no_worker_has_seen_is_listed_as_such(standing: gd.Drive
 def test_without_schedules_the_way_to_one_is_told(geneva: gd.Drive, run: Run) -> None:
     assert run("schedules").stdout == (
         "No schedules found. A workflow class has one if it sets schedule = gd.cron(...); name the "
-        "module with --app.\n"
+        "module with --app. A document has one if its trigger is a schedule.\n"
     )
 
 
@@ -73,7 +73,7 @@ def test_a_schedule_is_paused_and_resumed(
 ) -> None:
     paused = json.loads(run("schedules", "pause", "Report", "--json").stdout)
     resumed = json.loads(run("schedules", "resume", "Report", "--json").stdout)
-    shown = run("schedules", "pause", "Report", "--actor", "bob")
+    shown = run("schedules", "pause", "Report", "--actor", "bob", "--reason", "Strike.")
 
     assert (paused["paused_by"], paused["paused_at"], paused["next_at"]) == (
         "ada",
@@ -90,11 +90,12 @@ def test_a_schedule_is_paused_and_resumed(
         "next_at": "2026-01-02T08:00:00Z",
         "paused_at": None,
         "paused_by": None,
+        "paused_reason": None,
         "seen_at": "2026-01-02T03:04:05Z",
         "queued_count": 0,
         "last_run": None,
     }
-    assert "paused by bob" in shown.stdout
+    assert "paused by bob: Strike." in " ".join(shown.stdout.split())
 
 
 def test_a_run_by_hand_says_what_became_of_it(

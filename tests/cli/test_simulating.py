@@ -27,7 +27,14 @@ WAITING = {
                     "type": "parallel",
                     "steps": [
                         {"id": "pack", "type": "execute", "execute": [{"type": "pack"}]},
-                        {"id": "paid", "type": "wait", "event": "paid", "key": "{{line}}"},
+                        {
+                            "id": "paid",
+                            "type": "wait",
+                            "event": "paid",
+                            "key": "{{line}}",
+                            "match": {"field": "event", "operator": "eq", "value": "{{line}}"},
+                            "timeout": "1h",
+                        },
                     ],
                 }
             ],
@@ -78,7 +85,7 @@ def test_every_case_has_its_trace(run: Run) -> None:
 
 
 def test_what_a_case_waits_for_is_said(run: Run, file: str) -> None:
-    result = run("simulate", file, "--context", '{"lines": ["a", "b"]}', "--event", "paid")
+    result = run("simulate", file, "--context", '{"lines": ["a", "b"]}', "--event", 'paid="a"')
 
     assert screen(result) == drawn("""
         fulfil 2 with {"lines": ["a", "b"]}
@@ -145,6 +152,8 @@ def test_a_trace_is_printed_as_json(run: Run) -> None:
          "reject, expire, fail, not 'x'."),
         (["--event", "paid={"], "Invalid value for --event: The payload of 'paid' is not JSON: "
          "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)."),
+        (["--decide", "allow_order=approve"], "Step 'allow_order' cannot be decided with "
+         "'approve', only with fail."),
         (["--decide", "x=fail"], "There is no step 'x' in 'order_approval' to decide. Its steps "
          "are check_order_value, require_approval, allow_order."),
     ],
@@ -162,7 +171,11 @@ def test_a_document_with_faults_is_refused(run: Run, tmp_path: Path) -> None:
 
     result = run("simulate", str(written))
 
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "has 3 faults: $.version: is missing; $.name: is missing; $.steps: is missing." in (
-        result.stderr
-    )
+    assert (result.exit_code, result.stderr) == (6, "")
+    assert result.stdout.splitlines()[0].endswith("bad.json: 3 faults")
+    faults = json.loads(run("simulate", str(written), "--json").stdout)["faults"]
+    assert [(one["line"], one["path"], one["message"]) for one in faults] == [
+        (1, "$.version", "is missing"),
+        (1, "$.name", "is missing"),
+        (1, "$.steps", "is missing"),
+    ]

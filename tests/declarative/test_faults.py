@@ -51,8 +51,8 @@ def execute(*actions: Any) -> dict[str, Any]:
         (
             {"trigger": {"type": "event", "event": "a b"}},
             "$.trigger.event",
-            "the type of an event must not contain blanks or '*', got 'a b'. Write a type such as "
-            "'payment.received'",
+            "the type of an event must not contain blanks, and '*' only at its end, got 'a b'. "
+            "Write a type such as 'payment.received' or 'payment.*'",
         ),
         ({"trigger": {"type": "schedule"}}, "$.trigger.cron", "is missing"),
         (

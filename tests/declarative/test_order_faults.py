@@ -62,6 +62,10 @@ def test_a_cycle_is_refused(steps: list[Any], expected: list[tuple[str, str]]) -
             [("$.steps[1]", "no step leads to 'b'")],
         ),
         (
+            [allow("a"), setting("b", "x", 1), setting("c", "x", 2), block("d"), allow("e")],
+            [("$.steps[1]", "no step leads to 'b'"), ("$.steps[4]", "no step leads to 'e'")],
+        ),
+        (
             [foreach("each", allow("a"), allow("b"))],
             [("$.steps[0].steps[1]", "no step leads to 'b'")],
         ),
@@ -77,7 +81,14 @@ def test_a_cycle_is_refused(steps: list[Any], expected: list[tuple[str, str]]) -
             [("$.steps[0].steps[2]", "the branches 'a' and 'b' both lead to it; use two steps")],
         ),
     ],
-    ids=["after allow", "after block", "jumped over", "foreach", "two branches"],
+    ids=[
+        "after allow",
+        "after block",
+        "jumped over",
+        "only the first of several",
+        "foreach",
+        "two branches",
+    ],
 )
 def test_a_step_that_cannot_be_reached_is_refused(
     steps: list[Any], expected: list[tuple[str, str]]

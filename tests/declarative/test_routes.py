@@ -11,7 +11,7 @@ from geneva_drive.declarative.routes import (
     Ended,
     Ending,
     Fail,
-    Finish,
+    FinishWorkflow,
     GoTo,
     Result,
     Route,
@@ -46,16 +46,16 @@ def after(step: dict[str, Any], ending: Ending, reason: str | None = None) -> Ro
         (block("a", requires=APPROVAL), Ending.APPROVED, GoTo("yes")),
         (block("a", requires=APPROVAL, next="no", on_false="yes"), Ending.APPROVED, GoTo("no")),
         (block("a", requires=APPROVAL, on_true="no", next="yes"), Ending.APPROVED, GoTo("no")),
-        (block("a", requires=APPROVAL), Ending.REJECTED, Finish(Result.BLOCKED, "why")),
+        (block("a", requires=APPROVAL), Ending.REJECTED, FinishWorkflow(Result.BLOCKED, "why")),
         (block("a", requires=APPROVAL, on_false="no"), Ending.REJECTED, GoTo("no")),
-        (block("a", requires=APPROVAL), Ending.EXPIRED, Finish(Result.BLOCKED, "why")),
+        (block("a", requires=APPROVAL), Ending.EXPIRED, FinishWorkflow(Result.BLOCKED, "why")),
         (block("a", requires=APPROVAL, on_false="no"), Ending.EXPIRED, GoTo("no")),
         (block("a", requires=APPROVAL, on_timeout="no"), Ending.EXPIRED, GoTo("no")),
         (block("a", requires=APPROVAL, on_timeout="no"), Ending.REJECTED,
-         Finish(Result.BLOCKED, "why")),
+         FinishWorkflow(Result.BLOCKED, "why")),
         (APPROVE, Ending.APPROVED, GoTo("yes")),
         ({**APPROVE, "on_true": "no", "on_reject": "yes"}, Ending.APPROVED, GoTo("no")),
-        (APPROVE, Ending.REJECTED, Finish(Result.BLOCKED, "why")),
+        (APPROVE, Ending.REJECTED, FinishWorkflow(Result.BLOCKED, "why")),
         ({**APPROVE, "on_reject": "no"}, Ending.REJECTED, GoTo("no")),
         ({**APPROVE, "on_reject": "no"}, Ending.EXPIRED, GoTo("no")),
         ({**APPROVE, "on_reject": "no", "on_timeout": "yes"}, Ending.EXPIRED, GoTo("yes")),
@@ -71,16 +71,16 @@ def test_a_step_leads_on(step: dict[str, Any], ending: Ending, expected: Route) 
 @pytest.mark.parametrize(
     ("step", "ending", "expected"),
     [
-        (allow("a", reason="fine"), Ending.ALLOWED, Finish(Result.ALLOWED)),
-        (block("a", reason="late"), Ending.BLOCKED, Finish(Result.BLOCKED, "late")),
-        (block("a", requires=APPROVAL), Ending.APPROVED, Finish(Result.ALLOWED)),
+        (allow("a", reason="fine"), Ending.ALLOWED, FinishWorkflow(Result.ALLOWED)),
+        (block("a", reason="late"), Ending.BLOCKED, FinishWorkflow(Result.BLOCKED, "late")),
+        (block("a", requires=APPROVAL), Ending.APPROVED, FinishWorkflow(Result.ALLOWED)),
         (block("a", requires=APPROVAL, reason="dear"), Ending.REJECTED,
-         Finish(Result.BLOCKED, "dear")),
+         FinishWorkflow(Result.BLOCKED, "dear")),
         (block("a", requires=APPROVAL), Ending.EXPIRED,
-         Finish(Result.BLOCKED, "Nobody decided 'a' in time.")),
-        (APPROVE, Ending.APPROVED, Finish(Result.EXECUTED)),
-        (setting("a", "x", 1), Ending.EXECUTED, Finish(Result.EXECUTED)),
-        (check("a", "x", "eq", 1), Ending.FALSE, Finish(Result.EXECUTED)),
+         FinishWorkflow(Result.BLOCKED, "Nobody decided 'a' in time.")),
+        (APPROVE, Ending.APPROVED, FinishWorkflow(Result.EXECUTED)),
+        (setting("a", "x", 1), Ending.EXECUTED, FinishWorkflow(Result.EXECUTED)),
+        (check("a", "x", "eq", 1), Ending.FALSE, FinishWorkflow(Result.EXECUTED)),
     ],
 )  # fmt: skip
 def test_the_last_step_finishes_the_workflow(
@@ -152,6 +152,6 @@ def test_a_strategy_says_how_many_must_pass(
 def test_what_does_not_pass_blocks_the_workflow_unless_it_leads_on() -> None:
     outer = {"id": "a", "type": "parallel", "steps": [allow("b")]}
 
-    assert after(outer, Ending.NOT_PASSED, "no") == Finish(Result.BLOCKED, "no")
+    assert after(outer, Ending.NOT_PASSED, "no") == FinishWorkflow(Result.BLOCKED, "no")
     assert after({**outer, "on_false": "no"}, Ending.NOT_PASSED) == GoTo("no")
     assert after(outer, Ending.PASSED) == GoTo("yes")

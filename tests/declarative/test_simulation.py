@@ -8,7 +8,7 @@ import pytest
 
 from geneva_drive.declarative.routes import Result
 from geneva_drive.declarative.simulation import simulation
-from geneva_drive.declarative.simulation.case import Case, Decision, SimulatedEvent
+from geneva_drive.declarative.simulation.case import Case, SimulatedDecision, SimulatedEvent
 from geneva_drive.declarative.simulation.simulation import simulate, unreached
 from geneva_drive.declarative.simulation.trace import Trace, TraceState
 from geneva_drive.errors import InvalidContext, InvalidInput
@@ -36,20 +36,20 @@ def end(trace: Trace) -> tuple[str, str | None, str | None]:
     ("decision", "expected"),
     [
         (None, ("waiting", None, None)),
-        (Decision.APPROVE, ("finished", "allowed", None)),
-        (Decision.REJECT, ("finished", "blocked", "Order 7 is dear")),
-        (Decision.EXPIRE, ("finished", "blocked", "Nobody decided 'ask' in time.")),
-        (Decision.FAIL, ("failed", None, "Step 'ask' was told to fail.")),
+        (SimulatedDecision.APPROVE, ("finished", "allowed", None)),
+        (SimulatedDecision.REJECT, ("finished", "blocked", "Order 7 is dear")),
+        (SimulatedDecision.EXPIRE, ("finished", "blocked", "Nobody decided 'ask' in time.")),
+        (SimulatedDecision.FAIL, ("failed", None, "Step 'ask' was told to fail.")),
     ],
 )
-def test_a_decision_leads_to_its_end(decision: Decision | None, expected: Any) -> None:
+def test_a_decision_leads_to_its_end(decision: SimulatedDecision | None, expected: Any) -> None:
     decided = {} if decision is None else {"ask": decision}
 
     assert end(trace_of(ASK, decisions=decided)) == expected
 
 
 def test_a_comment_is_the_reason_of_a_rejection() -> None:
-    trace = trace_of(ASK, decisions={"ask": Decision.REJECT}, comments={"ask": "too dear"})
+    trace = trace_of(ASK, decisions={"ask": SimulatedDecision.REJECT}, comments={"ask": "too dear"})
 
     assert end(trace) == (TraceState.FINISHED, Result.BLOCKED, "too dear")
 
@@ -57,7 +57,7 @@ def test_a_comment_is_the_reason_of_a_rejection() -> None:
 def test_an_approval_asks_with_its_templates_replaced() -> None:
     step = {"id": "ask", "type": "approval", "role": "boss", "ask": "Pay {{order.id}}?"}
 
-    trace = trace_of(step, decisions={"ask": Decision.APPROVE})
+    trace = trace_of(step, decisions={"ask": SimulatedDecision.APPROVE})
 
     assert trace.visits[0].details == ("asks boss: Pay 7?",)
     assert end(trace) == (TraceState.FINISHED, Result.EXECUTED, None)
@@ -125,7 +125,7 @@ def test_actions_are_listed_and_see_what_was_set_before_them() -> None:
         ({"key": "{{order.id}}"}, [SimulatedEvent("paid", key="7")], {}, "finished"),
         ({"key": "{{order.id}}"}, [SimulatedEvent("paid", key="8")], {}, "waiting"),
         ({"key": "{{order.id}}"}, [SimulatedEvent("paid", has_any_key=True)], {}, "finished"),
-        ({}, [], {"hear": Decision.EXPIRE}, "failed"),
+        ({}, [], {"hear": SimulatedDecision.EXPIRE}, "failed"),
     ],
 )
 def test_a_wait_hears_an_event(
@@ -154,7 +154,7 @@ def test_an_event_satisfies_one_wait() -> None:
 def test_a_timeout_leads_elsewhere() -> None:
     steps = [{**HEAR, "on_timeout": "late"}, allow(), block("late", reason="late")]
 
-    trace = trace_of(*steps, decisions={"hear": Decision.EXPIRE})
+    trace = trace_of(*steps, decisions={"hear": SimulatedDecision.EXPIRE})
 
     assert end(trace) == (TraceState.FINISHED, Result.BLOCKED, "late")
 
@@ -264,10 +264,38 @@ def test_a_context_that_does_not_fit_the_input_is_refused_with_every_fault() -> 
 
 def test_a_decision_for_an_unknown_step_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
-        trace_of(ASK, allow(), decisions={"asked": Decision.APPROVE})
+        trace_of(ASK, allow(), decisions={"asked": SimulatedDecision.APPROVE})
 
     assert str(caught.value) == (
         "There is no step 'asked' in 'order' to decide. Its steps are ask, end."
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "decision", "known"),
+    [
+        (allow("a"), SimulatedDecision.APPROVE, "fail"),
+        (
+            {"id": "a", "type": "approval", "role": "r"},
+            SimulatedDecision.EXPIRE,
+            "approve or reject or fail",
+        ),
+        ({"id": "a", "type": "wait", "event": "e"}, SimulatedDecision.EXPIRE, "fail"),
+        (
+            {"id": "a", "type": "wait", "event": "e", "timeout": 1},
+            SimulatedDecision.REJECT,
+            "expire or fail",
+        ),
+    ],
+)
+def test_a_decision_that_a_step_cannot_get_is_refused(
+    step: dict[str, Any], decision: SimulatedDecision, known: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        trace_of(step, decisions={"a": decision})
+
+    assert str(caught.value) == (
+        f"Step 'a' cannot be decided with {str(decision)!r}, only with {known}."
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from geneva_drive.declarative.actions.http_exchange import Patience
+from geneva_drive.declarative.actions.http_exchange import Timeouts
 from geneva_drive.declarative.actions.webhook import WebhookRequest, send
 from geneva_drive.errors import AddressRefused, PermanentError, RetryableError
 from tests.declarative.receiver import Receiver, answering, receiving
@@ -172,7 +172,7 @@ def test_a_server_that_does_not_answer_is_given_up() -> None:
 
     with answering(lambda _: _wait(done)) as port:
         with pytest.raises(RetryableError) as caught:
-            post(f"http://127.0.0.1:{port}/", patience=Patience(piece=0.05))
+            post(f"http://127.0.0.1:{port}/", patience=Timeouts(piece=0.05))
         done.set()
 
     assert str(caught.value) == f"'http://127.0.0.1:{port}/' cannot be reached: timed out."
@@ -193,7 +193,7 @@ def test_a_server_that_answers_byte_by_byte_is_given_up() -> None:
 
     with answering(drip) as port:
         with pytest.raises(RetryableError) as caught:
-            post(f"http://127.0.0.1:{port}/", patience=Patience(whole=0.2))
+            post(f"http://127.0.0.1:{port}/", patience=Timeouts(whole=0.2))
         done.set()
 
     assert str(caught.value) == (

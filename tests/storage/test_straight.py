@@ -15,7 +15,7 @@ import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION
 from geneva_drive.storage.dialects.postgresql import prepared
-from geneva_drive.storage.dialects.postgresql.prepared import Prepared
+from geneva_drive.storage.dialects.postgresql.prepared import PreparedStatements
 from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 
@@ -225,15 +225,15 @@ def test_a_statement_that_cannot_be_prepared_is_tried_again_the_next_time(
 def test_an_interruption_while_one_is_prepared_leaves_the_connection_usable(
     preparing: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Prepared._answer
+    answer = PreparedStatements._answer
 
-    def interrupt(self: Prepared) -> Any:
+    def interrupt(self: PreparedStatements) -> Any:
         answer(self)
         raise KeyboardInterrupt
 
     with opened(preparing) as connection:
         with monkeypatch.context() as patch:
-            patch.setattr(Prepared, "_answer", interrupt)
+            patch.setattr(PreparedStatements, "_answer", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 driver.execute(connection, "SELECT %(one)b::int", {"one": 1})
 

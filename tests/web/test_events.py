@@ -40,6 +40,8 @@ def test_an_event_continues_what_waits_for_it_and_says_so(
     assert second.json()["duplicate"] is True
     assert (heard["continued"], heard["payload"]) == ([payment.id], {"amount": 1})
     assert [one["id"] for one in client.get("/api/v1/events").json()["items"]] == ["p1"]
+    [entry] = client.get("/api/v1/audit").json()["items"]
+    assert (entry["command"], entry["subject"]) == ("publish", str(first.json()["number"]))
 
 
 def test_a_structured_cloud_event_is_published(

@@ -4,6 +4,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
+from tests.declarative.documents import allow, written
 from tests.web.conftest import Ask
 from tests.web.shop import Flaky, Parcel, Refund
 
@@ -24,6 +25,27 @@ def test_a_workflow_is_started_by_its_name_and_credential(ask: Ask, geneva: gd.D
     assert workflow.started_by == "billing"
     assert (workflow.hero_type, workflow.hero_id) == ("Order", "42")
     assert workflow.context == {"address": "Rue 1", "weight": 1}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"workflow": "Parcel", "context": {"address": "Rue 1"}, "priority": 3, "queue": "post"},
+        {"workflow": "Refund", "context": {"amount": 5}, "hero_type": "Order", "hero_id": "42"},
+        {"workflow": "Payment", "wait": "2026-01-31T09:00:00Z"},
+        {"workflow": "order", "version": 1},
+    ],
+    ids=lambda given: str(given["workflow"]),
+)
+def test_the_answer_to_a_start_is_the_workflow_as_it_is_read(
+    ask: Ask, geneva: gd.Drive, given: dict[str, object]
+) -> None:
+    geneva.definitions.deploy(written(allow()))
+    client = ask("operator")
+
+    started = client.post("/api/v1/executions", json=given).json()
+
+    assert started == client.get(f"/api/v1/executions/{started['id']}").json()
 
 
 @pytest.mark.parametrize("place", ["header", "body"])

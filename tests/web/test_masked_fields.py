@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 import geneva_drive as gd
 from geneva_drive.cli.main import cli
-from geneva_drive.masking import mask
+from geneva_drive.masked_fields import mask
 from geneva_drive.testing import drain
 from tests.web.conftest import client_maker
 

@@ -30,7 +30,7 @@ def test_a_dead_letter_is_listed_retried_and_resolved(ask: Ask, geneva: gd.Drive
 def test_a_schedule_is_paused_resumed_and_run(ask: Ask) -> None:
     client = ask("operator", name="bob")
 
-    paused = client.post("/api/v1/schedules/Report/pause")
+    paused = client.post("/api/v1/schedules/Report/pause", json={"reason": "Strike."})
     listed = client.get("/api/v1/schedules").json()["items"]
     resumed = client.post("/api/v1/schedules/Report/resume")
     run = client.post("/api/v1/schedules/Report/run")
@@ -39,5 +39,13 @@ def test_a_schedule_is_paused_resumed_and_run(ask: Ask) -> None:
         ("Report", "bob")
     ]
     assert (paused.status_code, resumed.json()["paused_at"]) == (200, None)
+    assert paused.json()["paused_reason"] == "Strike."
     assert (run.json()["state"], run.json()["actor"]) == ("started", "bob")
+    entries = client.get("/api/v1/audit").json()["items"]
+    assert [(one["command"], one["actor"], one["reason"], one["subject"]) for one in entries] == [
+        ("run_schedule", "bob", None, "Report"),
+        ("resume_schedule", "bob", None, "Report"),
+        ("pause_schedule", "bob", "Strike.", "Report"),
+    ]
+    assert [one["workflow_id"] for one in entries] == [run.json()["workflow_id"], None, None]
     assert client.post("/api/v1/schedules/Nobody/run").json()["code"] == "schedule_not_found"

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed_execution import Claimed
-from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.commit.ended_run import EndedRun
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer
@@ -279,7 +279,7 @@ def test_what_a_fault_of_ours_keeps_from_being_recorded_is_counted(
 ) -> None:
     drive = make_drive(max_recoveries=1)
 
-    def fail(environment: Any, endings: Sequence[Ending], *rest: Any) -> Any:
+    def fail(environment: Any, endings: Sequence[EndedRun], *rest: Any) -> Any:
         if any(isinstance(one.outcome, Returned) for one in endings):
             raise RuntimeError("a fault of ours")
         return commit_endings(environment, endings, *rest)

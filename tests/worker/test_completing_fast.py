@@ -14,7 +14,7 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.outcome import AfterDecision, Decided, Returned
 from geneva_drive.serialization import typed_json
@@ -29,7 +29,7 @@ RESULTS = {
     choice: typed_json.dump({"choice": choice, "comment": "“yes” \\ 'no' %(x)s {y} ? 日本"})
     for choice in ("approve", "reject")
 }
-Write = Callable[[gd.Drive, Sequence[Ending], NextClaim | None], list[Applied | None]]
+Write = Callable[[gd.Drive, Sequence[EndedRun], NextClaim | None], list[Applied | None]]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def parcels(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
 
 
 def fast(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
+    drive: gd.Drive, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> list[Applied | None]:
     assert all(plain_completions.is_plain(one) for one in endings)
     written = plain_completions.complete(drive.store, endings, drive.clock.now(), chaining)
@@ -56,7 +56,7 @@ def fast(
 
 
 def general(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
+    drive: gd.Drive, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> list[Applied | None]:
     store = drive.store
     return store.write(
@@ -134,7 +134,7 @@ def claims(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
     return Claim
 
 
-def decided(workflow: gd.WorkflowHandle[Any], choice: str) -> Ending:
+def decided(workflow: gd.WorkflowHandle[Any], choice: str) -> EndedRun:
     """Let a person decide, and return the ending that the body of the approval leads to."""
     drive = workflow.drive
     drive.approvals.of_workflow(workflow.id).all()[0].decide(choice, by="ann")
@@ -337,7 +337,7 @@ def test_groups_of_neighbouring_workflows_do_not_deadlock(
         if statement.lstrip().startswith("INSERT"):
             both_have_ended_theirs.wait()
 
-    def write(half: Sequence[Ending]) -> int:
+    def write(half: Sequence[EndedRun]) -> int:
         return len(plain_completions.complete(store, half, now, chaining()))
 
     event.listen(geneva.engine, "before_cursor_execute", meet)

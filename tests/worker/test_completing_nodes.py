@@ -12,7 +12,7 @@ from sqlalchemy import event
 import geneva_drive as gd
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit, node_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.execution.group_commit import commit_endings
@@ -24,7 +24,7 @@ WORKER = Identity(id="worker")
 CHAINING = NextClaim(worker_id="worker", claim_token="next", types=("",), queues=None)
 # Ids of nodes are drawn, and hashes made of them.
 NAMED_BY_CHANCE = ("id", "workflow_id", "node_id", "slot", "ancestry_hash", "signature")
-Write = Callable[[gd.Drive, Sequence[Ending], NextClaim | None], list[Applied | None]]
+Write = Callable[[gd.Drive, Sequence[EndedRun], NextClaim | None], list[Applied | None]]
 
 
 @gd.job(name="completing_nodes.work")
@@ -49,7 +49,7 @@ def start(drive: gd.Drive) -> gd.WorkflowHandle[Any]:
 
 
 def together(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
+    drive: gd.Drive, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> list[Applied | None]:
     assert all(node_completions.is_plain(one) for one in endings)
     store = drive.store
@@ -60,7 +60,7 @@ def together(
 
 
 def one_by_one(
-    drive: gd.Drive, endings: Sequence[Ending], chaining: NextClaim | None
+    drive: gd.Drive, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> list[Applied | None]:
     store = drive.store
     return store.write(lambda c: commit.apply(c, store, endings, drive.clock, chaining=chaining))
@@ -70,7 +70,7 @@ def claim(drive: gd.Drive, limit: int = 100) -> list[Claimed]:
     return claim_due(drive.environment, WORKER, limit=limit)
 
 
-def ended(claimed: Sequence[Claimed], *, may_chain: bool = False) -> list[Ending]:
+def ended(claimed: Sequence[Claimed], *, may_chain: bool = False) -> list[EndedRun]:
     return [one.ending(Returned(), may_chain=may_chain) for one in claimed]
 
 

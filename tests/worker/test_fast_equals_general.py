@@ -16,7 +16,7 @@ import geneva_drive as gd
 from geneva_drive.definition import registry
 from geneva_drive.engine.claimed_execution import Claimed, chained
 from geneva_drive.engine.commit import commit, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -27,7 +27,7 @@ WORKER = Identity(id="worker")
 TYPE = "tests.worker.fast_equals_general"
 BESIDE = f"{TYPE}.beside"
 
-Write = Callable[[gd.Drive, Ending, NextClaim | None], Applied | None]
+Write = Callable[[gd.Drive, EndedRun, NextClaim | None], Applied | None]
 Row = dict[str, Any]
 
 
@@ -90,13 +90,13 @@ plans = st.builds(
 )
 
 
-def fast(drive: gd.Drive, one: Ending, chaining: NextClaim | None) -> Applied | None:
+def fast(drive: gd.Drive, one: EndedRun, chaining: NextClaim | None) -> Applied | None:
     assert plain_completions.is_plain(one)
     written = plain_completions.complete(drive.store, [one], drive.clock.now(), chaining)
     return written.get(one.execution_id)
 
 
-def general(drive: gd.Drive, one: Ending, chaining: NextClaim | None) -> Applied | None:
+def general(drive: gd.Drive, one: EndedRun, chaining: NextClaim | None) -> Applied | None:
     store = drive.store
     [applied] = store.write(
         lambda c: commit.apply(c, store, [one], drive.clock, chaining=chaining, read_back=True)

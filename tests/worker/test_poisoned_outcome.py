@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.engine.commit.ending import Ending
+from geneva_drive.engine.commit.ended_run import EndedRun
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker.claims.claimer import claim_due
@@ -35,7 +35,7 @@ def test_a_poisoned_outcome_fails_alone_in_its_group(geneva: gd.Drive, poison: s
     tasks = [Task.create() for _ in range(5)]
     claimed = claim_due(geneva.environment, Identity(), limit=5)
     results = ["bread", "milk", poison, "eggs", "salt"]
-    endings: list[Ending] = [
+    endings: list[EndedRun] = [
         one.ending(Returned(f'"{result}"')) for one, result in zip(claimed, results, strict=True)
     ]
 

@@ -12,7 +12,7 @@ from geneva_drive.engine.limits.capacity import LOOK_AGAIN
 from geneva_drive.engine.waits import wait
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
-from geneva_drive.worker.housekeeping.waits.left_waits import LeftWaits
+from geneva_drive.worker.housekeeping.waits.unreleased_waits import UnreleasedWaits
 from tests.worker.poison import poisoned
 
 KEY = "test_poisoned_rows.dock"
@@ -123,8 +123,8 @@ def test_parents_behind_a_node_that_cannot_be_woken(
         drain(geneva)
     assert Voyage.finished().count() == 0
 
-    monkeypatch.setattr("geneva_drive.worker.housekeeping.waits.left_waits._BATCH", 1)
-    waits = LeftWaits()
+    monkeypatch.setattr("geneva_drive.worker.housekeeping.waits.unreleased_waits._BATCH", 1)
+    waits = UnreleasedWaits()
     with poisoned(geneva, database, "OLD.priority = 66"):
         rounds = [waits(geneva.environment).changed for _ in range(5)]
 

@@ -47,13 +47,3 @@ def read_document(path: Path) -> DocumentFile:
     readable = len(written) <= validator.MAX_SIZE
     lines = lines_of(written.decode(errors="replace")) if faults and readable else {"$": 1}
     return DocumentFile(path, document, faults, lines)
-
-
-def require_document(path: Path) -> Document:
-    """Return the document in a file, or raise a `StepConfigurationError` with its faults."""
-    from geneva_drive.declarative.validator import refusal
-
-    read = read_document(path)
-    if read.document is None:
-        raise refusal(str(path), read.faults)
-    return read.document

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from geneva_drive.declarative.field_types import Listed, Name, Part, SetPath, Text
+from geneva_drive.declarative.field_types import DocumentPart, Listed, Name, SetPath, Text
 
 BUILT_IN = ("set", "notify", "webhook")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
-class Action(Part):
+class Action(DocumentPart):
     """What every action has."""
 
     optional: Annotated[

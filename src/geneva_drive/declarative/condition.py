@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from geneva_drive.declarative import operators
 from geneva_drive.declarative.expressions import BadExpression, compile_pattern, search
-from geneva_drive.declarative.field_types import Listed, Part, Path
+from geneva_drive.declarative.field_types import DocumentPart, Listed, Path
 from geneva_drive.declarative.json_types import json_text, type_name
 from geneva_drive.declarative.operators import ALIASES, VALUE_TYPES, Operator
 from geneva_drive.declarative.templates import is_template, render
@@ -27,7 +27,7 @@ def _operator(value: object) -> Operator:
     raise ValueError(f"there is no operator {json_text(value)}; {hint}")
 
 
-class Condition(Part):
+class Condition(DocumentPart):
     """A comparison, or `and`, `or` or `not`. A comparison beside `or` is one more alternative."""
 
     field: Annotated[Path | None, Field(description="JMESPath over the context.")] = None

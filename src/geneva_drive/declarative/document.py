@@ -8,7 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from geneva_drive.declarative.field_types import EventType, Listed, Name, Part, Span, Text, Version
+from geneva_drive.declarative.field_types import (
+    DocumentPart,
+    EventType,
+    Listed,
+    Name,
+    Span,
+    Text,
+    Version,
+)
 from geneva_drive.declarative.steps import ForeachStep, ParallelStep, Step, Steps
 from geneva_drive.definition.schedule import Cron, MissedName, OverlapName, cron
 from geneva_drive.errors import StepConfigurationError
@@ -16,7 +24,7 @@ from geneva_drive.errors import StepConfigurationError
 FORMAT_VERSION = "1"
 
 
-class Trigger(Part):
+class Trigger(DocumentPart):
     """What starts workflows of this document."""
 
     type: Annotated[
@@ -73,7 +81,7 @@ _KEYS_OF_TRIGGERS = {
 }
 
 
-class ContextTerms(Part):
+class ContextTerms(DocumentPart):
     """Where the context comes from beside the start."""
 
     load: Annotated[
@@ -82,7 +90,7 @@ class ContextTerms(Part):
     ] = ()
 
 
-class Document(Part):
+class Document(DocumentPart):
     """A workflow. `validator.parse` makes it, and checks how its steps follow each other."""
 
     schema_url: Annotated[

@@ -48,7 +48,7 @@ class PartFaults(ValueError):
         super().__init__("; ".join(message for _, message in faults))
 
 
-class Part(BaseModel):
+class DocumentPart(BaseModel):
     """A part of a document: unknown keys are refused, nothing is converted, nothing changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_by_name=True)
@@ -80,7 +80,7 @@ class Part(BaseModel):
 
 
 # Parts that have a fault in one of their keys, with what was written. Passed as pydantic's context.
-RefusedParts = list[tuple[type[Part], dict[str, Any]]]
+RefusedParts = list[tuple[type[DocumentPart], dict[str, Any]]]
 
 
 def _span(value: object) -> timedelta:

@@ -59,7 +59,7 @@ class GoTo:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class FinishWorkflow:
     """The workflow finishes."""
 
     result: Result
@@ -81,7 +81,7 @@ class Fail:
     reason: str | None = None
 
 
-Route = GoTo | Finish | EndBranch | Fail
+Route = GoTo | FinishWorkflow | EndBranch | Fail
 
 
 def route(document: Document, step_id: str, ended: Ended) -> Route:
@@ -103,7 +103,7 @@ def route_from(place: Place, ended: Ended) -> Route:
         result = Result.EXECUTED
     reason = _reason(step, ended) if result is Result.BLOCKED else None
     if parent is None:
-        return Finish(result, reason)
+        return FinishWorkflow(result, reason)
     if isinstance(parent, ParallelStep) and ended.ending is Ending.FALSE:
         # A check that does not hold, and that leads nowhere.
         return EndBranch(False, ended.reason or f"The condition of {step.id!r} does not hold.")

@@ -11,11 +11,11 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from geneva_drive.declarative.action_types import Actions
 from geneva_drive.declarative.condition import Condition
 from geneva_drive.declarative.field_types import (
+    DocumentPart,
     EventKey,
     EventType,
     Listed,
     Name,
-    Part,
     PlainText,
     Span,
     Text,
@@ -31,7 +31,7 @@ _LONGEST_WAIT = timedelta(hours=1)
 Backoff = Literal["constant", "linear", "exponential"]
 
 
-class RetryTerms(Part):
+class RetryTerms(DocumentPart):
     """How often a failed step is reattempted, and after which wait."""
 
     max: Annotated[int, Field(ge=0, le=1000, description="How many reattempts, at most 1000.")]
@@ -60,7 +60,7 @@ class RetryTerms(Part):
         return ExceptionPolicy("reattempt", wait=wait, max_reattempts=self.max)
 
 
-class AnyStep(Part):
+class AnyStep(DocumentPart):
     """What every step has."""
 
     # The keys that name another step of the same list, beside `next`.
@@ -94,7 +94,7 @@ class ConditionStep(AnyStep):
     on_false: Annotated[Name | None, Field(description="Where it leads if it does not.")] = None
 
 
-class Requirement(Part):
+class Requirement(DocumentPart):
     """What must happen before an action step takes effect."""
 
     type: Annotated[Literal["approval"], Field(description="Always `approval`.")]

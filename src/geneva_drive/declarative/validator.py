@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from geneva_drive.declarative import input_schema, templates
 from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.faults import flow, structure
-from geneva_drive.declarative.faults.hints import Hints
-from geneva_drive.declarative.faults.order import Order
+from geneva_drive.declarative.faults.order import LocationOrder
+from geneva_drive.declarative.faults.suggestions import Suggestions
 from geneva_drive.declarative.field_types import RefusedParts
 from geneva_drive.declarative.source.reader import MAX_SIZE, Unreadable, read
 from geneva_drive.declarative.source.variants import Location, Origins, normal_form
@@ -43,7 +43,7 @@ def examine(written: str | bytes | Mapping[str, Any]) -> tuple[Document | None, 
         return None, [Fault("$", str(error))]
     origins = Origins()
     normal = normal_form(values, origins)
-    hints = Hints()
+    hints = Suggestions()
     found: list[tuple[Location, str]] = [*origins.conflicts]
     document = None
     refused: RefusedParts = []
@@ -59,7 +59,7 @@ def examine(written: str | bytes | Mapping[str, Any]) -> tuple[Document | None, 
     found += input_schema.faults(normal.get("input"))
     if not found:
         return document, []
-    ordered_faults = sorted(found, key=Order(normal).of)
+    ordered_faults = sorted(found, key=LocationOrder(normal).of)
     return None, [Fault(origins.path(location), message) for location, message in ordered_faults]
 
 

@@ -16,8 +16,8 @@ class WorkflowMeta(type):
     @classmethod
     def __prepare__(  # type: ignore[override]  # a dict that refuses duplicates
         cls, name: str, bases: tuple[type, ...], **kwargs: Any
-    ) -> compiler.Body:
-        return compiler.Body(name)
+    ) -> compiler.ClassBody:
+        return compiler.ClassBody(name)
 
     def __new__(
         metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any

@@ -1,15 +1,101 @@
-"""The workflow definitions that this process knows, by type."""
+"""The workflow definitions that this process knows, by type; jobs and templates use it too."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import gc
+import threading
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
-from geneva_drive.definition.name_registry import NameRegistry
-from geneva_drive.errors import UnknownWorkflowClass
+from geneva_drive.errors import StepConfigurationError, UnknownWorkflowClass
 
 if TYPE_CHECKING:
     from geneva_drive.definition.definition import Definition
     from geneva_drive.definition.workflow import Workflow
+
+
+T = TypeVar("T")
+
+
+class NameRegistry(Generic[T]):
+    """Entries by name. Defining the same thing again replaces its entry.
+
+    `identity` tells whether two entries are the same thing: a reloaded module makes a new object
+    with the identity of the old one. A `weak` registry forgets entries that are out of reach.
+    """
+
+    def __init__(
+        self,
+        *,
+        noun: str,
+        remedy: str,
+        identity: Callable[[T], object],
+        describe: Callable[[T], str] = repr,
+        weak: bool = False,
+    ) -> None:
+        self._noun = noun
+        self._remedy = remedy
+        self._identity = identity
+        self._describe = describe
+        self._entries: MutableMapping[str, T] = WeakValueDictionary() if weak else {}
+        self._names: Sequence[str] = ()  # sorted; refreshed by names()
+        # A worker lists the entries while another thread may be adding one. Reentrant, as adding
+        # may collect garbage, and a finalizer may come back here.
+        self._lock = threading.RLock()
+
+    def add(self, name: str, entry: T, where: str) -> None:
+        with self._lock:
+            known = self._conflicting(name, entry)
+            if known is not None:
+                # A class is cyclic garbage: an unreachable one stays listed until it is collected.
+                del known
+                gc.collect()
+                known = self._conflicting(name, entry)
+            if known is not None:
+                raise StepConfigurationError(
+                    f"The {self._noun} {name!r} is taken by {self._describe(known)}. "
+                    f"Give one of them another name: {self._remedy}.",
+                    where,
+                )
+            self._entries[name] = entry
+            self._names = ()
+
+    def _conflicting(self, name: str, entry: T) -> T | None:
+        known = self._entries.get(name)
+        if known is None or self._identity(known) == self._identity(entry):
+            return None
+        return known
+
+    def get(self, name: str) -> T | None:
+        return self._entries.get(name)
+
+    def names(self) -> Sequence[str]:
+        """Return all names, sorted; cached, as the worker asks with each step that ends."""
+        with self._lock:
+            # add() empties the cache, so an equal length means that none has gone either.
+            if len(self._names) != len(self._entries):
+                self._names = sorted(self._entries)
+            return self._names
+
+    def entries(self) -> list[T]:
+        """Return all entries, sorted by name."""
+        with self._lock:
+            known = dict(self._entries.items())
+        return [known[name] for name in sorted(known)]
+
+    @contextmanager
+    def isolated(self) -> Iterator[None]:
+        """Forget the entries added inside at the end, so that tests can reuse their names."""
+        before = dict(self._entries.items())
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._entries.clear()
+                self._entries.update(before)
+                self._names = ()
 
 
 def _full_name(definition: Definition) -> str:

@@ -112,6 +112,8 @@ class ClassWorkflows(Generic[W]):
                     workflow, active, may_be_uncommitted=joined is not None
                 )
                 handle.was_known = isinstance(answer, Existing)
+                if isinstance(answer, Created):
+                    handle.firsts = tuple(answer.firsts)
                 return handle
             case CreationRefused(workflow=workflow):
                 existing: WorkflowHandle[Any] = self._drive.open_handle(workflow, active)

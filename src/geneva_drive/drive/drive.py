@@ -81,6 +81,7 @@ class Drive(NamedWorkflows):
         self._clock = self.settings.clock
         self._environment: Environment | None = None
         self._opening = threading.Lock()
+        self._keys = Keys(self)
 
     @property
     def engine(self) -> Engine:
@@ -211,7 +212,7 @@ class Drive(NamedWorkflows):
             raise InvalidInput("prune() needs older_than=..., or the setting retention.")
         return prune(self.environment, span, progress)
 
-    def publish(
+    def publish(  # noqa: PLR0913 - the contract's optional keywords
         self,
         type: str,
         payload: Any = None,
@@ -220,18 +221,21 @@ class Drive(NamedWorkflows):
         source: str = "api",
         key: object = None,
         ttl: Duration = publication.DEFAULT_TTL,
+        actor: str | None = None,
+        reason: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> PublishedEvent:
         """Store an event, and give it to the waits and triggers of its type and key.
 
         An `id` that the source has published before changes nothing (`duplicate`). The event also
-        counts for waits that begin within `ttl`. With `session`, or in a step with
-        `transaction=True`, it is published if that transaction commits.
+        counts for waits that begin within `ttl`. With an `actor`, the audit trail says who
+        published it and why. With `session`, or in a step with `transaction=True`, it is published
+        if that transaction commits.
         """
         new = publication.checked(self, type, payload, id=id, source=source, key=key, ttl=ttl)
         way_out = "await drive.apublish(..., session=session)"
         joined = joined_transaction.opened(session, way_out, call="publish")
-        return publication.publish(self, new, joined)
+        return publication.publish(self, new, joined, publication.act_of(actor, reason))
 
     async def apublish(
         self,
@@ -336,7 +340,7 @@ class Drive(NamedWorkflows):
     @property
     def keys(self) -> Keys:
         """The API keys of programs."""
-        return Keys(self)
+        return self._keys
 
     @property
     def roles(self) -> Roles:

@@ -17,20 +17,23 @@ from geneva_drive import checks
 from geneva_drive.definition.waits import event_values
 from geneva_drive.definition.waits.event import Event
 from geneva_drive.display import shown
-from geneva_drive.drive import joined_transaction
+from geneva_drive.drive import audit_text, joined_transaction
 from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.durations import Duration
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.waits.events import callbacks
 from geneva_drive.engine.waits.events.event_arrival import public
 from geneva_drive.engine.waits.events.event_delivery import deliver_event
+from geneva_drive.engine.waits.events.event_store import deliver_stored, store_event
 from geneva_drive.engine.waits.events.event_wait import callback_key
 from geneva_drive.errors import InvalidInput, NotFound, StorageError
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
+from geneva_drive.storage.dialects.publication import ReleasedWait
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.waits.event_records import EVENT_COLUMNS, EventRecord
+from geneva_drive.storage.statements.audit import Act
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ class PublishOptions(TypedDict, total=False):
     source: str
     key: object
     ttl: Duration
+    actor: str | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +144,12 @@ def checked(
     )
 
 
+def act_of(actor: object, reason: object) -> Act | None:
+    """Return what the audit trail keeps of a publication; None if no actor is named."""
+    person, why = audit_text.actor("publish", actor), audit_text.reason("publish", reason)
+    return None if person is None else Act(command="publish", actor=person, reason=why)
+
+
 def _stored_payload(drive: Drive, payload: object) -> str:
     limit = drive.settings.max_payload_size
     text = typed_json.dump_within(payload, limit, what="The payload", setting="max_payload_size")
@@ -151,33 +162,49 @@ def _stored_payload(drive: Drive, payload: object) -> str:
     return text
 
 
-def publish(drive: Drive, new: NewEvent, joined: JoinedTransaction | None) -> PublishedEvent:
-    """Store an event, in the caller's transaction if there is one, and deliver it after it."""
+def publish(
+    drive: Drive, new: NewEvent, joined: JoinedTransaction | None, act: Act | None = None
+) -> PublishedEvent:
+    """Store an event, in the caller's transaction if there is one, and deliver it after it.
+
+    `act` is put on record with it: who published it, and why.
+    """
     database = drive.store.database
     if joined is not None:
-        return _publish_joined(drive, new, joined)
-    if database.is_joined:
-        record, is_duplicate = database.write(lambda connection: _store(connection, drive, new))
+        return _publish_joined(drive, new, joined, act)
+    if database.is_joined or act is not None:
+        record, is_duplicate = database.write(lambda c: _store(c, drive, new, act))
+        if not is_duplicate and not database.is_joined:
+            crash_points.reached("stored")
+            return _delivered(drive, record)
         if not is_duplicate:
             database.after_commit(lambda: _deliver_later(drive, record))
         return published(drive, record, is_duplicate=is_duplicate)
     try:
-        key = drive.store.write_at_once(
-            lambda connection: drive.store.events.insert(connection, new.values())
-        )
+        stored = store_event(drive.environment, new.values())
     except IntegrityError:
+        stored = None
+    if stored is None:
         return published(drive, _former(drive, new), is_duplicate=True)
     crash_points.reached("stored")
-    record = new.record(key)
-    return replace(published(drive, record), continued=tuple(_deliver(drive, record)))
+    return _delivered(drive, new.record(stored.key), stored.released)
 
 
-def _publish_joined(drive: Drive, new: NewEvent, joined: JoinedTransaction) -> PublishedEvent:
+def _delivered(
+    drive: Drive, record: EventRecord, released: ReleasedWait | None = None
+) -> PublishedEvent:
+    continued = _without_storage_errors(lambda: deliver_stored(drive.environment, record, released))
+    return replace(published(drive, record), continued=tuple(continued))
+
+
+def _publish_joined(
+    drive: Drive, new: NewEvent, joined: JoinedTransaction, act: Act | None
+) -> PublishedEvent:
     database = drive.store.database
     connection = joined_transaction.connection_of(joined, database.engine)
     database.dialect.ensure_transaction(connection)
     with database.translating():
-        record, is_duplicate = _store(connection, drive, new)
+        record, is_duplicate = _store(connection, drive, new, act)
     answer = published(drive, record, is_duplicate=is_duplicate)
     if is_duplicate:
         return answer
@@ -194,12 +221,18 @@ def _publish_joined(drive: Drive, new: NewEvent, joined: JoinedTransaction) -> P
     return answer
 
 
-def _store(connection: Connection, drive: Drive, new: NewEvent) -> tuple[EventRecord, bool]:
+def _store(
+    connection: Connection, drive: Drive, new: NewEvent, act: Act | None
+) -> tuple[EventRecord, bool]:
     """Insert an event in the caller's transaction, which stays usable after a conflict."""
-    events = drive.store.events
+    events, entries = drive.store.events, drive.store.audit_entries
     try:
         with connection.begin_nested():
-            return new.record(events.insert(connection, new.values())), False
+            record = new.record(events.insert(connection, new.values()))
+            if act is not None:
+                done = replace(act, subject=str(record.id))
+                entries.append_act(connection, done, new.published_at)
+            return record, False
     except IntegrityError:
         # Under REPEATABLE READ the caller's snapshot does not show the conflicting row.
         found = events.find(connection, new.source, new.event_id)
@@ -224,10 +257,6 @@ def _deliver_later(drive: Drive, record: EventRecord) -> None:
         return [] if kept is None else deliver_event(drive.environment, record)
 
     _without_storage_errors(deliver)
-
-
-def _deliver(drive: Drive, record: EventRecord) -> list[Key]:
-    return _without_storage_errors(lambda: deliver_event(drive.environment, record))
 
 
 def _without_storage_errors(deliver: Callable[[], list[Key]]) -> list[Key]:

@@ -66,6 +66,7 @@ class Schedule:
     next_at: datetime | None  # None while it is paused, or if the line fires no more
     paused_at: datetime | None
     paused_by: str | None
+    paused_reason: str | None
     seen_at: datetime | None  # None: no worker has seen it yet
     queued_count: int
     last_run: ScheduleRun | None
@@ -117,28 +118,35 @@ class Schedules:
             raise _not_found(name)
         return found
 
-    def pause(self, type: ScheduledType, actor: str | None = None) -> Schedule:
+    def pause(
+        self, type: ScheduledType, actor: str | None = None, reason: str | None = None
+    ) -> Schedule:
         """Keep a schedule from starting workflows; ongoing workflows continue.
 
         Runs that are due meanwhile are recorded as skipped, with the reason `paused`.
         """
-        person = audit_text.actor("pause", actor)
+        person, why = audit_text.actor("pause", actor), audit_text.reason("pause", reason)
         name = self._require("pause", type)
-        commands.pause(self._drive.environment, name, person)
+        commands.pause(self._drive.environment, name, person, why)
         return self.get(name)
 
-    def resume(self, type: ScheduledType) -> Schedule:
+    def resume(
+        self, type: ScheduledType, actor: str | None = None, reason: str | None = None
+    ) -> Schedule:
         """Resume a paused schedule; the runs it missed are not made up for."""
+        person, why = audit_text.actor("resume", actor), audit_text.reason("resume", reason)
         name = self._require("resume", type)
-        commands.resume(self._drive.environment, name)
+        commands.resume(self._drive.environment, name, person, why)
         return self.get(name)
 
-    def run_now(self, type: ScheduledType, actor: str | None = None) -> ScheduleRun:
+    def run_now(
+        self, type: ScheduledType, actor: str | None = None, reason: str | None = None
+    ) -> ScheduleRun:
         """Run a schedule now, also if it is paused; the run obeys `overlap` and has no jitter."""
-        person = audit_text.actor("run_now", actor)
+        person, why = audit_text.actor("run_now", actor), audit_text.reason("run_now", reason)
         name = self._require("run_now", type)
         definition = documents.startable(self._drive.store, name)
-        return _run(commands.run_now(self._drive.environment, definition, person))
+        return _run(commands.run_now(self._drive.environment, definition, person, why))
 
     def next(self, type: ScheduledType, count: int = 1) -> builtins.list[datetime]:
         """Return the next moments of a schedule, in its time zone, as if it were not paused."""
@@ -207,6 +215,7 @@ def _schedule(
         next_at=None if record.is_paused else record.next_at,
         paused_at=record.paused_at,
         paused_by=record.paused_by,
+        paused_reason=record.paused_reason,
         seen_at=record.seen_at.astimezone(UTC) if is_seen else None,
         queued_count=record.queued_count,
         last_run=None if run is None else _run(run),

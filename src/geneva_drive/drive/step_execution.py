@@ -11,7 +11,7 @@ from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, wait_of
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from geneva_drive.engine.commit import events
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.states import ENDED_WORKFLOW_STATES
 

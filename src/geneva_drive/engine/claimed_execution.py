@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.batch_workers import whole_of
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
+from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,
@@ -24,7 +24,7 @@ from geneva_drive.storage.schema.records import (
     WorkflowRecord,
 )
 from geneva_drive.storage.statements.graphs import load_ids
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @value
@@ -55,8 +55,8 @@ class Claimed:
 
     def ending(
         self, outcome: StepOutcome, *, may_chain: bool = False, position: LoopPosition | None = None
-    ) -> Ending:
-        return Ending(
+    ) -> EndedRun:
+        return EndedRun(
             workflow_id=self.workflow.id,
             execution_id=self.execution.id,
             claim_token=self.claim_token,

@@ -45,7 +45,7 @@ def dump(definition: Definition, given: object, limit: int) -> str | None:
 def _check_input(definition: Definition, given: object) -> None:
     """Raise an error if the context does not fit the `input` of a document."""
     from geneva_drive.declarative.input_schema import check_input
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
     assert isinstance(definition, DocumentDefinition), "it is a document"
     if definition.branch_of is None and checks.is_json_object(given):

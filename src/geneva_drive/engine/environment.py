@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from geneva_drive.clock import Clock
-from geneva_drive.engine.awaited_ends import AwaitedEnds
 from geneva_drive.engine.checkpointer import Checkpointer
 from geneva_drive.engine.documents.triggered_documents import TriggeredDocuments
 from geneva_drive.engine.event_loop import LoopThread
 from geneva_drive.engine.served_schedules import ServedSchedules
-from geneva_drive.engine.wakeups import Wakeups
+from geneva_drive.engine.wakeups import AwaitedEnds, Wakeups
 from geneva_drive.settings import Settings
 from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.store import Store

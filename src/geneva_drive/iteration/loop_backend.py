@@ -7,11 +7,11 @@ from typing import Any, NoReturn, Protocol
 
 from geneva_drive.errors import InvalidStateError
 from geneva_drive.iteration.loop_state import LoopState
-from geneva_drive.iteration.sources.records import Batches, Records
+from geneva_drive.iteration.sources.records import RecordBatches, Records
 from geneva_drive.states import Interruption
 
 
-class Query(Records[Any], Batches[Any], Protocol):
+class Query(Records[Any], RecordBatches[Any], Protocol):
     """A query that can be read from any cursor on, record by record or in batches."""
 
     def split(self, after: Any, parts: int) -> Sequence[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from geneva_drive.display import shown
@@ -29,10 +29,11 @@ from geneva_drive.web.api import (
 from geneva_drive.web.dashboard import router as dashboard
 from geneva_drive.web.hints import HintReader
 from geneva_drive.web.messages.answers import Problem
+from geneva_drive.web.recent_workers import RecentWorkers
 from geneva_drive.web.root import callbacks, health, links, metrics, reference
 from geneva_drive.web.security.credentials import Authenticate, Credentials
 from geneva_drive.web.security.gate import Gate
-from geneva_drive.web.security.route_permissions import API, ROUTES, AnyOf
+from geneva_drive.web.security.route_permissions import ROUTES, AnyOf
 
 _VERSION = "1"
 _DESCRIPTION = (
@@ -71,13 +72,11 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     )
     app.state.drive = drive
     app.state.hints = HintReader(drive)
+    app.state.workers = RecentWorkers(drive)
     app.state.end_counters = EndCounters(drive)
-    api = APIRouter(prefix=API)
-    for noun in _NOUNS:
-        api.include_router(noun.router)
-    app.include_router(api)
-    for part in (health, metrics, links, callbacks, reference):
-        app.include_router(part.router)
+    # FastAPI looks for a route in each included router, and twice; in this list it looks once.
+    for part in (*_NOUNS, health, metrics, links, callbacks, reference):
+        app.router.routes.extend(part.router.routes)
     problems.add_to(app)
     credentials = Credentials(drive, authenticate)
     app.state.credentials = credentials

@@ -23,7 +23,7 @@ _MOST_WAITING = 16  # hints that a slow viewer may leave unread
 # What each mark of the database stands for, in the order of `Pages.marks`.
 _MEANINGS = (
     *("executions", "steps", "approvals", "events", "audit", "dead_letters"),
-    *("steps", "steps", "executions", "executions"),
+    *("steps", "steps", "steps", "executions", "executions"),
 )
 _GREETING = "retry: 2000\nevent: ready\ndata: {}\n\n"
 

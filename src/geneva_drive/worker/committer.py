@@ -12,7 +12,7 @@ from datetime import timedelta
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine.claimed_execution import Claimed, chained, continued
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 import geneva_drive as gd
 from geneva_drive.drive.bulk import bulk_run
 from geneva_drive.drive.bulk import portions as portions_of_bulks
 from geneva_drive.testing import drain, perform_next_step
+from tests.batching import dividing
+from tests.declarative.documents import allow, written
 
 BROKEN: set[str] = set()
 
@@ -39,6 +42,12 @@ class Forked(gd.Workflow):
     def right(self) -> None:
         if BROKEN:
             raise ValueError("right")
+
+
+@gd.action("bulk_call")
+def call(context: Any) -> None:
+    if BROKEN:
+        raise ValueError("No answer")
 
 
 @pytest.fixture(autouse=True)
@@ -176,6 +185,66 @@ def test_a_workflow_that_refuses_the_command_is_passed_over_with_its_reason(
         "Cannot reattempt step <quoted>: it is scheduled, neither failed nor canceled. To go on at "
         "a step of your choice, use <quoted> in code or <quoted> in the shell.": 1
     }
+
+
+def test_a_workflow_whose_class_the_worker_lacks_is_passed_over_and_the_result_says_so(
+    geneva: gd.Drive,
+) -> None:
+    known, unknown = failed(geneva, "a", "b")
+    rows = geneva.store.tables.workflows
+    renamed = update(rows).where(rows.c.id == unknown.id).values(type="Elsewhere")
+    geneva.store.write(lambda connection: connection.execute(renamed))
+    BROKEN.clear()
+
+    bulk = geneva.bulk("resume", {"step": "charge"})
+    drain(geneva)
+
+    assert states([known, unknown]) == ["finished", "paused"]
+    assert counts(bulk) == (2, 2, 1, 1, 0)
+    assert bulk.result["reasons"] == {
+        "The worker that ran the bulk has not imported the class Elsewhere. Let workers that have "
+        "it run the bulk.": 1
+    }
+
+
+def test_a_bulk_resumes_workflows_of_documents(geneva: gd.Drive) -> None:
+    calling = {"id": "call", "type": "execute", "execute": [{"type": "bulk_call"}]}
+    geneva.definitions.deploy(written(calling, allow()))
+    BROKEN.add("the other side")
+    documents = [geneva.start("order") for _ in range(2)]
+    drain(geneva)
+    before = states(documents)
+    BROKEN.clear()
+
+    bulk = geneva.bulk("resume", {"type": "order", "step": "call"}, actor="ann")
+    drain(geneva)
+
+    assert before == ["paused", "paused"]
+    assert [one.reload().result for one in documents] == ["allowed", "allowed"]
+    assert [one.actor for one in documents[0].audit_entries] == ["ann"]
+    assert counts(bulk) == (2, 2, 2, 0, 0)
+
+
+def test_a_bulk_runs_the_failed_workers_of_batches_again(geneva: gd.Drive) -> None:
+    def add_up(_: object, batch: gd.Batch) -> int:
+        if batch.start == 4 and BROKEN:
+            raise ValueError("No answer")
+        return sum(range(batch.start, batch.end))
+
+    BROKEN.add("all")
+    four_each = gd.Batches.split(total=8, batch_size=4)
+    divided = [dividing(four_each, add_up, drive=geneva) for _ in range(2)]
+    drain(geneva)
+    before = states(divided)
+    BROKEN.clear()
+
+    bulk = geneva.bulk("resume", {"type": "Division"}, actor="ann")
+    drain(geneva)
+
+    assert before == ["paused", "paused"]
+    assert [one.reload().result for one in divided] == [{"process_001": 6, "process_002": 22}] * 2
+    assert [one.actor for one in divided[0].audit_entries] == ["ann"]
+    assert counts(bulk) == (2, 2, 2, 0, 0)
 
 
 def test_a_bulk_is_paused_and_resumed_between_two_portions(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from tests.drive.consequences.standing import NOON, ballot, sentences, standing
+from tests.drive.consequences.situation import NOON, ballot, sentences, standing
 
 
 def refund(**options: Any) -> type[gd.Workflow[Any]]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import geneva_drive as gd
 from geneva_drive.drive.consequences.what_if import consequences
 from geneva_drive.states import Request
-from tests.drive.consequences.standing import sentences, standing
+from tests.drive.consequences.situation import sentences, standing
 
 
 class Ship(gd.Workflow):

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
+from geneva_drive.declarative import validator
+from geneva_drive.declarative.simulation.case import Case, SimulatedEvent
+from geneva_drive.declarative.simulation.simulation import simulate
 from geneva_drive.testing import drain, time_travel
-from tests.declarative.documents import allow, block, check, setting
+from tests.declarative.documents import allow, block, check, setting, written
 from tests.engine.documents.running import deploy, ended, later, run, steps_of
 
 PASSES, FAILS = setting("yes", "seen.yes", True), block("no", reason="No stock")
@@ -212,3 +215,16 @@ def test_branches_run_where_keys_are_uuids(uuid_drive: gd.Drive) -> None:
 
     assert ended(workflow) == ("finished", "allowed", None)
     assert workflow.context == {"lines": [1, 2], "seen": {"yes": True}, "last": 2}
+
+
+def test_an_event_continues_every_branch_that_waits_for_it(geneva: gd.Drive) -> None:
+    waits = [{"id": name, "type": "wait", "event": "paid"} for name in ("a", "b")]
+    steps = [{"id": "both", "type": "parallel", "steps": waits}, allow()]
+    workflow = run(geneva, *steps)
+
+    geneva.publish("paid")
+    drain(geneva)
+
+    assert ended(workflow) == ("finished", "allowed", None)
+    trace = simulate(validator.parse(written(*steps)), Case(events=[SimulatedEvent("paid")]))
+    assert trace.step_ids() == ["both", "a", "b", "end"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,16 +17,57 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True, scop
 
 
 @pytest.mark.parametrize(
-    "host", ["169.254.169.254", "127.0.0.1", "[::1]", "localhost"], ids=lambda host: host
+    ("host", "where", "setting_of"),
+    [
+        ("169.254.169.254", "169.254.169.254", "169.254.169.254"),
+        ("127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ("[::1]", "::1", "::1"),
+        ("private.example", "private.example (10.0.0.1)", "private.example"),
+    ],
+    ids=["metadata", "loopback", "loopback of IPv6", "name"],
 )
-def test_a_webhook_to_a_private_address_fails_its_step(host: str, geneva: gd.Drive) -> None:
+def test_a_webhook_to_a_private_address_fails_its_step(
+    host: str, where: str, setting_of: str, geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+    known = {"private.example": "10.0.0.1"}
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda name, *rest, **more: real(known.get(name, name), *rest, **more),
+    )
     call = {"type": "webhook", "url": f"http://{host}/latest", "body": {"a": 1}}
     step = {"id": "call", "type": "execute", "execute": [call], "retry": {"max": 3}}
     workflow = run(geneva, setting("first", "a", 1), step)
 
     assert workflow.state == "paused"
-    assert error_of(last(workflow))[0] == "geneva_drive.errors.AddressRefused"
+    assert error_of(last(workflow)) == (
+        "geneva_drive.errors.AddressRefused",
+        f"Webhooks to {where} are refused: the address is not public. If it is meant, add "
+        f"{setting_of!r} to the setting webhook_allowed_hosts.",
+    )
+    assert len(workflow.step_executions) == 2  # no reattempt, whatever `retry` says
     assert workflow.context == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": "' + "x" * 10_000_000 + '"}',
+         "the document has 10,000,009 bytes; at most 1,048,576 are accepted"),
+        ('{"a": ' + "[" * 1_000 + "]" * 1_000 + "}",
+         "the document is nested deeper than 100 levels"),
+    ],
+    ids=["10 megabytes", "a thousand levels"],
+)  # fmt: skip
+def test_a_document_that_cannot_be_read_is_not_deployed(
+    text: str, message: str, geneva: gd.Drive
+) -> None:
+    with pytest.raises(gd.errors.StepConfigurationError) as caught:
+        geneva.definitions.deploy(text)
+
+    assert str(caught.value) == f"The document has a fault: $: {message}."
+    assert geneva.definitions.list() == []
 
 
 def test_a_context_that_gets_too_large_fails_the_step_that_writes(geneva: gd.Drive) -> None:
@@ -53,6 +95,11 @@ def test_a_worker_runs_the_next_workflow_after_a_bad_one(geneva: gd.Drive) -> No
         good.wait(timeout=20)
 
     assert (bad.reload().state, good.result) == ("paused", "allowed")
+    assert error_of(last(bad)) == (
+        "geneva_drive.errors.MissingField",
+        "The field 'a.b.c' is missing or null. Provide it in the context, ask for it with "
+        "'exists', or give it a default.",
+    )
 
 
 @pytest.mark.parametrize("context", [{"at": datetime(2026, 1, 1, tzinfo=UTC)}, {"at": {1, 2}}, [1]])

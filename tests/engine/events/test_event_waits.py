@@ -445,8 +445,8 @@ def test_a_key_that_is_none_goes_through_the_policy_of_the_node(
 @pytest.mark.parametrize(
     ("types", "given", "message"),
     [
-        ("a b", {}, "The type must not contain blanks or '*', got 'a b'."),
-        ("a*b", {}, "The type must not contain blanks or '*'"),
+        ("a b", {}, "The type must not contain blanks, and '*' only at its end, got 'a b'."),
+        ("a*b", {}, "The type must not contain blanks, and '*' only at its end, got 'a*b'."),
         ([], {}, "The type must be the type of an event or a list of these, got []."),
         ("a", {"mode": "some"}, "mode must be 'any' or 'all', got 'some'."),
         ("a", {"match": 1}, "match takes a function of self and the event, not 1."),

@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.showroom.opening import fill
+from geneva_drive.cli.demo.showroom.launcher import fill
 from geneva_drive.cli.demo.showroom.workflows import CustomerOrder
 from tests.browsers import Browser, find_browser
 from tests.web.served import served

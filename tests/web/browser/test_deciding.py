@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
 from tests.web.browser.visitors import PHONE, Visitors, findings_of_axe, scrolls_sideways
+from tests.web.browser.workflows import Payback
 
 LONG = "x" * 300 + "<img src=x onerror=alert(1)>"
 
@@ -86,6 +88,48 @@ def test_a_link_decides_on_a_phone_without_scripts(
 
     expect(page.get_by_role("heading", name="Your decision is recorded")).to_be_visible()
     assert approval.reload().decided_by == "ingrid@example.org"
+
+
+@pytest.mark.parametrize(
+    ("choice", "state", "said"),
+    [("Approve", "finished", "You approved"), ("Reject", "canceled", "You rejected")],
+)
+def test_an_approver_decides_by_login_and_a_viewer_sees_it_live(
+    visitors: Visitors, sqlite_drive: gd.Drive, choice: str, state: str, said: str
+) -> None:
+    context = {"amount": "1,240.00", "customer": "Marta Lindqvist"}
+    workflow = Payback.using(sqlite_drive).create(context=context)
+    drain(sqlite_drive)
+    [request] = sqlite_drive.approvals.pending()
+    path = f"/approvals/{request.id}"
+    viewer = visitors.sign_in("viewer", name="Ove Lund", path=path)
+    expect(viewer.locator("#asked-of")).to_contain_text("waits for a sales manager")
+    expect(viewer.get_by_text("Deciding needs the permission approval:decide.")).to_be_visible()
+    assert viewer.get_by_role("button", name=re.compile("Approve|Reject")).count() == 0
+    visitors.expect_status(403)
+    refused = viewer.evaluate(
+        """async path => {
+            const form = new URLSearchParams({choice: "approve"});
+            form.set("csrf", document.querySelector("[name=csrf]").value);
+            return (await fetch(path, {method: "POST", body: form})).status;
+        }""",
+        path,
+    )
+    assert (refused, str(request.reload().state)) == (403, "pending")
+
+    page = visitors.sign_in("approver", "sales_manager", path=path)
+    page.get_by_label("Comment").fill("As the photos show.")
+    page.get_by_role("button", name=choice).click()
+
+    expect(page.locator("#answer")).to_contain_text(said)
+    expect(viewer.locator("#asked-of")).to_contain_text(said.removeprefix("You "))
+    drain(sqlite_drive)
+    decided = request.reload()
+    assert (str(workflow.reload().state), decided.decided_by, decided.comment) == (
+        state,
+        "Ingrid Dahl",
+        "As the photos show.",
+    )
 
 
 def test_pages_with_long_and_hostile_texts_have_no_serious_fault(

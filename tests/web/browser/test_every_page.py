@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,14 +49,27 @@ def paths_of(drive: gd.Drive, shop: Shop) -> list[str]:
         "/schedules/PriceSync?confirm=run",
         "/events?publish=1",
         f"/events/{drive.publish('payment.received', {'amount': 12}, key='85-0').number}",
+        *(f"/dead-letters/{one.id}" for one in drive.dead_letters.list()[:1]),
+        *(f"/approvals/{one.id}" for one in drive.approvals.of_workflow(shop.refund)),
+        f"/workflows/{shop.held}?confirm=cancel",
+        "/no-such-page",
     ]
-    if "GET /workflows/{id}" in PAGES:
-        some = (shop.failed_orders[0], shop.refund, shop.held, shop.imported)
-        known += [f"/workflows/{one}" for one in some]
-    if "GET /approvals/{id}" in PAGES:
-        [request] = drive.approvals.of_workflow(shop.refund)
-        known.append(f"/approvals/{request.id}")
-    return known
+    some = (shop.failed_orders[0], shop.refund, shop.held, shop.imported)
+    return known + [f"/workflows/{one}" for one in some]
+
+
+def test_every_page_is_looked_at(sqlite_drive: gd.Drive, filled: tuple[Path, Shop]) -> None:
+    seen = [path.partition("?")[0] for path in paths_of(sqlite_drive, filled[1])]
+    elsewhere = {"/login", "/workflows.csv", "/static/{version}/{name}"}
+    routes = {route.removeprefix("GET ") for route in PAGES if route.startswith("GET ")}
+
+    missed = {
+        route
+        for route in routes - elsewhere
+        if not any(re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", route), path) for path in seen)
+    }
+
+    assert missed == set()
 
 
 def faults_of(page: Page, path: str) -> list[str]:
@@ -80,6 +94,7 @@ def test_pages_have_no_serious_fault(
     options: dict[str, Any],
 ) -> None:
     page = visitors.sign_in("admin", "sales_manager", **options)
+    visitors.expect_status(404)
 
     paths = paths_of(sqlite_drive, filled[1])
     faults = [fault for path in paths for fault in faults_of(page, path)]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
-from tests.web.browser.visitors import Visitors
+from tests.web.browser.visitors import PHONE, Visitors, findings_of_axe, scrolls_sideways
 
 
 class Letter(gd.Workflow):
@@ -102,3 +102,12 @@ def test_the_theme_is_chosen_without_script(visitors: Visitors) -> None:
     page.get_by_role("button", name="dark").click()
 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_the_first_page_of_an_empty_database_fits_a_phone_and_has_no_serious_fault(
+    visitors: Visitors,
+) -> None:
+    page = visitors.sign_in("admin", viewport=PHONE)
+
+    expect(page.locator("h1")).to_have_text("Nothing runs yet")
+    assert (findings_of_axe(page), scrolls_sideways(page)) == ([], False)

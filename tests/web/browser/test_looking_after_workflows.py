@@ -1,9 +1,10 @@
-"""An operator finds what failed, resumes it and sees it finish; keys, pauses and refusals."""
+"""An operator finds what failed, mends it and sees it finish; keys, pauses and refusals."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -52,9 +53,37 @@ def test_failures_are_found_resumed_in_bulk_and_turn_green_live(
     expect(page.locator("tbody tr", has_text="Delivery")).to_have_count(5)
 
 
-def test_workflows_are_paused_and_resumed_by_keys_alone(
+@pytest.mark.usefixtures("outage")
+def test_a_group_of_failures_is_read_mended_and_resumed_one_first(
     visitors: Visitors, sqlite_drive: gd.Drive
 ) -> None:
+    page = visitors.sign_in("operator")
+    page.get_by_role("link", name="Failures").first.click()
+    expect(page.locator("#lead")).to_contain_text("1 group holds 5 workflows")
+    page.get_by_role("link", name="Open builtins.ConnectionError").click()
+    expect(page.get_by_text('raise ConnectionError("No answer from')).to_be_visible()
+
+    provider_is_away.clear()
+    page.get_by_role("link", name="Resume 5…").click()
+    question = page.get_by_role("region", name="Resume 5 workflows?")
+    expect(question).to_contain_text("Each runs charge again")
+    expect(question.get_by_label("One first, the rest when it succeeds")).to_be_checked()
+    question.get_by_label("Reason").fill("the provider is back")
+    question.get_by_label("All at once").check()
+    expect(question.get_by_role("button", name="Resume 5", exact=True)).to_be_visible()
+    question.get_by_label("One first, the rest when it succeeds").check()
+    question.get_by_role("button", name="Resume 1 of 5", exact=True).click()
+    expect(page.locator("#answer")).to_contain_text("Resuming 5 workflows")
+    expect(page.locator("#lead")).to_contain_text("holds 5 workflows")
+    with sqlite_drive.worker():
+        expect(page.locator("#lead")).not_to_contain_text("holds", timeout=20_000)
+        page.get_by_role("link", name="See how it goes").click()
+        expect(page.locator("#header")).to_contain_text("finished", timeout=20_000)
+
+    assert Delivery.using(sqlite_drive).finished().count() == 5
+
+
+def test_workflows_are_paused_by_keys_alone(visitors: Visitors, sqlite_drive: gd.Drive) -> None:
     naps = [Nap.using(sqlite_drive).create(gd.HeroRef("Cat", f"cat-{n}")) for n in range(3)]
     page = visitors.sign_in("operator", path="/workflows")
     keys = page.keyboard
@@ -102,6 +131,11 @@ def test_one_failed_workflow_is_read_resumed_and_turns_green_live(
     expect(page.locator("#header")).to_contain_text("needs an operator")
     expect(page.get_by_text("ConnectionError").first).to_be_visible()
     expect(page.locator("#standing")).to_contain_text("Then ship")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy traceback").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.endswith("ConnectionError: No answer from the payment provider\n")
 
     provider_is_away.clear()
     with sqlite_drive.worker():
@@ -109,3 +143,39 @@ def test_one_failed_workflow_is_read_resumed_and_turns_green_live(
         expect(page.locator("#header")).to_contain_text("finished", timeout=20_000)
 
     assert str(workflow.reload().state) == "finished"
+
+
+def test_one_workflow_is_paused_and_resumed_by_keys_alone(
+    visitors: Visitors, sqlite_drive: gd.Drive
+) -> None:
+    nap = Nap.using(sqlite_drive).create(gd.HeroRef("Cat", "cat-1"))
+    drain(sqlite_drive)
+    page = visitors.sign_in("operator", path="/workflows")
+    keys = page.keyboard
+
+    def tab_to(role: Any, name: str) -> None:
+        wanted = page.get_by_role(role, name=name, exact=True)
+        expect(wanted).to_be_visible()
+        for _ in range(60):
+            if wanted.evaluate("one => one === document.activeElement"):
+                return
+            keys.press("Tab")
+        raise AssertionError(f"no number of tabs leads to {name!r}")
+
+    keys.press("j")
+    keys.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Cat cat-1")
+    tab_to("link", "Pause…")
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="Pause?")).to_be_focused()
+    keys.press("Tab")
+    keys.type("the cat is away")
+    keys.press("Enter")
+    expect(page.locator("#answer")).to_be_focused()
+    expect(page.locator("#header")).to_contain_text("paused")
+    assert (str(nap.reload().state), nap.paused_reason) == ("paused", "the cat is away")
+    tab_to("button", "Resume")
+    keys.press("Enter")
+
+    expect(page.locator("#header")).to_contain_text("ready")
+    assert str(nap.reload().state) == "ready"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import geneva_drive as gd
 
 provider_is_away = threading.Event()
+tickets_to_print = threading.Semaphore(0)
 
 
 class Delivery(gd.Workflow):
@@ -47,3 +51,35 @@ class Hopeless(gd.Workflow):
 class Listening(gd.Workflow):
     @gd.wait_for_event("payment.received", key=lambda self: self.hero_id)
     def payment(self, event: gd.Event) -> None: ...
+
+
+@dataclass
+class TicketContext:
+    price: Decimal
+    holder: str
+    seats: int = 1
+
+
+class Ticket(gd.Workflow[Any, TicketContext]):
+    @gd.step
+    def check_price(self) -> None:
+        """Check the price."""
+
+    @gd.step(wait="1d")
+    def remind(self) -> None: ...
+
+
+class Printing(gd.Workflow):
+    """Prints as many tickets as the test allows."""
+
+    @gd.batch(checkpoint_interval=2, parallelism=1)
+    def sheets(self) -> gd.Batches:
+        return gd.Batches.split(total=8, batch_size=4)
+
+    @sheets.worker
+    def print_sheet(self, batch: Any) -> None:
+        for _ in batch.items():
+            tickets_to_print.acquire()
+
+    @sheets.aggregate
+    def pack(self, results: Any) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date
 from html import unescape
@@ -70,7 +71,7 @@ def test_an_event_names_who_continued_and_who_nearly_did(
 
     assert "It let 1 workflow continue. 1 workflow waits for its type, but with" in words
     assert f"DashboardPayment {continued}" in words
-    assert f"DashboardPayment {missed}" in words
+    assert f"DashboardPayment {missed} paused Order b b" in words  # its hero, and the key
     assert HOSTILE not in page
     assert "Publish again" not in words
     assert viewer.get("/events/999").status_code == 404
@@ -128,3 +129,34 @@ def test_a_viewer_may_not_publish(viewer: Browser, sqlite_drive: gd.Drive) -> No
 
     assert answer.status_code == 403
     assert sqlite_drive.published() == []
+
+
+def test_a_payment_with_a_wrong_key_is_published_again_from_the_workflow_that_waits(
+    operator: Browser, sqlite_drive: gd.Drive
+) -> None:
+    [waits, _] = waiting(sqlite_drive, "A-1007", "B-2")
+    wrong = sqlite_drive.publish("payment.received", {"amount": 99}, key="A-l007", source="bank")
+
+    page = operator.get(f"/workflows/{waits}").text
+    found = re.search(r'href="([^"]*again=[^"]*)#publish"', page)
+    assert found is not None
+    form = operator.get(unescape(found[1])).text
+    sent = operator.post(
+        "/events",
+        {
+            "type": "payment.received",
+            "key": "A-1007",
+            "payload": '{"amount": 99}',
+            "wait": str(waits),
+            "reason": "A letter for a digit",
+        },
+    )
+
+    assert f"Event {wrong.number} came" in words_of(page)
+    assert 'value="A-1007"' in form
+    assert f'name="wait" value="{waits}"' in form
+    assert sent.headers["location"] == f"/workflows/{waits}#answer"
+    [entry] = rows_of(operator.get("/audit").text)
+    assert (entry[2], entry[5]) == ("publish", "A letter for a digit")
+    drain(sqlite_drive)
+    assert sqlite_drive.workflows(DashboardPayment).find(waits).state == "finished"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import geneva_drive as gd
+from geneva_drive.cli.main import cli
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
+from geneva_drive.web.dashboard.shell import brief_memory
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
@@ -95,6 +100,7 @@ def test_an_open_group_shows_the_line_that_raised_and_the_latest(
     assert "raise ConnectionError(" in read
     assert "in call" in read
     assert f"Latest of 3 {failed[2].id} Order 2{HOSTILE}" in read
+    assert "List all 3 Copy as CLI" in read
     assert "<script>" not in page
 
 
@@ -107,6 +113,8 @@ def test_the_question_has_the_exact_count_and_what_happens(
 
     assert "Resume 2 workflows? Each runs call again. Then send_mail ." in read
     assert "One first , the rest when it succeeds" in read
+    assert "In growing batches, stop after" in read
+    assert "Resume 1 of 2" in read
     assert states(failed) == ["canceled", "paused", "paused"]
 
 
@@ -114,6 +122,7 @@ def test_one_goes_first_then_the_rest(
     operator: Browser, sqlite_drive: gd.Drive, failed: list[gd.WorkflowHandle[Any]]
 ) -> None:
     fields = fields_of(opened(operator, "resume"))
+    [link] = re.findall(r'href="([^"]*open=[^"]*-paused)#', operator.get("/failures").text)[:1]
     Flaky.is_away = False
 
     answer = operator.post("/failures", {**fields, "pace": "first", "reason": "bank is back"})
@@ -125,11 +134,40 @@ def test_one_goes_first_then_the_rest(
 
     assert after_the_first == ["finished", "paused", "paused"]
     assert answer.headers["location"] == "/failures#answer"
-    assert "Resuming 3 workflows This runs on the server as workflow" in shown
+    assert "Resuming 1 of 3 workflows The other 2 follow once it has passed the step." in shown
     assert "See how it goes" in shown
     assert states(failed) == ["finished"] * 3
     assert failed[0].audit_entries[-1].actor == "ann"
     assert failed[0].audit_entries[-1].reason == "bank is back"
+    # The address of the group opens what it has become, whose list has its workflows.
+    brief_memory.forget(sqlite_drive)
+    repaired = operator.get(link).text
+    assert "Latest of 3" in words_of(repaired)
+    listed = re.findall(r'href="(/workflows[?][^"]*)">List all', repaired)
+    assert "3 match" in words_of(operator.get(unescape(listed[0])).text)
+
+
+def test_a_group_is_resumed_from_a_shell(
+    operator: Browser, sqlite_drive: gd.Drive, failed: list[gd.WorkflowHandle[Any]]
+) -> None:
+    found = re.search(r'<code id="cli" hidden>(.*?)</code>', opened(operator))
+    assert found is not None
+    program, *arguments = shlex.split(unescape(found[1]))
+    options = ["--database", sqlite_drive.database_url, "--dry-run", "--json"]
+
+    done = CliRunner().invoke(cli, [*arguments, *options])
+
+    assert (program, done.exit_code) == ("geneva", 0)
+    assert json.loads(done.output)["count"] == 3
+
+
+def test_a_list_of_more_than_the_group_names_no_count(
+    operator: Browser, sqlite_drive: gd.Drive, failed: list[gd.WorkflowHandle[Any]]
+) -> None:
+    sqlite_drive.workflows(Flaky).create(context={"n": "many of them, such as"})
+    drain(sqlite_drive)
+
+    assert "List all with this error" in words_of(opened(operator))
 
 
 def test_a_group_is_canceled(

@@ -127,10 +127,13 @@ def test_a_schedule_is_paused_resumed_and_run(operator: Browser, sqlite_drive: g
     question = words_of(operator.get(f"{path}?confirm=pause").text)
     assert "Ongoing workflows continue." in question
 
-    assert operator.post(f"{path}/pause").headers["location"] == f"{path}#answer"
+    paused = operator.post(f"{path}/pause", {"reason": "Strike"})
+    assert paused.headers["location"] == f"{path}#answer"
     assert sqlite_drive.schedules.get("DashboardCleanup").paused_by == "Ingrid Dahl"
     page = words_of(operator.get(path).text)
     assert "Paused by Ingrid Dahl since" in page
+    assert "“Strike”" in page
+    assert "“Strike”" in operator.get("/schedules").text
     assert "No run of DashboardCleanup starts" in page
     assert "no longer applies" in operator.get(f"{path}?confirm=pause").text
 
@@ -146,6 +149,15 @@ def test_a_schedule_is_paused_resumed_and_run(operator: Browser, sqlite_drive: g
     assert "was ongoing." in page
     states = [run.state for run in sqlite_drive.schedules.runs("DashboardCleanup")]
     assert sorted(states) == ["skipped", "started"]
+    rows = rows_of(operator.get("/audit").text)
+    assert [row[1:3] for row in rows] == [
+        ["Ingrid Dahl", "run_schedule"],
+        ["Ingrid Dahl", "run_schedule"],
+        ["Ingrid Dahl", "resume_schedule"],
+        ["Ingrid Dahl", "pause_schedule"],
+    ]
+    assert [row[3] for row in rows[2:]] == ["DashboardCleanup"] * 2
+    assert rows[3][5] == "Strike"
 
 
 @pytest.mark.parametrize("name", ["pause", "resume", "run"])

@@ -145,3 +145,16 @@ def _statements_of_a_list(browser: Browser, drive: gd.Drive, sleeper: type[gd.Wo
         rows = rows_of(browser.get("/workflows").text)
     assert all("later runs at" in row[4] for row in rows)
     return len(statements)
+
+
+@pytest.mark.parametrize("text", ["Order 84-2403", "Order 84-240", "84-2403"])
+def test_a_hero_is_found_as_the_list_shows_it(viewer: Browser, text: str) -> None:
+    rows = rows_of(viewer.get("/workflows", params={"q": text, "needs": "child"}).text)
+
+    assert rows[0][3] == "Order 84-2403"
+
+
+def test_the_name_of_a_type_finds_its_workflows(viewer: Browser) -> None:
+    answer = viewer.get("/workflows?q=OrderWorkflow&needs=child")
+
+    assert answer.headers["location"] == "/workflows?needs=child&type=OrderWorkflow"

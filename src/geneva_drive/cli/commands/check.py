@@ -68,11 +68,11 @@ def _print_found(found: Sequence[Stuck]) -> None:
 
 
 def _summary(problems: Sequence[Stuck]) -> str:
-    return (
-        "Some ongoing workflows cannot continue with this code."
-        if problems
-        else "Every ongoing workflow can continue with this code."
-    )
+    if not problems:
+        return "Every ongoing workflow can continue with this code."
+    if not any(stuck.workflow_count for stuck in problems):
+        return "Every ongoing workflow can continue with this code, but not every document can run."
+    return "Some ongoing workflows cannot continue with this code."
 
 
 def _body(stuck: Stuck) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def command(context: click.Context, story: str, port: int) -> None:
     """
     # Imported here: the demonstration defines workflow classes, which `--help` must not do.
     if story == _DASHBOARD:
-        from geneva_drive.cli.demo.showroom.opening import open_showroom
+        from geneva_drive.cli.demo.showroom.launcher import open_showroom
         from geneva_drive.cli.processes.server_libraries import require_server
 
         require_server("demo dashboard")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.output.console import make_console, print_json
 from geneva_drive.cli.parameters import json_option
+from geneva_drive.drive.definitions import definitions
 from geneva_drive.drive.definitions.definitions import DeployedDefinition
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.views.definition_body import definition_body
@@ -35,7 +39,8 @@ def command(drive: Drive, files: tuple[Path, ...], actor: str | None, as_json: b
     if faulty:
         _refuse(faulty, as_json=as_json)
         return
-    deployed = [drive.definitions.deploy(each.path.read_bytes(), actor=actor) for each in read]
+    with _unlogged():
+        deployed = [drive.definitions.deploy(each.path.read_bytes(), actor=actor) for each in read]
     if as_json:
         print_json({"deployed": [_body(each) for each in deployed]})
         return
@@ -44,6 +49,18 @@ def command(drive: Drive, files: tuple[Path, ...], actor: str | None, as_json: b
         click.echo(f"{each.name} {each.version} {what}.")
         for warning in each.warnings:
             click.echo(f"geneva: {each.name}: {warning.path}: {warning.message}.", err=True)
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the log from repeating the warnings, which the command prints itself."""
+    own = logging.getLogger(definitions.__name__)
+    former = own.level
+    own.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        own.setLevel(former)
 
 
 def _refuse(faulty: list[DocumentFile], *, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from geneva_drive.cli.parameters import actor_option, dead_letter_id_argument, j
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import dead_letter_body, execution_body
+from geneva_drive.drive.views.bodies import dead_letter_body
 from geneva_drive.states import DeadLetterState
 from geneva_drive.storage.schema.records import DeadLetterRecord
 
@@ -135,10 +135,10 @@ def _facts(entry: DeadLetterRecord) -> list[tuple[str, object]]:
 def retry(drive: Drive, entry_id: str, notes: str | None, actor: str | None, as_json: bool) -> None:
     """Run the failed step again, or resume the workflow, and resolve the entry. Needs --app."""
     entry = drive.dead_letters.retry(entry_id, actor=actor, notes=notes)
-    workflow = drive.workflows(Workflow).find(entry.workflow_id)
     if as_json:
-        print_json(execution_body(workflow))
+        print_json(dead_letter_body(entry))
         return
+    workflow = drive.workflows(Workflow).find(entry.workflow_id)
     console = make_console()
     console.print(headline(workflow))
     console.print(plain(workflow.why()))

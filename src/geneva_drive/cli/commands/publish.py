@@ -10,7 +10,7 @@ import click
 from geneva_drive.cli import parameters
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import print_json
-from geneva_drive.cli.parameters import json_option, parsed_by
+from geneva_drive.cli.parameters import audit_options, json_option, parsed_by
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.publication import HeardBy, PublishedEvent
 from geneva_drive.drive.views.bodies import event_body
@@ -37,6 +37,7 @@ _MOST = 10
     show_default=True,
     help="How long it counts for waits that begin later.",
 )
+@audit_options
 @json_option
 @with_drive
 def command(

@@ -17,7 +17,7 @@ from geneva_drive.cli.output.console import (
     plain,
     print_json,
 )
-from geneva_drive.cli.parameters import actor_option, json_option
+from geneva_drive.cli.parameters import audit_options, json_option
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
@@ -26,7 +26,7 @@ from geneva_drive.states import SkippedReason
 _SHOWN = 20
 _EMPTY = (
     "No schedules found. A workflow class has one if it sets schedule = gd.cron(...); name the "
-    "module with --app."
+    "module with --app. A document has one if its trigger is a schedule."
 )
 _STYLES = {"started": "green", "queued": "yellow", "skipped": "magenta"}
 
@@ -82,7 +82,8 @@ def _state(schedule: Schedule) -> Text:
     queued = f", {schedule.queued_count} queued" if schedule.queued_count else ""
     if schedule.paused_at is not None:
         by = f" by {schedule.paused_by}" if schedule.paused_by else ""
-        return plain(f"paused{by}{queued}")
+        why = f": {schedule.paused_reason}" if schedule.paused_reason else ""
+        return plain(f"paused{by}{queued}{why}")
     if schedule.seen_at is None:
         return Text("no worker has seen it", style="dim")
     return Text(f"active{queued}" if schedule.next_at else f"over{queued}", style="green")
@@ -90,21 +91,22 @@ def _state(schedule: Schedule) -> Text:
 
 @command.command("pause")
 @_type_argument
-@actor_option
+@audit_options
 @json_option
 @with_drive
-def pause(drive: Drive, type_name: str, actor: str | None, as_json: bool) -> None:
+def pause(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> None:
     """Start no workflows of a schedule until it is resumed; what is due meanwhile is skipped."""
-    _show(drive.schedules.pause(type_name, actor=actor), as_json)
+    _show(drive.schedules.pause(type_name, **why), as_json)
 
 
 @command.command("resume")
 @_type_argument
+@audit_options
 @json_option
 @with_drive
-def resume(drive: Drive, type_name: str, as_json: bool) -> None:
+def resume(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> None:
     """Resume a paused schedule: it fires again from now on."""
-    _show(drive.schedules.resume(type_name), as_json)
+    _show(drive.schedules.resume(type_name, **why), as_json)
 
 
 def _show(schedule: Schedule, as_json: bool) -> None:
@@ -116,12 +118,12 @@ def _show(schedule: Schedule, as_json: bool) -> None:
 
 @command.command("run")
 @_type_argument
-@actor_option
+@audit_options
 @json_option
 @with_drive
-def run(drive: Drive, type_name: str, actor: str | None, as_json: bool) -> None:
+def run(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> None:
     """Run a schedule now, as its overlap allows. Needs --app."""
-    ran = drive.schedules.run_now(type_name, actor=actor)
+    ran = drive.schedules.run_now(type_name, **why)
     if as_json:
         print_json(schedule_run_body(ran))
     else:

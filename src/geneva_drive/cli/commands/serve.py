@@ -1,4 +1,4 @@
-"""`geneva serve`: the REST API, decision links and callbacks over HTTP."""
+"""`geneva serve`: the dashboard, the REST API, decision links and callbacks over HTTP."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class CannotListen(InvalidInput):
 )
 @with_drive_options
 def command(options: DriveOptions, host: str, port: int, log_level: str) -> None:
-    """Serve the REST API, decision links and callbacks until SIGTERM or Ctrl-C.
+    """Serve the dashboard and the REST API until SIGTERM or Ctrl-C.
 
-    With --app, workflows of its classes can be started, and data of forms can be checked. Workers
-    are processes of their own: `geneva worker`.
+    Decision links and callbacks are served too. With --app, workflows of its classes can be
+    started, and data of forms can be checked. Workers are processes of their own: `geneva worker`.
     """
     drive = options.drive()
     log_to_stderr(log_level)
@@ -63,7 +63,8 @@ def command(options: DriveOptions, host: str, port: int, log_level: str) -> None
     listener = _listen(address, port)
     shown = f"[{address}]" if ":" in address else address
     port = listener.getsockname()[1]
-    click.echo(f"Serving {drive.database_url} at http://{shown}:{port}/docs")
+    url = f"http://{shown}:{port}"
+    click.echo(f"Serving {drive.database_url}: dashboard at {url}/, REST API at {url}/docs")
     sys.stdout.flush()
     config = uvicorn.Config(
         app,

@@ -10,8 +10,10 @@ import click
 from rich.text import Text
 
 from geneva_drive.cli import parameters
-from geneva_drive.cli.document_file import FILE, require_document
+from geneva_drive.cli.commands.validate import file_body, print_file
+from geneva_drive.cli.document_file import FILE, DocumentFile, read_document
 from geneva_drive.cli.documents.traces import print_trace, trace_body
+from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.output.console import make_console, plain, print_json
 from geneva_drive.cli.parameters import json_option
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from geneva_drive.declarative.document import Document
-    from geneva_drive.declarative.simulation.case import Case, Decision, SimulatedEvent
+    from geneva_drive.declarative.simulation.case import Case, SimulatedDecision, SimulatedEvent
     from geneva_drive.declarative.simulation.trace import Trace
 
 
@@ -57,12 +59,16 @@ def command(
     """Print the steps that a workflow document takes, and those that no given case reaches.
 
     It needs no database and has no effects: actions other than `set` are only listed. Every case
-    has the same decisions and events.
+    has the same decisions and events. If the document has faults, it lists them and exits with 6.
     """
     from geneva_drive.declarative.simulation.case import Case
     from geneva_drive.declarative.simulation.simulation import simulate, unreached
 
-    document = require_document(file)
+    read = read_document(file)
+    document = read.document
+    if document is None:
+        _refuse(read, as_json=as_json)
+        return
     decided = dict(map(_decision, decisions))
     heard = [_event(text) for text in events]
     given = [_context(text) for text in contexts or ("{}",)]
@@ -73,6 +79,14 @@ def command(
         print_json({"cases": [trace_body(trace) for trace in traces], "unreached": missed})
     else:
         _print(document, cases, traces, missed)
+
+
+def _refuse(read: DocumentFile, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"cases": [], "faults": file_body(read)["faults"]})
+    else:
+        print_file(make_console(), read)
+    click.get_current_context().exit(ExitCode.PROBLEMS)
 
 
 def _print(
@@ -104,16 +118,16 @@ def _context(text: str) -> dict[str, Any]:
         raise click.BadParameter(f"{error}.", param_hint="--context") from None
 
 
-def _decision(text: str) -> tuple[str, Decision]:
-    from geneva_drive.declarative.simulation.case import Decision
+def _decision(text: str) -> tuple[str, SimulatedDecision]:
+    from geneva_drive.declarative.simulation.case import SimulatedDecision
 
     step_id, _, word = text.partition("=")
-    if word not in tuple(Decision):
+    if word not in tuple(SimulatedDecision):
         raise click.BadParameter(
-            f"Write STEP=WORD with one of {', '.join(Decision)}, not {text!r}.",
+            f"Write STEP=WORD with one of {', '.join(SimulatedDecision)}, not {text!r}.",
             param_hint="--decide",
         )
-    return step_id, Decision(word)
+    return step_id, SimulatedDecision(word)
 
 
 def _event(text: str) -> SimulatedEvent:

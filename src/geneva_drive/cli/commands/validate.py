@@ -33,7 +33,7 @@ def command(files: tuple[Path, ...], as_json: bool) -> None:
     read = [read_document(file) for file in files]
     faulty = [each for each in read if each.faults]
     if as_json:
-        print_json({"ok": not faulty, "files": [*map(_body, read)]})
+        print_json({"ok": not faulty, "files": [*map(file_body, read)]})
     else:
         console = make_console()
         for each in read:
@@ -92,7 +92,8 @@ def _rows(read: DocumentFile) -> list[tuple[int, Text, Text]]:
     return sorted(rows, key=lambda row: row[0])
 
 
-def _body(read: DocumentFile) -> dict[str, Any]:
+def file_body(read: DocumentFile) -> dict[str, Any]:
+    """Return a file and its faults, each with its line, as JSON."""
     return {
         "file": str(read.path),
         "ok": not read.faults,

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import geneva_drive as gd
-from geneva_drive.cli.demo.listing import Code, lines_of, listing
+from geneva_drive.cli.demo.code_listing import Code, lines_of, listing
 from geneva_drive.cli.demo.marks import legend, mark_of
 from geneva_drive.cli.demo.processes import WorkerProcess
 from geneva_drive.cli.demo.snapshot import Snapshot, WorkflowSnapshot

@@ -11,8 +11,8 @@ from rich.text import Text
 import geneva_drive as gd
 from geneva_drive.cli.demo import changes
 from geneva_drive.cli.demo.changes import LogLine
+from geneva_drive.cli.demo.code_listing import Code
 from geneva_drive.cli.demo.frame import Chapter, Scene
-from geneva_drive.cli.demo.listing import Code
 from geneva_drive.cli.demo.observer import DemoObserver
 from geneva_drive.cli.demo.processes import WorkerProcesses
 from geneva_drive.cli.demo.snapshot import Kill, Snapshot

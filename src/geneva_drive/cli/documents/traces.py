@@ -72,14 +72,18 @@ def _end(document: Document, trace: Trace) -> RenderableType:
 
 def _ways_on(document: Document, trace: Trace) -> Iterator[str]:
     """Yield the options that would answer what the trace waits for."""
+    from geneva_drive.declarative.simulation.case import SimulatedDecision
+    from geneva_drive.declarative.simulation.simulation import possible_decisions
+    from geneva_drive.declarative.steps import WaitStep
+
     for visit in trace.visits:
         step = document.step(visit.step_id)
         if visit.ending is not None or visit.type in ("parallel", "foreach"):
             continue
-        if visit.type == "wait":
-            yield f"--event {getattr(step, 'event', '')}=JSON, or --decide {step.id}=expire"
-        else:
-            yield f"--decide {step.id}=approve, or reject, or expire"
+        words = [str(one) for one in possible_decisions(step) if one is not SimulatedDecision.FAIL]
+        decisions = [f"--decide {step.id}={', or '.join(words)}"] if words else []
+        events = [f"--event {step.event}=JSON"] if isinstance(step, WaitStep) else []
+        yield ", or ".join([*events, *decisions])
 
 
 def _depths(document: Document) -> dict[str, int]:

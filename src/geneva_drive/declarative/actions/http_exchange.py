@@ -20,7 +20,7 @@ _CLIENT_ERROR = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Timeouts:
     """How many seconds to wait: to connect, for each piece of the answer, and for all of it."""
 
     connect: float = 5.0
@@ -39,7 +39,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What came back: `text` has the beginning of an answer that refuses."""
 
     status: int
@@ -47,7 +47,7 @@ class Answer:
     text: str
 
 
-def exchange(message: Message, allowed_hosts: Collection[str], patience: Patience) -> Answer:
+def exchange(message: Message, allowed_hosts: Collection[str], patience: Timeouts) -> HttpResponse:
     """Send a request to the address that was checked, and return the answer to it.
 
     Raise an `AddressRefused`, a `PermanentError` for what cannot be sent, or a `RetryableError` for
@@ -72,7 +72,7 @@ def exchange(message: Message, allowed_hosts: Collection[str], patience: Patienc
                 extensions={"sni_hostname": host, "trace": deadline.watch},
             ) as answer,
         ):
-            return Answer(answer.status_code, answer.headers, _begin(answer))
+            return HttpResponse(answer.status_code, answer.headers, _begin(answer))
     except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, ValueError) as error:
         raise PermanentError(f"The webhook {shown(message.url)} is refused: {error}.") from error
     except httpx.TransportError as error:
@@ -108,7 +108,7 @@ def tls_settings() -> Any:
     return extras.load("httpx").create_ssl_context(trust_env=False)
 
 
-def _late(patience: Patience) -> str:
+def _late(patience: Timeouts) -> str:
     return f"it took longer than {patience.whole:g} seconds"
 
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from geneva_drive.definition.compiler import code_location
-from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
+from geneva_drive.definition.registry import NameRegistry
 from geneva_drive.display import shown
 from geneva_drive.errors import UnknownAction
 

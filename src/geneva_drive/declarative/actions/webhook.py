@@ -11,9 +11,9 @@ from typing import Any
 
 from geneva_drive.declarative import extras
 from geneva_drive.declarative.actions.http_exchange import (
-    Answer,
+    HttpResponse,
     Message,
-    Patience,
+    Timeouts,
     exchange,
     parsed_url,
 )
@@ -46,7 +46,7 @@ def send(
     secret: str | None,
     allowed_hosts: Collection[str],
     now: datetime,
-    patience: Patience | None = None,
+    patience: Timeouts | None = None,
 ) -> int:
     """Send a request and return the status of the answer.
 
@@ -54,7 +54,7 @@ def send(
     """
     message = _signed(request, secret, now)
     for _ in range(_MAX_REDIRECTS + 1):
-        answer = exchange(message, allowed_hosts, patience or Patience())
+        answer = exchange(message, allowed_hosts, patience or Timeouts())
         if answer.status not in _REDIRECTS or "location" not in answer.headers:
             _judge(answer, message.url, now)
             return answer.status
@@ -78,7 +78,7 @@ def _signed(request: WebhookRequest, secret: str | None, now: datetime) -> Messa
     return Message(url=request.url, method=request.method, content=content, headers=headers)
 
 
-def _redirected(message: Message, answer: Answer) -> Message:
+def _redirected(message: Message, answer: HttpResponse) -> Message:
     before = parsed_url(message.url)
     target = str(before.join(answer.headers["location"]))  # which httpx has parsed already
     after = parsed_url(target)
@@ -100,7 +100,7 @@ def _redirected(message: Message, answer: Answer) -> Message:
 _OWN_HEADERS = ("content-type", "webhook-id", "webhook-timestamp", "webhook-signature")
 
 
-def _judge(answer: Answer, url: str, now: datetime) -> None:
+def _judge(answer: HttpResponse, url: str, now: datetime) -> None:
     if answer.status in _SUCCESS:
         return
     said = f" It said: {shown(answer.text)}." if answer.text else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from geneva_drive.declarative.faults.hints import Hints
+from geneva_drive.declarative.faults.suggestions import Suggestions
 from geneva_drive.declarative.routes import (
     Ended,
     GoTo,
@@ -35,7 +35,7 @@ _SAME_LIST = "name a step of the same list"
 _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 
 
-def faults(steps: Sequence[Step], hints: Hints, path: Callable[[Location], str]) -> Found:
+def faults(steps: Sequence[Step], hints: Suggestions, path: Callable[[Location], str]) -> Found:
     """Yield every fault in the order of steps, with its location."""
     yield from _Lists(hints, path).faults(steps, ("steps",), None)
 
@@ -71,7 +71,7 @@ def _stand_in(written: Any) -> Step:
 class _Lists:
     """The lists of steps of one document, whose ids are unique among all of them."""
 
-    def __init__(self, hints: Hints, path: Callable[[Location], str]) -> None:
+    def __init__(self, hints: Suggestions, path: Callable[[Location], str]) -> None:
         self._hints = hints
         self._path = path
         self._seen: dict[str, Location] = {}
@@ -197,9 +197,12 @@ def _reach_faults(
             if owners.setdefault(index, start) != start:
                 names = f"{steps[owners[index]].id!r} and {steps[start].id!r}"
                 yield (*location, index), f"the branches {names} both lead to it; use two steps"
-    for index, step in enumerate(steps):
-        if index not in owners and starts:
-            yield (*location, index), f"no step leads to {step.id!r}"
+    unreached = [index for index in range(len(steps)) if index not in owners and starts]
+    # What follows a step that is not reached needs no fault of its own.
+    behind = {target for index in unreached for target in edges[index]}
+    for index in unreached:
+        if index not in behind:
+            yield (*location, index), f"no step leads to {steps[index].id!r}"
 
 
 def _reached(start: int, edges: list[list[int]]) -> Iterator[int]:

@@ -7,7 +7,7 @@ from typing import Any
 from geneva_drive.declarative.source.variants import Location
 
 
-class Order:
+class LocationOrder:
     """Knows where each location of a document stands."""
 
     def __init__(self, document: dict[str, Any]) -> None:

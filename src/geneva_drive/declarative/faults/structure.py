@@ -10,10 +10,10 @@ from pydantic_core import ErrorDetails
 
 from geneva_drive.declarative import action_types, condition, steps
 from geneva_drive.declarative.document import ContextTerms, Document, Trigger
-from geneva_drive.declarative.faults.hints import Hints
+from geneva_drive.declarative.faults.suggestions import Suggestions
 from geneva_drive.declarative.field_types import (
     VARIABLE_PATTERN,
-    Part,
+    DocumentPart,
     PartFaults,
     RefusedParts,
 )
@@ -21,7 +21,7 @@ from geneva_drive.declarative.json_types import json_text
 from geneva_drive.declarative.source.variants import Location
 from geneva_drive.errors import MissingExtra
 
-_PARTS: tuple[type[Part], ...] = (
+_PARTS: tuple[type[DocumentPart], ...] = (
     Document,
     Trigger,
     ContextTerms,
@@ -38,7 +38,7 @@ _KEYS = sorted(
 )
 
 
-def faults(refused: ValidationError, hints: Hints) -> Iterator[tuple[Location, str]]:
+def faults(refused: ValidationError, hints: Suggestions) -> Iterator[tuple[Location, str]]:
     """Yield the location and words of every fault that pydantic found."""
     for error in refused.errors(include_url=False, include_input=True):
         location = tuple(part for part in error["loc"] if not _is_tag(part))
@@ -88,7 +88,7 @@ def _is_tag(part: str | int) -> bool:
     return isinstance(part, str) and part.startswith("<") and part.endswith(">")
 
 
-def _fault(error: ErrorDetails, location: Location, hints: Hints) -> tuple[Location, str]:
+def _fault(error: ErrorDetails, location: Location, hints: Suggestions) -> tuple[Location, str]:
     kind, message, value = error["type"], error["msg"], error["input"]
     if kind.startswith("union_tag"):
         return _type_fault(location, value, hints)
@@ -133,7 +133,7 @@ def _own_words(message: str) -> str:
     return message
 
 
-def _type_fault(location: Location, value: Any, hints: Hints) -> tuple[Location, str]:
+def _type_fault(location: Location, value: Any, hints: Suggestions) -> tuple[Location, str]:
     if not isinstance(value, dict):
         return location, f"must be an object, got {json_text(value)}"
     if "type" not in value:

@@ -15,7 +15,7 @@ from geneva_drive.declarative.action_types import (
 )
 from geneva_drive.declarative.condition import Condition
 from geneva_drive.declarative.document import ContextTerms, Document, Trigger
-from geneva_drive.declarative.field_types import Part
+from geneva_drive.declarative.field_types import DocumentPart
 from geneva_drive.declarative.operators import ALIASES, MEANINGS, Operator
 from geneva_drive.declarative.steps import TYPES, AnyStep, Requirement, RetryTerms
 
@@ -25,7 +25,7 @@ _ACTIONS: dict[str, type[Action]] = {
     "webhook": WebhookAction,
     "any other": RegisteredAction,
 }
-_PARTS: dict[str, type[Part]] = {
+_PARTS: dict[str, type[DocumentPart]] = {
     "trigger": Trigger,
     "context": ContextTerms,
     "retry": RetryTerms,
@@ -46,15 +46,15 @@ def operators_table() -> str:
 
 def document_table() -> str:
     """Return the keys of a document, and of its parts."""
-    rows = [_row("", name, field) for name, field in _own(Document, Part)]
+    rows = [_row("", name, field) for name, field in _own(Document, DocumentPart)]
     for part, kind in _PARTS.items():
-        rows += [_row(f"`{part}`", name, field) for name, field in _own(kind, Part)]
+        rows += [_row(f"`{part}`", name, field) for name, field in _own(kind, DocumentPart)]
     return _table(("of", "key", "must", "meaning"), rows)
 
 
 def steps_table() -> str:
     """Return what every step has, and the keys of each type of step."""
-    rows = [_row("every step", name, field) for name, field in _own(AnyStep, Part)]
+    rows = [_row("every step", name, field) for name, field in _own(AnyStep, DocumentPart)]
     for step_type, kind in TYPES.items():
         rows.append((f"`{step_type}`", "", "", f"**{_summary(kind)}**"))
         rows += [_row("", name, field) for name, field in _own(kind, AnyStep)]
@@ -63,7 +63,7 @@ def steps_table() -> str:
 
 def actions_table() -> str:
     """Return what every action has, and the keys of each type of action."""
-    rows = [_row("every action", name, field) for name, field in _own(Action, Part)]
+    rows = [_row("every action", name, field) for name, field in _own(Action, DocumentPart)]
     for action_type, kind in _ACTIONS.items():
         shown = action_type if " " in action_type else f"`{action_type}`"
         rows.append((shown, "", "", f"**{_summary(kind)}**"))
@@ -71,11 +71,11 @@ def actions_table() -> str:
     return _table(("type", "key", "must", "meaning"), rows)
 
 
-def _summary(kind: type[Part]) -> str:
+def _summary(kind: type[DocumentPart]) -> str:
     return (kind.__doc__ or "").partition("\n")[0]
 
 
-def _own(kind: type[Part], common: type[Part]) -> Iterator[tuple[str, FieldInfo]]:
+def _own(kind: type[DocumentPart], common: type[DocumentPart]) -> Iterator[tuple[str, FieldInfo]]:
     """Yield the keys that a part has beside those of `common`; `type` is in the first column."""
     for name, field in kind.model_fields.items():
         is_own = name not in common.model_fields

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Decision(StrEnum):
+class SimulatedDecision(StrEnum):
     """What happens to a step that waits."""
 
     APPROVE = "approve"
@@ -32,6 +32,6 @@ class Case:
     """One run. A wait without a decision or event leaves the workflow waiting."""
 
     context: Mapping[str, Any] = field(default_factory=dict)
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, SimulatedDecision] = field(default_factory=dict)
     comments: Mapping[str, str] = field(default_factory=dict)  # of decisions
     events: Sequence[SimulatedEvent] = ()

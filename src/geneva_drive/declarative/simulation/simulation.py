@@ -15,9 +15,9 @@ from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.expressions import compile_set_path
 from geneva_drive.declarative.input_schema import check_input
 from geneva_drive.declarative.json_types import type_name
-from geneva_drive.declarative.routes import EndBranch, Ended, Ending, Fail, Finish, GoTo
+from geneva_drive.declarative.routes import EndBranch, Ended, Ending, Fail, FinishWorkflow, GoTo
 from geneva_drive.declarative.simulation import details as words
-from geneva_drive.declarative.simulation.case import Case, Decision, SimulatedEvent
+from geneva_drive.declarative.simulation.case import Case, SimulatedDecision, SimulatedEvent
 from geneva_drive.declarative.simulation.trace import Trace, TraceState, Visit
 from geneva_drive.declarative.steps import (
     ActionStep,
@@ -51,7 +51,7 @@ def simulate(document: Document, case: Case) -> Trace:
     end = run.walk(document.steps[0].id, dict(case.context), ())
     context = apply_changes(case.context, run.changes)
     visits = tuple(run.visits)
-    if isinstance(end, Finish):
+    if isinstance(end, FinishWorkflow):
         return Trace(
             visits=visits,
             state=TraceState.FINISHED,
@@ -71,12 +71,36 @@ def unreached(document: Document, traces: Iterable[Trace]) -> list[str]:
 
 
 def _check_decisions(document: Document, case: Case) -> None:
-    for step_id in case.decisions:
+    for step_id, decision in case.decisions.items():
         if step_id not in document.places:
             raise InvalidInput(
                 f"There is no step {step_id!r} in {document.workflow_id!r} to decide. Its steps "
                 f"are {', '.join(document.places)}."
             )
+        known = possible_decisions(document.step(step_id))
+        if decision not in known:
+            raise InvalidInput(
+                f"Step {step_id!r} cannot be decided with {str(decision)!r}, only with "
+                f"{' or '.join(known)}."
+            )
+
+
+def possible_decisions(step: Step) -> tuple[SimulatedDecision, ...]:
+    """Return what may become of a step; only one with a timeout expires."""
+    timeout = step.timeout
+    if isinstance(step, ActionStep) and step.requires is not None:
+        timeout = step.requires.timeout or timeout
+    expiry = () if timeout is None else (SimulatedDecision.EXPIRE,)
+    if isinstance(step, ApprovalStep) or (isinstance(step, ActionStep) and step.requires):
+        return (
+            SimulatedDecision.APPROVE,
+            SimulatedDecision.REJECT,
+            *expiry,
+            SimulatedDecision.FAIL,
+        )
+    if isinstance(step, WaitStep):
+        return (*expiry, SimulatedDecision.FAIL)
+    return (SimulatedDecision.FAIL,)
 
 
 class _Waits(Exception):
@@ -89,14 +113,17 @@ class _Run:
     def __init__(self, document: Document, case: Case) -> None:
         self._document = document
         self._case = case
-        self._events = list(case.events)
         self.visits: list[Visit] = []
         self.changes: list[ContextChange] = []
 
     def walk(
         self, step_id: str, context: dict[str, Any], items: tuple[int, ...]
-    ) -> Finish | EndBranch | Fail | None:
-        """Follow the routes from a step to the end of its list; None if it waits."""
+    ) -> FinishWorkflow | EndBranch | Fail | None:
+        """Follow the routes from a step to the end of its list; None if it waits.
+
+        A branch and an item are workflows of their own, so an event counts once for each of them.
+        """
+        events = list(self._case.events)
         while True:
             step = self._document.step(step_id)
             place = len(self.visits)
@@ -109,7 +136,7 @@ class _Run:
             before = len(self.changes)
             details: list[str] = []
             try:
-                ended = self._perform(step, context, items, details)
+                ended = self._perform(step, context, items, details, events)
                 context.update(apply_changes(context, self.changes[before:]))
             except _Waits:
                 self.visits[place] = replace(self.visits[place], details=tuple(details))
@@ -131,9 +158,14 @@ class _Run:
             step_id = route.step_id
 
     def _perform(
-        self, step: Step, context: dict[str, Any], items: tuple[int, ...], details: list[str]
+        self,
+        step: Step,
+        context: dict[str, Any],
+        items: tuple[int, ...],
+        details: list[str],
+        events: list[SimulatedEvent],
     ) -> Ended:
-        if self._case.decisions.get(step.id) is Decision.FAIL:
+        if self._case.decisions.get(step.id) is SimulatedDecision.FAIL:
             return Ended(Ending.FAILED, f"Step {step.id!r} was told to fail.")
         match step:
             case ConditionStep():
@@ -149,7 +181,7 @@ class _Run:
                 details.append(f"asks {role}: {ask}" if ask else f"asks {role}")
                 return self._decided(step)
             case WaitStep():
-                return self._awaited(step, context, details)
+                return self._awaited(step, context, details, events)
             case ParallelStep():
                 return self._parallel(step, context, items)
             case ForeachStep():
@@ -193,29 +225,35 @@ class _Run:
     def _decided(self, step: ActionStep | ApprovalStep, reason: str | None = None) -> Ended:
         comment = self._case.comments.get(step.id, reason)
         match self._case.decisions.get(step.id):
-            case Decision.APPROVE:
+            case SimulatedDecision.APPROVE:
                 return Ended(Ending.APPROVED)
-            case Decision.REJECT:
+            case SimulatedDecision.REJECT:
                 return Ended(Ending.REJECTED, comment)
-            case Decision.EXPIRE:
+            case SimulatedDecision.EXPIRE:
                 return Ended(Ending.EXPIRED)
             case _:
                 raise _Waits
 
-    def _awaited(self, step: WaitStep, context: Mapping[str, Any], details: list[str]) -> Ended:
+    def _awaited(
+        self,
+        step: WaitStep,
+        context: Mapping[str, Any],
+        details: list[str],
+        events: list[SimulatedEvent],
+    ) -> Ended:
         if step.duration is not None:
             details.append(f"would wait {describe(step.duration)}")
             return Ended(Ending.EXECUTED)
         assert step.event is not None  # the validator has seen to it
         key = None if step.key is None else str(render(step.key, context))
         details.append(f"listens to {step.event}" + (f" with the key {key}" if key else ""))
-        for event in self._events:
+        for event in events:
             has_key = key is None or event.has_any_key or key == event.key
             is_heard = has_key and event_values.fits(event.type, step.event)
             if is_heard and self._matches(step, event, context):
-                self._events.remove(event)  # an event satisfies one wait of a workflow
+                events.remove(event)  # an event satisfies one wait of a workflow
                 return Ended(Ending.EXECUTED)
-        if self._case.decisions.get(step.id) is Decision.EXPIRE:
+        if self._case.decisions.get(step.id) is SimulatedDecision.EXPIRE:
             return Ended(Ending.TIMED_OUT, f"No event arrived at {step.id!r} in time.")
         raise _Waits
 
@@ -251,7 +289,7 @@ class _Run:
         return routes.verdict(step, ends)
 
 
-def _branches(ends: Sequence[Finish | EndBranch | Fail | None]) -> list[EndBranch]:
+def _branches(ends: Sequence[FinishWorkflow | EndBranch | Fail | None]) -> list[EndBranch]:
     if any(end is None for end in ends):
         raise _Waits
     return [end for end in ends if isinstance(end, EndBranch)]

@@ -31,12 +31,10 @@ if TYPE_CHECKING:
 
 # The stored type of dynamic workflows; handles show it as None.
 DYNAMIC_TYPE = ""
-# The lane of all documents: the type of their executions, whatever the type of the workflow.
-DOCUMENT_LANE = "#json"
 _HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.dynamic_run"
 
 
-class Body(dict[str, Any]):
+class ClassBody(dict[str, Any]):
     """A class body in which no second definition may replace a step."""
 
     def __init__(self, owner: str) -> None:

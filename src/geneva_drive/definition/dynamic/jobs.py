@@ -9,10 +9,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.dynamic.job_options import Scheduling
-from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import JobOptions
 from geneva_drive.definition.options.options import Options
+from geneva_drive.definition.registry import NameRegistry
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 from geneva_drive.definition import drive_lookup
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
-from geneva_drive.definition.name_registry import NameRegistry
 from geneva_drive.definition.options import options
+from geneva_drive.definition.registry import NameRegistry
 from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 

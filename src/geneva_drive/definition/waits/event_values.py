@@ -26,8 +26,11 @@ def event_type(name: str, value: object, *, error: MakeError = InvalidInput) -> 
 def pattern(name: str, value: object, *, error: MakeError = InvalidInput) -> str:
     """Return a type, or the beginning of types with `*` behind it."""
     text = checks.text(name, value, longest=MAX_LENGTH, error=error)
-    if text != "*":
-        event_type(name, text.removesuffix("*"), error=error)
+    if any(letter.isspace() for letter in text) or "*" in text[:-1]:
+        raise error(
+            f"{name} must not contain blanks, and '*' only at its end, got {shown(value)}. Write a "
+            f"type such as 'payment.received' or 'payment.*'."
+        )
     return text
 
 

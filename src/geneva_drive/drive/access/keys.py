@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from geneva_drive.definition.actor import MAX_ID_LENGTH, Actor
 from geneva_drive.display import shown
 from geneva_drive.drive.access import secret as secrets
 from geneva_drive.drive.access.permissions import checked_permissions
+from geneva_drive.drive.access.recent_keys import Admission, RecentKeys
 from geneva_drive.drive.access.roles import MAX_NAME_LENGTH, granted_by, read_grants
 from geneva_drive.drive.access.secret import Secret
 from geneva_drive.durations import Duration
@@ -77,6 +79,7 @@ class Keys:
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
+        self._recent = RecentKeys()
 
     def create(
         self,
@@ -128,6 +131,7 @@ class Keys:
                 f"Key {former.id} was rotated or revoked by another call at the same time. List "
                 f"the keys, and rotate it again if its new secret is not known."
             )
+        self.forget_recent()
         return _new_key(self._require("rotate", former.id), secret)
 
     def revoke(self, id_or_secret: str) -> ApiKey:
@@ -135,6 +139,7 @@ class Keys:
         key_id = self._require("revoke", id_or_secret).id
         store, now = self._drive.store, self._drive.clock.now()
         store.write(lambda connection: store.api_keys.revoke(connection, key_id, now))
+        self.forget_recent()
         return _key(self._require("revoke", key_id))
 
     def authenticate(self, secret: str) -> Actor | KeyRefusal:
@@ -142,24 +147,53 @@ class Keys:
         presented = secrets.parse_secret(secret)
         if presented is None:
             return KeyRefusal.UNKNOWN
-        return self.authenticate_by(presented.key_id, presented.matches)
+        began = time.monotonic()
+        found = self._admission(presented.key_id, presented.matches)
+        if isinstance(found, KeyRefusal):
+            return found
+        self._recent.put(presented.hash, found, began)
+        return found.actor
+
+    def authenticated_recently(self, secret: str) -> Actor | None:
+        """Return the actor of a secret that `authenticate` found valid within the last second.
+
+        It does not ask the database. What this process changes about keys and roles counts at
+        once; what another process changes, within the second.
+        """
+        presented = secrets.parse_secret(secret)
+        if presented is None:
+            return None
+        return self._recent.get(presented.hash, self._drive.clock.now())
 
     def authenticate_by(self, key_id: str, proves: Proof) -> Actor | KeyRefusal:
         """Return the actor of a key, if `proves(hash)` holds for the hash of a valid secret.
 
         A session of the dashboard proves that it began with the secret, which it does not hold.
         """
+        found = self._admission(key_id, proves)
+        return found if isinstance(found, KeyRefusal) else found.actor
+
+    def forget_recent(self) -> None:
+        """Look every key up again: a key or a role has changed."""
+        self._recent.clear()
+
+    def _admission(self, key_id: str, proves: Proof) -> Admission | KeyRefusal:
         store, now = self._drive.store, self._drive.clock.now()
         found = store.read(lambda connection: self._look_up(connection, key_id))
         if found is None:
             return KeyRefusal.UNKNOWN
         record, grants = found
-        refusal = _refusal(record, proves, now)
-        if refusal is not None:
-            return refusal
+        is_present, is_former = proves(record.secret_hash), proves(record.former_hash)
+        if not (is_present or is_former):
+            return KeyRefusal.UNKNOWN
+        if record.revoked_at is not None:
+            return KeyRefusal.REVOKED
+        ends_at = _end_of(record, is_former=not is_present)
+        if ends_at is not None and ends_at <= now:
+            return KeyRefusal.EXPIRED
         self._note_use(record, now)
         permissions = granted_by(record.permissions, record.roles, grants)
-        return Actor(record.name, record.roles, sorted(permissions))
+        return Admission(Actor(record.name, record.roles, sorted(permissions)), ends_at)
 
     def _look_up(
         self, connection: Connection, key_id: str
@@ -192,17 +226,9 @@ class Keys:
         return record
 
 
-def _refusal(record: ApiKeyRecord, proves: Proof, now: datetime) -> KeyRefusal | None:
-    is_present = proves(record.secret_hash)
-    is_former = proves(record.former_hash)
-    if not (is_present or is_former):
-        return KeyRefusal.UNKNOWN
-    if record.revoked_at is not None:
-        return KeyRefusal.REVOKED
-    ends = [record.expires_at] if is_present else [record.expires_at, record.former_expires_at]
-    if any(end is not None and end <= now for end in ends):
-        return KeyRefusal.EXPIRED
-    return None
+def _end_of(record: ApiKeyRecord, *, is_former: bool) -> datetime | None:
+    ends = [record.expires_at, record.former_expires_at if is_former else None]
+    return min((end for end in ends if end is not None), default=None)
 
 
 def _checked_roles(given: object) -> tuple[str, ...]:

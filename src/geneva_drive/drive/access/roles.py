@@ -60,6 +60,7 @@ class Roles:
         granted = checked_permissions("define(permissions)", permissions)
         store, now = self._drive.store, self._drive.clock.now()
         store.write(lambda connection: store.roles.put(connection, name, granted, now))
+        self._drive.keys.forget_recent()
         return Role(name=name, permissions=granted, is_built_in=False)
 
     def remove(self, name: str) -> bool:
@@ -68,7 +69,9 @@ class Roles:
         if name in BUILT_IN_ROLES:
             raise InvalidInput(f"Role {name!r} is built in and cannot be removed.")
         store = self._drive.store
-        return store.write(lambda connection: store.roles.delete(connection, name))
+        is_removed = store.write(lambda connection: store.roles.delete(connection, name))
+        self._drive.keys.forget_recent()
+        return is_removed
 
     def list(self) -> builtins.list[Role]:
         """Return the built-in roles, then the defined ones by name."""

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.drive.activity.overview_rows import MOST, counted
 from geneva_drive.drive.search.search import COUNTED, SearchCount
-from geneva_drive.storage.statements.search.front_page import DueExecutions, ParkedExecutions
+from geneva_drive.storage.statements.search.front_page import DueExecutions, ParkedCount
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -36,7 +36,7 @@ def queue_depths(drive: Drive) -> list[QueueDepth]:
 
     def look(
         connection: Connection,
-    ) -> tuple[list[DueExecutions], list[tuple[str, str, int]], list[ParkedExecutions]]:
+    ) -> tuple[list[DueExecutions], list[tuple[str, str, int]], list[ParkedCount]]:
         front = store.front_page
         return (
             front.due(connection, most=MOST),

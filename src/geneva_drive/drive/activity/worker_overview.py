@@ -17,6 +17,7 @@ from geneva_drive.drive.activity.overview_rows import (
 from geneva_drive.drive.activity.queues import QueueDepth, queue_depths
 from geneva_drive.drive.search.search import COUNTED, SearchCount
 from geneva_drive.durations import describe
+from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.storage.schema.records import WorkerRecord
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def read(drive: Drive) -> OverviewParty:
                 sum(one.count for one in unserved),
                 [
                     OverviewRow(
-                        title=one.type or "dynamic",
+                        title=_served(one.type),
                         about=one.queue,
                         sentence=f"{one.count:,} are due; no running worker serves them."
                         if one.count > 1
@@ -73,6 +74,10 @@ def read(drive: Drive) -> OverviewParty:
             ),
         ],
     )
+
+
+def _served(lane: str) -> str:
+    return "JSON workflows" if lane == DOCUMENT_LANE else lane or "dynamic"
 
 
 def is_silent(drive: Drive, worker: WorkerRecord) -> bool:

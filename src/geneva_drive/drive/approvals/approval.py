@@ -23,7 +23,7 @@ from geneva_drive.engine.waits.approvals import decision_links, reassignment, vo
 from geneva_drive.engine.waits.approvals.pending_request import By, PendingRequest, person_of
 from geneva_drive.engine.waits.approvals.votes import Vote
 from geneva_drive.errors import ApprovalNotFound, InvalidInput, UnknownWorkflowClass
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import AuditRecord

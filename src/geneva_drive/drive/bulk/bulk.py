@@ -18,6 +18,7 @@ from geneva_drive.drive.bulk.where import Where
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.audit import Act
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -179,7 +180,17 @@ def start(drive: Drive, order: BulkOrder) -> WorkflowHandle[BulkRun]:
         total=total,
         until=until,
     )
-    return drive.workflows(BulkRun).create(context=plan.dump(), actor=order.actor)
+    bulks = drive.workflows(BulkRun)
+
+    def write(connection: Connection) -> Key:
+        key: Key = bulks.create(context=plan.dump(), actor=order.actor, session=connection).id
+        act = Act(command="bulk", actor=order.actor, reason=order.reason, workflow_id=key)
+        drive.store.audit_entries.append_act(connection, act, drive.clock.now())
+        return key
+
+    started = bulks.find(drive.store.write(write))
+    drive.wake_workers()
+    return started
 
 
 def _measured(connection: Connection, drive: Drive, order: BulkOrder) -> tuple[int, Key | None]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.definition.compiler.reserved_types import BULK_TYPE
 from geneva_drive.definition.nodes.resumable_step import resumable_step
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.bulk.bulk_cursor import BulkCursor
+from geneva_drive.drive.bulk.follow_up import look
 from geneva_drive.drive.bulk.plan import BulkPlan
 from geneva_drive.drive.bulk.portions import GivenPortion, give, update_statistics
-from geneva_drive.drive.bulk.tally import Tally
-from geneva_drive.drive.bulk.watch import look
 from geneva_drive.iteration.iterable_step import IterableStep, run_of
 from geneva_drive.settings import OWN_QUEUE
 from geneva_drive.storage.schema import keys
@@ -49,7 +49,7 @@ class _Bulk:
         self._drive = drive
         self._plan = plan
         self._run = run_of(it)
-        self._tally = Tally.load(it.cursor)
+        self._tally = BulkCursor.load(it.cursor)
         it.progress(plan.total)
 
     def run(self) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from geneva_drive.drive.bulk.command import decision_of
 from geneva_drive.drive.bulk.plan import BulkPlan
 from geneva_drive.drive.bulk.selection import Portion, Selection
 from geneva_drive.engine.commands.command_set import SetOutcome, execute_set
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.execution.group_commit import announce_command
 from geneva_drive.engine.transitions.change import AuditEntry
+from geneva_drive.errors import GenevaDriveError, UnknownWorkflowClass
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import Key
 
@@ -86,9 +87,19 @@ def _give(
     return GivenPortion(
         last=portion.last,
         applied=outcome.applied,
-        refusals=[str(one) for one in outcome.refused.values()],
+        refusals=[_words(one) for one in outcome.refused.values()],
         gone=len(portion.ids) - len(outcome.applied) - len(outcome.refused),
     )
+
+
+def _words(refusal: GenevaDriveError) -> str:
+    if isinstance(refusal, UnknownWorkflowClass):
+        # Without quotes: values in quotes are left out where reasons are counted.
+        return (
+            f"The worker that ran the bulk has not imported the class {refusal.type_name}. Let "
+            f"workers that have it run the bulk."
+        )
+    return str(refusal)
 
 
 def _execute(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.reserved_types import BULK_STEP
-from geneva_drive.drive.bulk.tally import Tally
+from geneva_drive.drive.bulk.bulk_cursor import BulkCursor
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import WorkflowRecord
 
@@ -41,9 +41,9 @@ def bulk_progress(drive: Drive, record: WorkflowRecord) -> BulkProgress:
     latest = found[-1] if found else None
     counts: dict[str, Any] = typed_json.load(latest.result) if latest and latest.result else {}
     if not counts and latest is not None and latest.cursor is not None:
-        counts = Tally.load(typed_json.load(latest.cursor)).result(0)
+        counts = BulkCursor.load(typed_json.load(latest.cursor)).result(0)
     context: dict[str, Any] = typed_json.load(record.context) or {}
-    given = counts or Tally().result(0)
+    given = counts or BulkCursor().result(0)
     return BulkProgress(
         command=context["command"],
         where=context["where"],

@@ -13,7 +13,7 @@ from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnT
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentences import count_of, phrases, will
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
@@ -40,24 +40,24 @@ class Ballot:
         return len(others) + 1
 
 
-def decisions(standing: Standing, ballot: Ballot) -> Iterator[Consequence]:
+def decisions(situation: Situation, ballot: Ballot) -> Iterator[Consequence]:
     """Yield what each choice, and the deadline, would do."""
     approval = ballot.approval
     for choice in approval.choice_list:
-        yield _choice(standing, ballot, choice)
+        yield _choice(situation, ballot, choice)
     if approval.expires_at is not None:
-        yield _expiry(standing, ballot)
+        yield _expiry(situation, ballot)
 
 
-def _choice(standing: Standing, ballot: Ballot, choice: str) -> Consequence:
-    approval, node = ballot.approval, _node(standing, ballot.approval)
+def _choice(situation: Situation, ballot: Ballot, choice: str) -> Consequence:
+    approval, node = ballot.approval, _node(situation, ballot.approval)
     is_rejection = choice == REJECT
     count, needed = _count(ballot, choice)
-    ahead, never, sentence = _effect(standing, node, is_rejection=is_rejection, is_expired=False)
+    ahead, never, sentence = _effect(situation, node, is_rejection=is_rejection, is_expired=False)
     if count < needed:
         noun = "reject" if is_rejection else "agree"
         sentence = f"When {needed} {noun}: {_begun_low(sentence)}"
-    parts = [_quorum_words(ballot, choice), sentence, _when_held(standing, ballot)]
+    parts = [_quorum_words(ballot, choice), sentence, _when_held(situation, ballot)]
     return Consequence(
         command=choice,
         node=approval.step_name,
@@ -98,64 +98,68 @@ def _begun_low(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _when_held(standing: Standing, ballot: Ballot) -> str:
-    is_held = standing.workflow.state is WorkflowState.PAUSED
+def _when_held(situation: Situation, ballot: Ballot) -> str:
+    is_held = situation.workflow.state is WorkflowState.PAUSED
     if is_held or ballot.holds_afterwards:
         return "It takes effect when an operator resumes the workflow."
     return ""
 
 
 def _effect(
-    standing: Standing, node: Node | None, *, is_rejection: bool, is_expired: bool
+    situation: Situation, node: Node | None, *, is_rejection: bool, is_expired: bool
 ) -> tuple[Ahead, tuple[str, ...], str]:
     """Return what follows, what never runs, and the sentence for people."""
-    if node is None or standing.definition is None:
+    if node is None or situation.definition is None:
         return (
             _NOTHING,
             (),
             "The workflow is canceled." if is_rejection else "The workflow goes on.",
         )
-    if standing.document is not None:
+    if situation.document is not None:
         return document_decisions.effect(
-            standing, standing.document, node.name, is_rejection=is_rejection, is_expired=is_expired
+            situation,
+            situation.document,
+            node.name,
+            is_rejection=is_rejection,
+            is_expired=is_expired,
         )
     terms = node.terms
     node_id = node.name
-    chosen = branches(standing.definition, node, rejected=is_rejection, expired=is_expired)
-    ahead = walk(standing, done=[node_id], chosen={node_id: chosen})
+    chosen = branches(situation.definition, node, rejected=is_rejection, expired=is_expired)
+    ahead = walk(situation, done=[node_id], chosen={node_id: chosen})
     is_named = is_expired and terms.on_timeout is OnTimeout.TASK
     if is_rejection and terms.on_reject is OnReject.CANCEL and not is_named:
-        never = tuple(each for each in standing.never_started() if each != node_id)
-        return _NOTHING, never, _canceling(standing, node_id)
+        never = tuple(each for each in situation.never_started() if each != node_id)
+        return _NOTHING, never, _canceling(situation, node_id)
     if is_rejection and terms.on_reject is OnReject.CONTINUE and not is_named:
-        return ahead, ahead.passed_over, f"Goes on all the same. {will(standing, ahead)}"
-    return ahead, ahead.passed_over, will(standing, ahead)
+        return ahead, ahead.passed_over, f"Goes on all the same. {will(situation, ahead)}"
+    return ahead, ahead.passed_over, will(situation, ahead)
 
 
-def _canceling(standing: Standing, node_id: str) -> str:
+def _canceling(situation: Situation, node_id: str) -> str:
     """Return what a rejection prevents: what an approval would have done."""
-    approved = walk(standing, done=[node_id], chosen=_if_approved(standing, node_id))
-    found = phrases(standing, approved)
+    approved = walk(situation, done=[node_id], chosen=_if_approved(situation, node_id))
+    found = phrases(situation, approved)
     if not found:
         return "Cancels the workflow."
     return f"Cancels the workflow: it will not {', nor '.join(found)}."
 
 
-def _if_approved(standing: Standing, node_id: str) -> dict[str, tuple[str, ...] | None]:
-    node = standing.declared(node_id)
+def _if_approved(situation: Situation, node_id: str) -> dict[str, tuple[str, ...] | None]:
+    node = situation.declared(node_id)
     assert node is not None, "the caller has it"
-    assert standing.definition is not None, "the caller has it"
-    return {node_id: branches(standing.definition, node, rejected=False, expired=False)}
+    assert situation.definition is not None, "the caller has it"
+    return {node_id: branches(situation.definition, node, rejected=False, expired=False)}
 
 
-def _expiry(standing: Standing, ballot: Ballot) -> Consequence:
-    approval, node = ballot.approval, _node(standing, ballot.approval)
+def _expiry(situation: Situation, ballot: Ballot) -> Consequence:
+    approval, node = ballot.approval, _node(situation, ballot.approval)
     if approval.escalates_on_timeout and approval.escalation_count == 0:
         return _expiring(approval, f"After that {_a_role(approval.escalate_to)} is asked.")
     if node is None:
         return _expiring(approval, "After that it expires.")
-    if standing.document is not None:
-        ahead, never, words = _effect(standing, node, is_rejection=True, is_expired=True)
+    if situation.document is not None:
+        ahead, never, words = _effect(situation, node, is_rejection=True, is_expired=True)
         return _expiring(approval, f"After that {_begun_low(words)}", ahead, never)
     on_timeout = node.terms.on_timeout
     match on_timeout:
@@ -163,13 +167,13 @@ def _expiry(standing: Standing, ballot: Ballot) -> Consequence:
             sentence = "After that the workflow pauses until an operator resumes or skips it."
             return _expiring(approval, sentence)
         case OnTimeout.APPROVE:
-            ahead, never, words = _effect(standing, node, is_rejection=False, is_expired=True)
+            ahead, never, words = _effect(situation, node, is_rejection=False, is_expired=True)
             sentence = f"After that it counts as approved. {words}"
         case OnTimeout.TASK:
-            ahead, never, words = _effect(standing, node, is_rejection=True, is_expired=True)
+            ahead, never, words = _effect(situation, node, is_rejection=True, is_expired=True)
             sentence = f"After that {_begun_low(words)}"
         case OnTimeout.REJECT | OnTimeout.ESCALATE:  # it was escalated already
-            ahead, never, words = _effect(standing, node, is_rejection=True, is_expired=True)
+            ahead, never, words = _effect(situation, node, is_rejection=True, is_expired=True)
             sentence = f"After that it counts as rejected. {words}"
         case _:
             assert_never(on_timeout)
@@ -200,8 +204,8 @@ def _a_role(role: str | None) -> str:
     return f"{'an' if words[:1].lower() in 'aeiou' else 'a'} {words}"
 
 
-def _node(standing: Standing, approval: ApprovalRecord) -> Node | None:
-    node = standing.declared(approval.step_name)
+def _node(situation: Situation, approval: ApprovalRecord) -> Node | None:
+    node = situation.declared(approval.step_name)
     return node if node is not None and node.is_approval else None
 
 

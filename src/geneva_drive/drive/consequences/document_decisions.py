@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from geneva_drive.drive.consequences.sentences import MOST_NAMED, count_of
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import Ending
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.ways import Way
+    from geneva_drive.declarative.runtime.certain_path import CertainPath
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 Effect = tuple[Ahead, tuple[str, ...], str]
 
 
 def effect(
-    standing: Standing,
+    situation: Situation,
     document: DocumentDefinition,
     node_id: str,
     *,
@@ -28,33 +28,35 @@ def effect(
     from geneva_drive.declarative.routes import Ending
 
     decided = Ending.REJECTED if is_rejection else Ending.APPROVED
-    return ended(standing, document, node_id, Ending.EXPIRED if is_expired else decided)
+    return ended(situation, document, node_id, Ending.EXPIRED if is_expired else decided)
 
 
 def heard(
-    standing: Standing, document: DocumentDefinition, node_id: str, *, timed_out: bool
+    situation: Situation, document: DocumentDefinition, node_id: str, *, timed_out: bool
 ) -> Effect:
     """Return the same for a wait whose event came, or did not come in time."""
     from geneva_drive.declarative.routes import Ending
 
-    return ended(standing, document, node_id, Ending.TIMED_OUT if timed_out else Ending.EXECUTED)
+    return ended(situation, document, node_id, Ending.TIMED_OUT if timed_out else Ending.EXECUTED)
 
 
-def ended(standing: Standing, document: DocumentDefinition, node_id: str, ending: Ending) -> Effect:
+def ended(
+    situation: Situation, document: DocumentDefinition, node_id: str, ending: Ending
+) -> Effect:
     """Return the same for a step that ended so."""
-    from geneva_drive.declarative.running import ways
+    from geneva_drive.declarative.runtime import certain_path
 
-    way = ways.way_after(document, node_id, ending)
+    way = certain_path.way_after(document, node_id, ending)
     ahead = Ahead(
         next=way.steps[:1], later=way.steps[1:], perhaps=way.perhaps, passed_over=(), blocked=()
     )
     met = {*way.steps, *way.perhaps}
-    never = tuple(each for each in standing.never_started() if each not in met and each != node_id)
+    never = tuple(each for each in situation.never_started() if each not in met and each != node_id)
     return ahead, never, _sentence(document, way)
 
 
-def _sentence(document: DocumentDefinition, way: Way) -> str:
-    from geneva_drive.declarative.running.ways import end_words
+def _sentence(document: DocumentDefinition, way: CertainPath) -> str:
+    from geneva_drive.declarative.runtime.certain_path import end_words
 
     subject = "The workflow" if document.branch_of is None else "This branch"
     names = [_name(document, each) for each in way.steps[:MOST_NAMED]]

@@ -7,39 +7,39 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.ways import Way
+    from geneva_drive.declarative.runtime.certain_path import CertainPath
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 
 def decides(document: DocumentDefinition, node_id: str) -> bool:
     """True if what follows a step depends on how it ends."""
-    from geneva_drive.declarative.running import ways
+    from geneva_drive.declarative.runtime import certain_path
 
-    return len(ways.routes_of(document, node_id)) > 1
+    return len(certain_path.routes_of(document, node_id)) > 1
 
 
 def ahead_of(document: DocumentDefinition, present: str | None) -> Sequence[str]:
     """Return the step at which a workflow stands, and all that may still follow."""
-    from geneva_drive.declarative.running import ways
+    from geneva_drive.declarative.runtime import certain_path
 
     if present is None or document.get(present) is None:
         return ()
-    return tuple(ways.reachable(document, present))
+    return tuple(certain_path.reachable(document, present))
 
 
-def way_past(document: DocumentDefinition, node_id: str) -> Way:
+def way_past(document: DocumentDefinition, node_id: str) -> CertainPath:
     """Return the way behind a step that is passed over."""
-    from geneva_drive.declarative.running import ways
+    from geneva_drive.declarative.runtime import certain_path
 
-    return ways.way_after(document, node_id)
+    return certain_path.way_after(document, node_id)
 
 
-def way_behind(document: DocumentDefinition, node_id: str | None) -> Way:
+def way_behind(document: DocumentDefinition, node_id: str | None) -> CertainPath:
     """Return the way behind a step that is still to end; none if the document lacks it."""
     from geneva_drive.declarative.routes import GoTo
-    from geneva_drive.declarative.running import ways
+    from geneva_drive.declarative.runtime import certain_path
 
     if node_id is None or document.get(node_id) is None:
-        return ways.Way(steps=(), end=None)
-    found = ways.way(document, GoTo(node_id))
+        return certain_path.CertainPath(steps=(), end=None)
+    found = certain_path.way(document, GoTo(node_id))
     return replace(found, steps=found.steps[1:])

@@ -12,38 +12,38 @@ from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.operator_commands import never_words
 from geneva_drive.drive.consequences.sentences import code, then
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 
-def publications(standing: Standing, wait: EventWaitRecord) -> Iterator[Consequence]:
+def publications(situation: Situation, wait: EventWaitRecord) -> Iterator[Consequence]:
     """Yield what the awaited event, and the deadline, would do."""
-    if wait.step_name not in standing.view.nodes:
+    if wait.step_name not in situation.view.nodes:
         return
-    node = standing.declared(wait.step_name)
-    ahead = _following(standing, node, wait, timed_out=False)
+    node = situation.declared(wait.step_name)
+    ahead = _following(situation, node, wait, timed_out=False)
     held = ""
-    if standing.workflow.state is WorkflowState.PAUSED:
+    if situation.workflow.state is WorkflowState.PAUSED:
         held = " It takes effect when an operator resumes the workflow."
-    runs = f"{_arrival(wait)}, {code(standing, wait.step_name)} runs."
+    runs = f"{_arrival(wait)}, {code(situation, wait.step_name)} runs."
     yield Consequence(
         command="publish",
         node=wait.step_name,
         label="Publish…",
-        sentence=f"{runs}{then(standing, ahead)}{held}",
+        sentence=f"{runs}{then(situation, ahead)}{held}",
         runs_next=(wait.step_name,),
         runs_later=(*ahead.next, *ahead.later),
         may_run=ahead.perhaps,
         never_runs=ahead.passed_over,
     )
     if wait.expires_at is not None and node is not None and node.is_event_wait:
-        yield _expiry(standing, node, wait)
+        yield _expiry(situation, node, wait)
 
 
 def _arrival(wait: EventWaitRecord) -> str:
@@ -58,33 +58,33 @@ def _arrival(wait: EventWaitRecord) -> str:
 
 
 def _following(
-    standing: Standing, node: Node | None, wait: EventWaitRecord, *, timed_out: bool
+    situation: Situation, node: Node | None, wait: EventWaitRecord, *, timed_out: bool
 ) -> Ahead:
-    if standing.document is not None:
+    if situation.document is not None:
         return document_decisions.heard(
-            standing, standing.document, wait.step_name, timed_out=timed_out
+            situation, situation.document, wait.step_name, timed_out=timed_out
         )[0]
     chosen = None
-    if node is not None and node.is_event_wait and standing.definition is not None:
-        chosen = branches(standing.definition, node, timed_out=timed_out)
-    return walk(standing, done=[wait.step_name], chosen={wait.step_name: chosen})
+    if node is not None and node.is_event_wait and situation.definition is not None:
+        chosen = branches(situation.definition, node, timed_out=timed_out)
+    return walk(situation, done=[wait.step_name], chosen={wait.step_name: chosen})
 
 
-def _expiry(standing: Standing, node: Node, wait: EventWaitRecord) -> Consequence:
-    if standing.document is not None:
-        return _expiry_in_document(standing, standing.document, wait)
+def _expiry(situation: Situation, node: Node, wait: EventWaitRecord) -> Consequence:
+    if situation.document is not None:
+        return _expiry_in_document(situation, situation.document, wait)
     on_timeout, ahead = node.event_terms.on_timeout, None
     never: tuple[str, ...] = ()
     match on_timeout:
         case OnEventTimeout.PAUSE:
             sentence = "After that the workflow pauses until an operator resumes or skips it."
         case OnEventTimeout.CANCEL:
-            never = tuple(each for each in standing.never_started() if each != wait.step_name)
-            sentence = f"After that the workflow is canceled.{never_words(standing, never)}"
+            never = tuple(each for each in situation.never_started() if each != wait.step_name)
+            sentence = f"After that the workflow is canceled.{never_words(situation, never)}"
         case OnEventTimeout.CONTINUE | OnEventTimeout.TASK:
-            ahead = _following(standing, node, wait, timed_out=True)
+            ahead = _following(situation, node, wait, timed_out=True)
             never = ahead.passed_over
-            sentence = f"After that the workflow goes on without it.{then(standing, ahead)}"
+            sentence = f"After that the workflow goes on without it.{then(situation, ahead)}"
         case _:
             assert_never(on_timeout)
     return Consequence(
@@ -100,10 +100,10 @@ def _expiry(standing: Standing, node: Node, wait: EventWaitRecord) -> Consequenc
 
 
 def _expiry_in_document(
-    standing: Standing, document: DocumentDefinition, wait: EventWaitRecord
+    situation: Situation, document: DocumentDefinition, wait: EventWaitRecord
 ) -> Consequence:
     ahead, never, words = document_decisions.heard(
-        standing, document, wait.step_name, timed_out=True
+        situation, document, wait.step_name, timed_out=True
     )
     return Consequence(
         command="expire",

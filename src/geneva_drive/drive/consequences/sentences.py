@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead
 from geneva_drive.durations import describe
 
@@ -13,9 +13,9 @@ MOST_NAMED = 3
 _LONGEST_NAME = 60
 
 
-def code(standing: Standing, node_id: str) -> str:
+def code(situation: Situation, node_id: str) -> str:
     """Return the name of a node as code, on one line and not too long."""
-    name = " ".join(standing.node(node_id).name.replace("`", "'").split())
+    name = " ".join(situation.node(node_id).name.replace("`", "'").split())
     return f"`{name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + '...'}`"
 
 
@@ -31,104 +31,104 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def named(standing: Standing, nodes: Sequence[str], most: int = MOST_NAMED) -> str:
+def named(situation: Situation, nodes: Sequence[str], most: int = MOST_NAMED) -> str:
     """Name the first few nodes and count the others."""
     if len(nodes) <= most:
-        return listed([code(standing, each) for each in nodes])
-    shown = [code(standing, each) for each in nodes[:most]]
+        return listed([code(situation, each) for each in nodes])
+    shown = [code(situation, each) for each in nodes[:most]]
     return f"{', '.join(shown)} and {count_of(len(nodes) - most, 'more node')}"
 
 
-def runs(standing: Standing, nodes: Sequence[str], verb: str = "runs", verbs: str = "run") -> str:
+def runs(situation: Situation, nodes: Sequence[str], verb: str = "runs", verbs: str = "run") -> str:
     """Return a clause about nodes, such as "`a` and `b` never run"."""
-    return f"{named(standing, nodes)} {verb if len(nodes) == 1 else verbs}"
+    return f"{named(situation, nodes)} {verb if len(nodes) == 1 else verbs}"
 
 
-def then(standing: Standing, ahead: Ahead) -> str:
+def then(situation: Situation, ahead: Ahead) -> str:
     """Return the sentence about what follows, with a space before it; empty if nothing does."""
     nodes = [*ahead.next, *ahead.later]
     if not nodes:
         return ""
-    items = [_following(standing, each) for each in nodes[:MOST_NAMED]]
+    items = [_following(situation, each) for each in nodes[:MOST_NAMED]]
     rest = nodes[MOST_NAMED:]
     if rest:
-        choices = " and what they choose" if any(_opens(standing, each) for each in rest) else ""
+        choices = " and what they choose" if any(_opens(situation, each) for each in rest) else ""
         items.append(f"{count_of(len(rest), 'more node')}{choices}")
     return f" Then {listed(items)}."
 
 
-def choice_behind(standing: Standing, nodes: Sequence[str]) -> str:
+def choice_behind(situation: Situation, nodes: Sequence[str]) -> str:
     """Return what to add about nodes that run now and choose what follows; mostly empty."""
-    choosing = [each for each in nodes if _opens(standing, each)]
+    choosing = [each for each in nodes if _opens(situation, each)]
     if not choosing:
         return ""
-    if standing.document is not None and _is_plain(standing, choosing[0]):
+    if situation.document is not None and _is_plain(situation, choosing[0]):
         return " Then the document decides what follows."
-    return f" Then {_outcome_words(standing, choosing[0])}."
+    return f" Then {_outcome_words(situation, choosing[0])}."
 
 
-def _following(standing: Standing, node_id: str) -> str:
-    perhaps = "perhaps " if standing.is_conditional(node_id) else ""
-    opened = f" and {_outcome_words(standing, node_id)}" if _opens(standing, node_id) else ""
-    return f"{perhaps}{code(standing, node_id)}{opened}"
+def _following(situation: Situation, node_id: str) -> str:
+    perhaps = "perhaps " if situation.is_conditional(node_id) else ""
+    opened = f" and {_outcome_words(situation, node_id)}" if _opens(situation, node_id) else ""
+    return f"{perhaps}{code(situation, node_id)}{opened}"
 
 
-def _opens(standing: Standing, node_id: str) -> bool:
+def _opens(situation: Situation, node_id: str) -> bool:
     """True if what follows a node is a choice that is not made yet."""
-    has_followers = bool(standing.graph.dependants[node_id])
-    return has_followers and (standing.chooses(node_id) or standing.may_end(node_id))
+    has_followers = bool(situation.graph.dependants[node_id])
+    return has_followers and (situation.chooses(node_id) or situation.may_end(node_id))
 
 
-def _outcome_words(standing: Standing, node_id: str) -> str:
-    kind = standing.node(node_id).kind
+def _outcome_words(situation: Situation, node_id: str) -> str:
+    kind = situation.node(node_id).kind
     if kind is NodeKind.DECISION:
         return "what it chooses"
-    if standing.document is not None and _is_plain(standing, node_id):
+    if situation.document is not None and _is_plain(situation, node_id):
         return "what follows from it"
     return "what is decided" if kind is NodeKind.APPROVAL else "what follows its event"
 
 
-def _is_plain(standing: Standing, node_id: str) -> bool:
+def _is_plain(situation: Situation, node_id: str) -> bool:
     """True if a step waits for neither a person nor an event."""
-    return standing.node(node_id).kind not in (NodeKind.APPROVAL, NodeKind.EVENT)
+    return situation.node(node_id).kind not in (NodeKind.APPROVAL, NodeKind.EVENT)
 
 
-def start(standing: Standing, nodes: Sequence[str]) -> str:
+def start(situation: Situation, nodes: Sequence[str]) -> str:
     """Return when nodes that become due start, as a sentence."""
-    waits = {standing.wait_before(each) for each in nodes}
+    waits = {situation.wait_before(each) for each in nodes}
     longest = max(waits)
     one = len(nodes) == 1
-    if one and standing.is_conditional(nodes[0]):
-        return f"{code(standing, nodes[0])} is next, unless its condition skips it."
-    if one and standing.node(nodes[0]).kind is NodeKind.APPROVAL:
-        return f"{code(standing, nodes[0])} asks for a decision."
+    if one and situation.is_conditional(nodes[0]):
+        return f"{code(situation, nodes[0])} is next, unless its condition skips it."
+    if one and situation.node(nodes[0]).kind is NodeKind.APPROVAL:
+        return f"{code(situation, nodes[0])} asks for a decision."
     if longest and len(waits) == 1:
-        return f"{runs(standing, nodes)} in {describe(longest)}."
-    return f"{runs(standing, nodes, 'starts', 'start')} {'next' if longest else 'at once'}."
+        return f"{runs(situation, nodes)} in {describe(longest)}."
+    return f"{runs(situation, nodes, 'starts', 'start')} {'next' if longest else 'at once'}."
 
 
-def phrases(standing: Standing, ahead: Ahead, most: int = MOST_NAMED) -> list[str]:
+def phrases(situation: Situation, ahead: Ahead, most: int = MOST_NAMED) -> list[str]:
     """Return what nodes will do, in words for people who do not read code."""
     nodes = [*ahead.next, *ahead.later]
     found = []
     for node_id in nodes[:most]:
-        perhaps = "perhaps " if standing.is_conditional(node_id) else ""
-        opened = " and go on as that turns out" if _opens(standing, node_id) else ""
-        found.append(f"{perhaps}{standing.phrase(node_id)}{opened}")
+        perhaps = "perhaps " if situation.is_conditional(node_id) else ""
+        opened = " and go on as that turns out" if _opens(situation, node_id) else ""
+        found.append(f"{perhaps}{situation.phrase(node_id)}{opened}")
     if len(nodes) > most:
         found.append(f"do {count_of(len(nodes) - most, 'more step')}")
     return found
 
 
-def will(standing: Standing, ahead: Ahead, subject: str = "The workflow") -> str:
+def will(situation: Situation, ahead: Ahead, subject: str = "The workflow") -> str:
     """Return "The workflow will do this, then that."."""
-    found = phrases(standing, ahead)
+    found = phrases(situation, ahead)
     if not found:
         if ahead.blocked:
             return f"{subject} stays as it is: another step has failed."
         return (
             f"{subject} goes on with what is active."
-            if len(standing.active) > 1
+            if len(situation.active) > 1
             else f"{subject} will finish."
         )
     return f"{subject} will {', then '.join(found)}."

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from geneva_drive.drive.consequences import document_walk
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 
 if TYPE_CHECKING:
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 Chosen = Mapping[str, Sequence[str] | None]  # what a node will have chosen; None for all
 
@@ -40,27 +40,27 @@ class Ahead:
 
 
 def walk(
-    standing: Standing,
+    situation: Situation,
     *,
     done: Collection[str] = (),
     again: Collection[str] = (),
     chosen: Chosen = MappingProxyType({}),
 ) -> Ahead:
     """Return what is ahead once these nodes count as done, and those run again."""
-    if standing.document is not None:
-        return _in_document(standing, standing.document, next(iter(done), None))
+    if situation.document is not None:
+        return _in_document(situation, situation.document, next(iter(done), None))
     fates: dict[str, _Fate] = {}
     ahead: dict[_Fate, list[str]] = {fate: [] for fate in _Fate}
     alike: dict[tuple[str, ...], _Fate] = {}  # the nodes of a fan-out have the same parents
-    touched, parents_of = {*done, *again}, standing.graph.parents
-    fresh = set() if standing.is_chain else standing.unreached - touched
-    for node_id in standing.graph.order:
-        fate = None if node_id in fresh else _known(standing, node_id, done, again)
+    touched, parents_of = {*done, *again}, situation.graph.parents
+    fresh = set() if situation.is_chain else situation.unreached - touched
+    for node_id in situation.graph.order:
+        fate = None if node_id in fresh else _known(situation, node_id, done, again)
         if fate is None:
             parents = parents_of[node_id]
             fate = None if chosen else alike.get(parents)
             if fate is None:
-                fate = alike[parents] = _unreached(standing, node_id, fates, chosen)
+                fate = alike[parents] = _unreached(situation, node_id, fates, chosen)
             ahead[fate].append(node_id)
         fates[node_id] = fate
 
@@ -73,10 +73,10 @@ def walk(
     )
 
 
-def _in_document(standing: Standing, document: DocumentDefinition, done: str | None) -> Ahead:
+def _in_document(situation: Situation, document: DocumentDefinition, done: str | None) -> Ahead:
     """Return the same for a document; decisions have `document_decisions`."""
     if done is None:
-        way = document_walk.way_behind(document, standing.workflow.next_step_name)
+        way = document_walk.way_behind(document, situation.workflow.next_step_name)
         return Ahead(next=(), later=way.steps, perhaps=way.perhaps, passed_over=(), blocked=())
     way = document_walk.way_past(document, done)
     met = {*way.steps, *way.perhaps}
@@ -91,24 +91,24 @@ def _in_document(standing: Standing, document: DocumentDefinition, done: str | N
 
 
 def _known(
-    standing: Standing, node_id: str, done: Collection[str], again: Collection[str]
+    situation: Situation, node_id: str, done: Collection[str], again: Collection[str]
 ) -> _Fate | None:
     if node_id in done:
         return _Fate.DONE
-    if node_id in again or standing.is_active(node_id):
+    if node_id in again or situation.is_active(node_id):
         return _Fate.ACTIVE
-    if standing.is_chain and standing.place_in_chain(node_id) != 0:
-        return _Fate.DONE if standing.place_in_chain(node_id) < 0 else None
-    if standing.is_done(node_id):
-        is_passed = standing.is_passed_over(node_id)
+    if situation.is_chain and situation.place_in_chain(node_id) != 0:
+        return _Fate.DONE if situation.place_in_chain(node_id) < 0 else None
+    if situation.is_done(node_id):
+        is_passed = situation.is_passed_over(node_id)
         return _Fate.PASSED_OVER if is_passed else _Fate.DONE
-    return _Fate.BLOCKED if standing.has_failed(node_id) else None
+    return _Fate.BLOCKED if situation.has_failed(node_id) else None
 
 
 def _unreached(
-    standing: Standing, node_id: str, fates: Mapping[str, _Fate], chosen: Chosen
+    situation: Situation, node_id: str, fates: Mapping[str, _Fate], chosen: Chosen
 ) -> _Fate:
-    parents = standing.graph.parents[node_id]
+    parents = situation.graph.parents[node_id]
     found = {fates[parent] for parent in parents}
     if _Fate.BLOCKED in found:
         return _Fate.BLOCKED
@@ -117,9 +117,9 @@ def _unreached(
     if parents and found == {_Fate.PASSED_OVER}:
         return _Fate.PASSED_OVER
     open_parents = [each for each in parents if fates[each] not in _OVER and each not in chosen]
-    if _Fate.UNCERTAIN in found or any(map(standing.may_end, open_parents)):
+    if _Fate.UNCERTAIN in found or any(map(situation.may_end, open_parents)):
         return _Fate.UNCERTAIN
-    if any(map(standing.chooses, open_parents)):
+    if any(map(situation.chooses, open_parents)):
         return _Fate.PERHAPS
     if _Fate.PERHAPS in found and found <= {_Fate.PERHAPS, _Fate.PASSED_OVER}:
         return _Fate.PERHAPS

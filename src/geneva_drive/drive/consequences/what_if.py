@@ -18,7 +18,7 @@ from geneva_drive.drive.consequences.operator_commands import (
     repairs,
 )
 from geneva_drive.drive.consequences.publications import publications
-from geneva_drive.drive.consequences.standing import Standing
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.search.many_executions import may_expand
 from geneva_drive.engine.documents import documents
@@ -69,16 +69,16 @@ def what_if(
         for one in pending
         if one.expires_at is None or one.expires_at > now
     ]
-    standing = read_standing(drive, record, view)
-    if standing is None:
+    situation = read_situation(drive, record, view)
+    if situation is None:
         return list(_without_class(record))
-    found = list(consequences(standing, ballots, open_waits, node))
+    found = list(consequences(situation, ballots, open_waits, node))
     return [one for one in found if node is None or one.node in (None, node)]
 
 
-def read_standing(
+def read_situation(
     drive: Drive, record: WorkflowRecord, view: GraphView | None = None
-) -> Standing | None:
+) -> Situation | None:
     """Read the graph of a workflow with its states; None if this process lacks its class."""
     definition = documents.definition_of(drive.store, record)
     if definition is None and not record.has_graph:
@@ -90,7 +90,7 @@ def read_standing(
     if may_expand(record):
         expansions = store.read(lambda connection: store.expansions.of(connection, record.id))
     is_dynamic = record.type == DYNAMIC_TYPE
-    return Standing(
+    return Situation(
         workflow=record,
         view=view,
         definition=None if is_dynamic else definition,
@@ -100,21 +100,21 @@ def read_standing(
 
 
 def consequences(
-    standing: Standing,
+    situation: Situation,
     ballots: Sequence[Ballot] = (),
     waits: Sequence[EventWaitRecord] = (),
     node: str | None = None,
 ) -> Iterator[Consequence]:
     """Yield the consequences: of decisions and events first, of ending the workflow last."""
-    yield from chain.from_iterable(decisions(standing, each) for each in ballots)
-    yield from chain.from_iterable(publications(standing, each) for each in waits)
-    resumed = operator_commands.resume(standing)
+    yield from chain.from_iterable(decisions(situation, each) for each in ballots)
+    yield from chain.from_iterable(publications(situation, each) for each in waits)
+    resumed = operator_commands.resume(situation)
     if resumed is not None:
         yield resumed
-    yield from passages(standing, _selected(passable(standing), node))
-    yield from repairs(standing, _selected(repairable(standing), node))
-    yield from continuations(standing)
-    for found in (operator_commands.pause(standing), operator_commands.cancel(standing)):
+    yield from passages(situation, _selected(passable(situation), node))
+    yield from repairs(situation, _selected(repairable(situation), node))
+    yield from continuations(situation)
+    for found in (operator_commands.pause(situation), operator_commands.cancel(situation)):
         if found is not None:
             yield found
 

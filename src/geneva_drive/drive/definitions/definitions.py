@@ -18,13 +18,14 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.drive import audit_text
 from geneva_drive.engine.documents.documents import StoredText
-from geneva_drive.engine.schedules import document_triggers
+from geneva_drive.engine.schedules import registration
 from geneva_drive.errors import (
     DefinitionNotFound,
     Fault,
     InvalidStateError,
 )
 from geneva_drive.storage.schema.documents.definition_record import DefinitionRecord
+from geneva_drive.storage.statements.audit import Act
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.document import Document
@@ -82,7 +83,7 @@ class Definitions:
         parsed = validator.parse(document)
         _check_names(parsed)
         stored = StoredText.of(parsed)
-        is_new = self._store(parsed, stored, deployed_by)
+        is_new = self._store(parsed, stored, _act("deploy", parsed.workflow_id, deployed_by))
         self._drive.environment.triggered_documents.refresh(self._drive.store)
         warnings = tuple(unregistered(parsed))
         for warning in warnings:
@@ -125,40 +126,42 @@ class Definitions:
         latest = max(found, key=lambda one: (one.current_since, one.id))
         return [_public(one, is_current=one is latest) for one in found]
 
-    def enable(self, name: str, actor: str | None = None) -> DeployedDefinition:
+    def enable(
+        self, name: str, actor: str | None = None, reason: str | None = None
+    ) -> DeployedDefinition:
         """Let workflows of this document start again."""
-        return self._set(name, actor, is_enabled=True)
+        return self._set(name, _act("enable", name, actor, reason), is_enabled=True)
 
-    def disable(self, name: str, actor: str | None = None) -> DeployedDefinition:
+    def disable(
+        self, name: str, actor: str | None = None, reason: str | None = None
+    ) -> DeployedDefinition:
         """Refuse to start workflows of this document; those that run continue."""
-        return self._set(name, actor, is_enabled=False)
+        return self._set(name, _act("disable", name, actor, reason), is_enabled=False)
 
-    def _set(self, name: str, actor: str | None, *, is_enabled: bool) -> DeployedDefinition:
-        audit_text.actor("enable" if is_enabled else "disable", actor)
+    def _set(self, name: str, act: Act, *, is_enabled: bool) -> DeployedDefinition:
         store, now = self._drive.store, self._drive.clock.now()
 
         def write(connection: Connection) -> DefinitionRecord:
-            current = store.definitions.current(connection, name)
-            if current is None:
-                raise DefinitionNotFound(name)
-            store.definitions.set_enabled(connection, name, is_enabled=is_enabled)
+            if store.definitions.set_enabled(connection, name, is_enabled=is_enabled):
+                store.audit_entries.append_act(connection, act, now)
             changed = store.definitions.current(connection, name)
-            assert changed is not None, "it was just read"
-            document_triggers.register(connection, store, changed, now)
+            if changed is None:
+                raise DefinitionNotFound(name)
+            registration.register_document(connection, store, changed, now)
             return changed
 
         changed = store.write(write)
         self._drive.environment.triggered_documents.refresh(store)
         return _public(changed, is_current=True)
 
-    def _store(self, parsed: Document, stored: StoredText, deployed_by: str | None) -> bool:
+    def _store(self, parsed: Document, stored: StoredText, act: Act) -> bool:
         """Store a version; False if the database has the same one."""
         store, now = self._drive.store, self._drive.clock.now()
 
         def write(connection: Connection) -> bool:
             known = store.definitions.version(connection, parsed.workflow_id, parsed.version)
             if known is not None:
-                return self._deploy_again(connection, known, stored, now)
+                return self._deploy_again(connection, known, stored, act, now)
             current = store.definitions.current(connection, parsed.workflow_id)
             trigger = parsed.trigger
             values = {
@@ -173,9 +176,10 @@ class Definitions:
                 "current_since": now,
                 "is_enabled": current is None or current.is_enabled,
                 "created_at": now,
-                "deployed_by": deployed_by,
+                "deployed_by": act.actor,
             }
             store.definitions.insert(connection, values)
+            store.audit_entries.append_act(connection, act, now)
             self._register(connection, parsed.workflow_id, now)
             return True
 
@@ -185,7 +189,12 @@ class Definitions:
             return store.write(write)  # another process has just deployed this version
 
     def _deploy_again(
-        self, connection: Connection, known: DefinitionRecord, stored: StoredText, now: datetime
+        self,
+        connection: Connection,
+        known: DefinitionRecord,
+        stored: StoredText,
+        act: Act,
+        now: datetime,
     ) -> bool:
         if known.content_hash != stored.content_hash:
             raise InvalidStateError(
@@ -196,6 +205,7 @@ class Definitions:
         current = store.definitions.current(connection, known.name)
         if current != known:
             store.definitions.make_current(connection, known.name, known.version, now)
+            store.audit_entries.append_act(connection, act, now)
             self._register(connection, known.name, now)
         return False
 
@@ -203,7 +213,16 @@ class Definitions:
         store = self._drive.store
         current = store.definitions.current(connection, name)
         assert current is not None, "it was just stored"
-        document_triggers.register(connection, store, current, now)
+        registration.register_document(connection, store, current, now)
+
+
+def _act(verb: str, name: str, actor: str | None, reason: str | None = None) -> Act:
+    return Act(
+        command=f"{verb}_definition",
+        actor=audit_text.actor(verb, actor),
+        reason=audit_text.reason(verb, reason),
+        subject=name,
+    )
 
 
 def _public(
@@ -230,7 +249,7 @@ def _public(
 def _check_names(parsed: Document) -> None:
     """Refuse names that a class has, and that are too long together."""
     from geneva_drive.declarative.document import Parent
-    from geneva_drive.declarative.running.compiler import branch_type
+    from geneva_drive.declarative.runtime.compiler import branch_type
     from geneva_drive.declarative.validator import refusal
 
     name = parsed.workflow_id

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.drive.activity.overview_rows import MOST, counted
 from geneva_drive.drive.definitions.definitions import DeployedDefinition
@@ -17,6 +16,7 @@ from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition
 from geneva_drive.drive.search.search import SearchCount
 from geneva_drive.engine.documents import documents
 from geneva_drive.errors import DefinitionNotFound
+from geneva_drive.lanes import DOCUMENT_LANE
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

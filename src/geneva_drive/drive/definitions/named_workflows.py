@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
+from geneva_drive import checks
+from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
 from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.definitions.definitions import Definitions
-from geneva_drive.drive.definitions.start import StartOptions, start_by_name
+from geneva_drive.durations import Duration
+from geneva_drive.engine.documents import documents
+from geneva_drive.errors import DefinitionNotFound
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -44,3 +50,32 @@ class NamedWorkflows:
     def workflows_of_template(self, name: str) -> WorkflowQuery[DynamicRun]:
         """Query the workflows built by a template."""
         return ClassWorkflows(cast("Drive", self), DynamicRun).query().of_template(name)
+
+
+class StartOptions(TypedDict, total=False):
+    """The keywords of `start`, which are those of `create`."""
+
+    hero: object
+    context: Mapping[str, Any] | None
+    actor: str | None
+    allow_multiple: bool
+    queue: str | None
+    priority: int | None
+    wait: Duration | datetime | None
+    idempotency_key: str | None
+    session: JoinedTransaction | None
+
+
+def start_by_name(
+    drive: Drive, name: str, version: str | None, **options: Unpack[StartOptions]
+) -> WorkflowHandle[Any]:
+    """Start a workflow of a class, or of a document in this version; see `Drive.start`."""
+    checks.text("start(name)", name)
+    if name in RESERVED_TYPES:
+        raise DefinitionNotFound(name)
+    if version is not None:
+        checks.text("start(version=...)", version)
+    definition = documents.startable(drive.store, name, version)
+    document = definition if definition.is_document else None
+    workflows: ClassWorkflows[Any] = ClassWorkflows(drive, definition.workflow_class, document)
+    return workflows.create(**options)

@@ -55,7 +55,7 @@ class Circumstances:
     failed_workers: Mapping[str, Sequence[ExecutionRecord]] = field(default_factory=dict)  # a few
 
 
-Standing = tuple[WorkflowRecord, Sequence[ExecutionRecord]]  # with its active executions
+ActiveWorkflow = tuple[WorkflowRecord, Sequence[ExecutionRecord]]  # with its active executions
 
 
 def read_circumstances(
@@ -68,7 +68,7 @@ def read_circumstances(
 
 
 def read_many_circumstances(
-    drive: Drive, standings: Sequence[Standing], workers: list[WorkerRecord]
+    drive: Drive, workflows: Sequence[ActiveWorkflow], workers: list[WorkerRecord]
 ) -> list[Circumstances]:
     """Read the circumstances of a page of workflows with one statement for each kind of fact.
 
@@ -76,12 +76,12 @@ def read_many_circumstances(
     """
     store, now = drive.store, drive.clock.now()
     with store.reading() as connection:
-        facts = _read_facts(connection, store, standings)
-        found = [_circumstances(connection, drive, one, facts, workers, now) for one in standings]
+        facts = _read_facts(connection, store, workflows)
+        found = [_circumstances(connection, drive, one, facts, workers, now) for one in workflows]
     uses: dict[str, LimitUse | None] = {}
     return [
         one if key is None else replace(one, limit_use=_limit_use(drive, key, uses))
-        for one, key in zip(found, map(_limit_key, standings), strict=True)
+        for one, key in zip(found, map(_limit_key, workflows), strict=True)
     ]
 
 
@@ -95,12 +95,14 @@ class _Facts:
     canceling: Mapping[Key, ExecutionRecord]
 
 
-def _read_facts(connection: Connection, store: Store, standings: Sequence[Standing]) -> _Facts:
-    children = [_first(_child_ids(active)) for _, active in standings]
-    requests = [_first(_approval_ids(active)) for _, active in standings]
-    waits = [_first(_wait_ids(active)) for _, active in standings]
-    again = [one for _, active in standings if (one := _another_attempt(active)) is not None]
-    canceled = [record for record, _ in standings if record.state is WorkflowState.CANCELED]
+def _read_facts(
+    connection: Connection, store: Store, workflows: Sequence[ActiveWorkflow]
+) -> _Facts:
+    children = [_first(_child_ids(active)) for _, active in workflows]
+    requests = [_first(_approval_ids(active)) for _, active in workflows]
+    waits = [_first(_wait_ids(active)) for _, active in workflows]
+    again = [one for _, active in workflows if (one := _another_attempt(active)) is not None]
+    canceled = [record for record, _ in workflows if record.state is WorkflowState.CANCELED]
     commands = store.listed_facts.cancel_commands(connection, [one.id for one in canceled])
     # One that may have 100,000 executions is asked for the one that matters.
     others = [one for one in canceled if one.id not in commands and not may_have_many(one)]
@@ -126,12 +128,12 @@ def _many(
 def _circumstances(
     connection: Connection,
     drive: Drive,
-    standing: Standing,
+    workflow: ActiveWorkflow,
     facts: _Facts,
     workers: list[WorkerRecord],
     now: datetime,
 ) -> Circumstances:
-    store, (record, active) = drive.store, standing
+    store, (record, active) = drive.store, workflow
     is_counted = record.type == DYNAMIC_TYPE and len(active) > 1
     counts = store.overviews.count_active(connection, record.id, now) if is_counted else None
     batches = open_batches(connection, store, record, now)
@@ -231,8 +233,8 @@ def _handed_over(
     return store.overviews.handed_over(connection, asleep)
 
 
-def _limit_key(standing: Standing) -> str | None:
-    keys = (one.limit_key for one in standing[1] if one.is_parked)
+def _limit_key(workflow: ActiveWorkflow) -> str | None:
+    keys = (one.limit_key for one in workflow[1] if one.is_parked)
     return next((key for key in keys if key is not None), None)
 
 

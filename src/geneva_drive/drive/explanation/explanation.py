@@ -14,8 +14,8 @@ from geneva_drive.display import moment_words, short_name
 from geneva_drive.drive.explanation.batch_explanation import batch_under_way, held_batch
 from geneva_drive.drive.explanation.batch_words import is_held_at
 from geneva_drive.drive.explanation.circumstances import (
+    ActiveWorkflow,
     Circumstances,
-    Standing,
     read_many_circumstances,
 )
 from geneva_drive.drive.explanation.execution_words import (
@@ -71,13 +71,24 @@ _VERBS = {
 }
 
 
-def explain_many(drive: Drive, standings: Sequence[Standing]) -> list[str]:
+def explain_many(drive: Drive, workflows: Sequence[ActiveWorkflow]) -> list[str]:
     """Return the sentences about a page of workflows, each with its active executions."""
-    known = read_many_circumstances(drive, standings, drive.workers)
+    known = read_many_circumstances(drive, workflows, drive.workers)
     return [
         explain(record, tuple(active), one)
-        for (record, active), one in zip(standings, known, strict=True)
+        for (record, active), one in zip(workflows, known, strict=True)
     ]
+
+
+def explain_new(
+    drive: Drive,
+    workflow: WorkflowRecord,
+    firsts: tuple[ExecutionRecord, ...],
+    workers: list[WorkerRecord],
+) -> str:
+    """Return the sentence about a workflow as it was created, without a query."""
+    known = Circumstances(workers=workers, now=drive.clock.now(), settings=drive.settings)
+    return explain(workflow, firsts, known)
 
 
 def explain(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from geneva_drive.declarative.running import flow_graph, ways
-from geneva_drive.declarative.running.compiler import declared_kind
-from geneva_drive.declarative.running.document_definition import DocumentDefinition
+from geneva_drive.declarative.runtime import certain_path, flow_graph
+from geneva_drive.declarative.runtime.compiler import declared_kind
+from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 from geneva_drive.declarative.steps import ConditionStep, ForeachStep, ParallelStep, Step
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
@@ -46,7 +46,7 @@ def with_way_taken(
     ahead: set[str] = set()
     present = record.next_step_name
     if record.state is not WorkflowState.FINISHED and document.get(present or ""):
-        ahead.update(ways.reachable(document, present or ""))
+        ahead.update(certain_path.reachable(document, present or ""))
     nodes = {
         key: node
         if key in attempts or key in ahead

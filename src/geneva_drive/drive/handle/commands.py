@@ -23,7 +23,7 @@ from geneva_drive.engine.commands.passed_step import SKIP
 from geneva_drive.engine.commands.pause import pause
 from geneva_drive.engine.commands.repair import pass_over, reattempt, rewind
 from geneva_drive.engine.commands.resume import ContextChanged, resume, resume_at
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.contexts import MergedContext
 from geneva_drive.engine.execution.group_commit import announce_command
 from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest

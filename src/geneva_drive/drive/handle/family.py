@@ -15,7 +15,7 @@ from geneva_drive.drive.step_execution import FailedItem
 from geneva_drive.engine import results
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.errors import InvalidInput
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key

@@ -22,7 +22,7 @@ from geneva_drive.engine.documents import documents
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.transitions.wait_kinds import is_resting
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
-from geneva_drive.masking import mask_text
+from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Need, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import UNREAD, ExecutionRecord, WorkflowRecord
@@ -50,6 +50,7 @@ class HandleFields(Generic[W]):
         self._known_oldest: tuple[ExecutionRecord, ...] | None = None
         self._listed: ListedFields | None = None
         self.was_known = False  # create() found it by its idempotency key
+        self.firsts: tuple[ExecutionRecord, ...] | None = None  # what create() inserted
         self._may_be_uncommitted = may_be_uncommitted  # only the session of create() sees it
         # Classes are registered weakly: a class defined in a function that returned only a handle
         # would be gone before its steps ran.
@@ -230,6 +231,12 @@ class HandleFields(Generic[W]):
         self._known_active = None if active is None else tuple(active)
         self._known_oldest = None
         self._listed = None
+        return self
+
+    def as_created(self) -> Self:
+        """Take the workflow as `create` made it, until `reload`; its state then takes no query."""
+        if self.firsts is not None:
+            self._known_active = self.firsts
         return self
 
     def know(self, listed: ListedFields) -> Self:

@@ -18,8 +18,8 @@ from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
-from geneva_drive.engine.transitions.ancestry import ancestry_mismatches
 from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.planned_executions import ancestry_mismatches
 from geneva_drive.errors import NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord

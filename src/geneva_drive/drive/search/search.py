@@ -160,6 +160,10 @@ def _beginning(connection: Connection, drive: Drive, text: str) -> HeroBeginning
     with suppress(InvalidInput):
         workflow_id = keys.parse(drive.store.key_type, text)
     types = drive.store.workflow_search.hero_types(connection)
+    # As pages show a hero: its type, then its id.
+    hero_type, _, hero_id = text.partition(" ")
+    if hero_id and hero_type in types:
+        text, types = hero_id, [hero_type]
     return HeroBeginning(text=text, hero_types=tuple(types), workflow_id=workflow_id)
 
 

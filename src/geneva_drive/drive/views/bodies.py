@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.bulk.progress import BulkProgress
-from geneva_drive.drive.explanation.explanation import explain_many
+from geneva_drive.drive.explanation.explanation import explain_many, explain_new
 from geneva_drive.drive.failures.message import normalised
 from geneva_drive.drive.graph.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
@@ -23,8 +23,8 @@ from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
 from geneva_drive.drive.views.kept_checkpoints import interruptions, skipped_items
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.masking import mask_text
-from geneva_drive.storage.schema.records import AuditRecord, DeadLetterRecord
+from geneva_drive.masked_fields import mask_text
+from geneva_drive.storage.schema.records import AuditRecord, DeadLetterRecord, WorkerRecord
 from geneva_drive.storage.schema.waits.approval_records import ResumeRequestRecord
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def execution_body(workflow: WorkflowHandle[Any], why: str | None = None) -> dic
         "state": workflow.state,
         "needs": workflow.needs,
         "started_by": workflow.started_by,
-        "parent_id": _optional_key_body(workflow.parent_id),
+        "parent_id": optional_key_body(workflow.parent_id),
         "queue": workflow.queue,
         "priority": workflow.priority,
         "requested": workflow.requested,
@@ -71,6 +71,16 @@ def execution_bodies(
     """Return the bodies of a page of workflows that `search` has read."""
     whys = explain_many(drive, [one.standing for one in workflows])
     return [execution_body(one, why) for one, why in zip(workflows, whys, strict=True)]
+
+
+def created_body(
+    drive: Drive, workflow: WorkflowHandle[Any], workers: list[WorkerRecord]
+) -> dict[str, Any]:
+    """Return the body of what `create` returned: of a new workflow as it was created."""
+    if workflow.was_known:
+        return execution_bodies(drive, [workflow])[0]
+    record, firsts = workflow.as_created().standing
+    return execution_body(workflow, explain_new(drive, record, firsts, workers))
 
 
 def event_item_body(event: PublishedEvent) -> dict[str, Any]:
@@ -134,7 +144,7 @@ def step_body(execution: StepExecution) -> dict[str, Any]:
         "result": _stored(execution.stored_result),
         "metadata": _stored(execution.stored_metadata),
         "cursor": _stored(execution.stored_cursor),
-        "approval_id": _optional_key_body(execution.approval_id),
+        "approval_id": optional_key_body(execution.approval_id),
         "completed_iterations": execution.completed_iterations,
         "progress": progress_body(execution.progress),
     }
@@ -336,6 +346,7 @@ def schedule_body(schedule: Schedule) -> dict[str, Any]:
         "next_at": moment_body(schedule.next_at),
         "paused_at": moment_body(schedule.paused_at),
         "paused_by": schedule.paused_by,
+        "paused_reason": schedule.paused_reason,
         "seen_at": moment_body(schedule.seen_at),
         "queued_count": schedule.queued_count,
         "last_run": None if last is None else schedule_run_body(last),
@@ -347,9 +358,9 @@ def schedule_run_body(run: ScheduleRun) -> dict[str, Any]:
         "type": run.type,
         "at": moment_body(run.at),
         "state": run.state,
-        "workflow_id": _optional_key_body(run.workflow_id),
+        "workflow_id": optional_key_body(run.workflow_id),
         "skipped_reason": run.skipped_reason,
-        "blocked_by": _optional_key_body(run.blocked_by),
+        "blocked_by": optional_key_body(run.blocked_by),
         "is_manual": run.is_manual,
         "actor": run.actor,
         "recorded_at": moment_body(run.recorded_at),
@@ -361,7 +372,7 @@ def key_body(key: Any) -> int | str:
     return key if isinstance(key, int) else str(key)
 
 
-def _optional_key_body(key: Any) -> int | str | None:
+def optional_key_body(key: Any) -> int | str | None:
     return None if key is None else key_body(key)
 
 

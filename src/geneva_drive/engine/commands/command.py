@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.engine.commands.batch_commands import after_command
 from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs.nodes import nodes_of

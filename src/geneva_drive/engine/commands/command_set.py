@@ -15,7 +15,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.commands.batch_commands import after_command
 from geneva_drive.engine.commands.command import Decision, attempts_of
 from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import group_by_workflow, write
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs.nodes import GraphNodes, nodes_of

@@ -13,7 +13,7 @@ from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commands.reset import Reset, reset_for_retry
 from geneva_drive.engine.commands.resume import resume
 from geneva_drive.engine.commit.dead_letters import report
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry, ResumeRequest
 from geneva_drive.errors import DeadLetterNotFound, InvalidStateError

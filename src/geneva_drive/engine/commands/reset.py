@@ -12,7 +12,7 @@ from geneva_drive.engine.commands import repair
 from geneva_drive.engine.commands.command import execute, lock_subject
 from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commit import commit
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry, Change, unchanged
 from geneva_drive.engine.transitions.outcome import Lost
@@ -101,9 +101,9 @@ def _refuse_living(
 
 def _given_up(
     record: ExecutionRecord, definition: Definition | None, wanted: Reset, audit: AuditEntry
-) -> Ending:
+) -> EndedRun:
     why = f"It was reset by {audit.actor} before it ended."
-    return Ending(
+    return EndedRun(
         workflow_id=record.workflow_id,
         execution_id=record.id,
         claim_token=record.claim_token or "",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from geneva_drive.engine.commands import graph_commands
 from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.contexts import MergedContext
-from geneva_drive.engine.transitions.change import Change, unchanged
+from geneva_drive.engine.transitions.change import Change, WorkflowMove, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions, release_executions
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
@@ -19,6 +18,7 @@ from geneva_drive.engine.transitions.wait_kinds import (
 )
 from geneva_drive.errors import InvalidStateError, StepVanished, UnknownWorkflowClass
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Request, WorkflowState
+from geneva_drive.storage.schema.records import WorkflowRecord
 
 
 class ContextChanged(Exception):
@@ -50,22 +50,27 @@ def resume(subject: CommandedWorkflow, merged: MergedContext | None = None) -> C
         )
     if subject.is_unknown_graph:
         raise UnknownWorkflowClass(workflow.type)
-    ready = unchanged(
-        workflow, state=WorkflowState.READY, paused_reason=None, paused_step_name=None
-    )
     released = release_executions(subject.active, subject.now)
     if released and all(record.share is None for record in subject.active):
-        return Change(record=workflow, workflow=ready, executions=released, context=context)
+        return Change(
+            record=workflow, workflow=_ready(workflow), executions=released, context=context
+        )
     definition = subject.require_definition()
     node = definition.get(workflow.next_step_name or "")
     if node is None:
         raise StepVanished(definition.type, workflow.next_step_name or "", definition.step_names)
     return Change(
         record=workflow,
-        workflow=replace(ready, next_step_name=node.name),
+        workflow=_ready(workflow, next_step_name=node.name),
         executions=released,
         schedule=subject.plan_attempts(definition, node),
         context=context,
+    )
+
+
+def _ready(workflow: WorkflowRecord, **values: str) -> WorkflowMove:
+    return unchanged(
+        workflow, state=WorkflowState.READY, paused_reason=None, paused_step_name=None, **values
     )
 
 

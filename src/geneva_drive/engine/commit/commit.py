@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import group_by_workflow, write_ended
 from geneva_drive.engine.graphs import successors
@@ -22,7 +22,7 @@ from geneva_drive.storage.store import Store
 def apply(
     connection: Connection,
     store: Store,
-    endings: Sequence[Ending],
+    endings: Sequence[EndedRun],
     clock: Clock,
     *,
     chaining: NextClaim | None = None,
@@ -51,7 +51,7 @@ class _Round:
     """
 
     def __init__(
-        self, connection: Connection, store: Store, endings: Sequence[Ending], clock: Clock
+        self, connection: Connection, store: Store, endings: Sequence[EndedRun], clock: Clock
     ) -> None:
         self._connection = connection
         self._store = store
@@ -115,7 +115,7 @@ class _Round:
                 self.postponed.append(index)
         return groups
 
-    def _is_held(self, ending: Ending) -> bool:
+    def _is_held(self, ending: EndedRun) -> bool:
         workflow = self._workflows.get(ending.workflow_id)
         execution = self._executions.get(ending.execution_id)
         if workflow is None or execution is None or execution.claim_token != ending.claim_token:
@@ -155,7 +155,7 @@ class _Round:
             siblings,
         )
 
-    def _node_end(self, ending: Ending) -> NodeEnd:
+    def _node_end(self, ending: EndedRun) -> NodeEnd:
         return NodeEnd(
             definition=ending.definition,
             execution=self._executions[ending.execution_id],

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from geneva_drive.definition import stepless
+from geneva_drive.definition import stepless_classes
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic.stored_graph import StoredGraph
 from geneva_drive.definition.heroes import HeroRef
@@ -172,7 +172,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
     is_chain = new.graph is None and not new.definition.is_graph
     if is_over and new.graph is None:
-        logger.warning("%s", stepless.warning_about(new.definition))
+        logger.warning("%s", stepless_classes.warning_about(new.definition))
     workflow: Columns = {
         "type": new.definition.type,
         "state": WorkflowState.FINISHED if is_over else WorkflowState.READY,

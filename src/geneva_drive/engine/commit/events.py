@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from geneva_drive.clock import Clock
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.transitions.change import ExecutionMove, ExpansionChange
 from geneva_drive.iteration.loop_state import LoopState
 from geneva_drive.iteration.progress import IterationProgress

@@ -13,11 +13,11 @@ from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.states import StepState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class ChainGate:
     """Admits new executions of one transaction to chaining."""
 
     chaining: NextClaim
@@ -37,11 +37,11 @@ class Gate:
 
 def open_gate(
     connection: Connection, store: Store, chaining: NextClaim | None, remaining: Counter[Key]
-) -> Gate | None:
+) -> ChainGate | None:
     if chaining is None or not remaining:
         return None
     top_priority = store.executions.top_priority(connection, chaining.types, chaining.queues)
-    return Gate(chaining, remaining, top_priority)
+    return ChainGate(chaining, remaining, top_priority)
 
 
 @value

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.clock import Clock
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock, group_by_workflow, write_ended
 from geneva_drive.engine.graphs.combined_change import change_after
@@ -23,7 +23,7 @@ from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.store import Store
 
 
-def is_plain(ending: Ending) -> bool:
+def is_plain(ending: EndedRun) -> bool:
     """True if the ending is a success of a dynamic workflow's node that stores no result."""
     return (
         ending.stored is not None
@@ -38,7 +38,7 @@ def is_plain(ending: Ending) -> bool:
 def complete(
     connection: Connection,
     store: Store,
-    endings: Sequence[Ending],
+    endings: Sequence[EndedRun],
     clock: Clock,
     chaining: NextClaim | None,
 ) -> dict[Key, Applied]:
@@ -51,7 +51,7 @@ def complete(
     workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
     # Read after locking, so that it is not earlier than a time that the last holder wrote.
     now = clock.now()
-    by_workflow: dict[Key, list[Ending]] = defaultdict(list)
+    by_workflow: dict[Key, list[EndedRun]] = defaultdict(list)
     for one in endings:
         if one.workflow_id in workflows and _goes_on(workflows[one.workflow_id]):
             by_workflow[one.workflow_id].append(one)
@@ -74,7 +74,7 @@ def _goes_on(workflow: WorkflowRecord) -> bool:
 
 
 def _complete_executions(
-    connection: Connection, store: Store, groups: Iterable[Sequence[Ending]], now: datetime
+    connection: Connection, store: Store, groups: Iterable[Sequence[EndedRun]], now: datetime
 ) -> None:
     by_token: dict[str, list[Key]] = defaultdict(list)
     for ended in groups:
@@ -90,7 +90,7 @@ def _decide(
     connection: Connection,
     store: Store,
     workflows: Mapping[Key, WorkflowRecord],
-    by_workflow: Mapping[Key, Sequence[Ending]],
+    by_workflow: Mapping[Key, Sequence[EndedRun]],
     now: datetime,
 ) -> list[Change]:
     passed = [DoneNodes(workflows[key], _done(ended)) for key, ended in by_workflow.items()]
@@ -111,7 +111,7 @@ def _decide(
     ]
 
 
-def _done(ended: Sequence[Ending]) -> dict[str, DoneNode]:
+def _done(ended: Sequence[EndedRun]) -> dict[str, DoneNode]:
     return {
         one.seen[1].node_id: DoneNode(one.seen[1].ancestry_hash, one.stored)
         for one in ended
@@ -119,5 +119,5 @@ def _done(ended: Sequence[Ending]) -> dict[str, DoneNode]:
     }
 
 
-def _last_step_name(ended: Sequence[Ending]) -> str | None:
+def _last_step_name(ended: Sequence[EndedRun]) -> str | None:
     return ended[-1].seen[1].step_name if ended[-1].seen is not None else None

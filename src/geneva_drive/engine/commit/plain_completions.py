@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.rows import (
     claim_values,
@@ -25,17 +25,17 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.states import Outcome
 from geneva_drive.storage.dialects.completion_batch import (
-    Batch,
     Claimant,
     Completed,
     Completion,
+    CompletionBatch,
     Following,
 )
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 
-def is_plain(ending: Ending) -> bool:
+def is_plain(ending: EndedRun) -> bool:
     """True if the ending is a success of a chain's step that writes nothing but its row."""
     return (
         ending.seen is not None
@@ -61,7 +61,7 @@ def _passes(outcome: StepOutcome) -> bool:
 
 
 def complete(
-    store: Store, endings: Sequence[Ending], now: datetime, chaining: NextClaim | None
+    store: Store, endings: Sequence[EndedRun], now: datetime, chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     """Write plain endings; return what was written, by execution id.
 
@@ -73,7 +73,7 @@ def complete(
     completions = [
         _completion(ending, decided[ending.execution_id], now, chaining) for ending in endings
     ]
-    batch = Batch(completions=completions, claimant=_claimant(chaining), now=now)
+    batch = CompletionBatch(completions=completions, claimant=_claimant(chaining), now=now)
     written = store.write_at_once(
         lambda connection: store.database.dialect.complete(connection, store.tables, batch)
     )
@@ -83,14 +83,14 @@ def complete(
     }
 
 
-def _decide(ending: Ending, now: datetime) -> Change:
+def _decide(ending: EndedRun, now: datetime) -> Change:
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
     return decide(ending.definition, workflow, execution, ending.outcome, now)
 
 
 def _completion(
-    ending: Ending, change: Change, now: datetime, chaining: NextClaim | None
+    ending: EndedRun, change: Change, now: datetime, chaining: NextClaim | None
 ) -> Completion:
     assert ending.seen is not None, "is_plain() was asked"
     workflow, execution = ending.seen
@@ -135,14 +135,14 @@ def _claimant(chaining: NextClaim | None) -> Claimant | None:
     )
 
 
-def _applied(change: Change, completed: Completed, batch: Batch) -> Applied:
+def _applied(change: Change, completed: Completed, batch: CompletionBatch) -> Applied:
     workflow = change.record._replace(**workflow_values(change, batch.now))
     scheduled = [_written(change, new, completed, batch) for new in change.schedule]
     return Applied(change=change, workflow=workflow, scheduled=scheduled)
 
 
 def _written(
-    change: Change, new: NewExecution, completed: Completed, batch: Batch
+    change: Change, new: NewExecution, completed: Completed, batch: CompletionBatch
 ) -> ExecutionRecord:
     """Return the new row without reading it back."""
     assert completed.attempt_number is not None, "it was written"

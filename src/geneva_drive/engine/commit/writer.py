@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.commit import audit_trail
 from geneva_drive.engine.commit.closed_waits import close_passed_waits, close_waits
-from geneva_drive.engine.commit.ending import Applied, Ending
-from geneva_drive.engine.commit.next_claim import Gate, NextClaim, open_gate
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
+from geneva_drive.engine.commit.next_claim import ChainGate, NextClaim, open_gate
 from geneva_drive.engine.commit.rows import (
     claim_values,
     execution_values,
@@ -42,7 +42,7 @@ class ChangedUnderLock(StorageError):
 def write_ended(
     connection: Connection,
     store: Store,
-    decided: Sequence[tuple[Change, Sequence[Ending]]],
+    decided: Sequence[tuple[Change, Sequence[EndedRun]]],
     now: datetime,
     chaining: NextClaim | None,
     *,
@@ -63,7 +63,7 @@ def write(
     changes: Sequence[Change],
     now: datetime,
     *,
-    gate: Gate | None = None,
+    gate: ChainGate | None = None,
     read_back: bool = False,
 ) -> list[Applied]:
     """Write changes of workflows that the caller has locked.
@@ -229,7 +229,7 @@ def _insert_executions(
     store: Store,
     changes: Sequence[Change],
     now: datetime,
-    gate: Gate | None,
+    gate: ChainGate | None,
 ) -> bool:
     """Insert the planned executions; True if one of them is inserted already claimed."""
     planned = [(change.record, new) for change in changes for new in change.schedule]

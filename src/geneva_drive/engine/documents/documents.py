@@ -26,7 +26,7 @@ from geneva_drive.storage.store import Store
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.document import Document
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def compiled(stored: DefinitionRecord, type_name: str | None = None) -> Definiti
 
 def branch_of(definition: DocumentDefinition, first_step: str) -> Definition:
     """Return the definition of a branch of the same document and version."""
-    from geneva_drive.declarative.running.compiler import branch_type
+    from geneva_drive.declarative.runtime.compiler import branch_type
 
     type_name = branch_type(definition.document, first_step)
     found = _kept.get((type_name, definition.signature))
@@ -148,7 +148,7 @@ def branch_of(definition: DocumentDefinition, first_step: str) -> Definition:
 
 
 def _keep(document: Document, signature: str, type_name: str) -> Definition:
-    from geneva_drive.declarative.running.compiler import compile_document
+    from geneva_drive.declarative.runtime.compiler import compile_document
 
     definition = compile_document(document, signature, type_name)
     with _keeping:

@@ -1,10 +1,12 @@
-"""What each kind of node runs: a method, a job, or a child workflow."""
+"""What each kind of node runs: a method, a job or a child workflow; and the loop around it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, assert_never
 
+from geneva_drive.definition.batches import Batches
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic.jobs import JobNode
 from geneva_drive.definition.dynamic.stored_batch import PASSED, StoredBatch
@@ -17,12 +19,18 @@ from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.engine.batches.ranges import require_batches
 from geneva_drive.engine.batches.results import results_for
+from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
+from geneva_drive.engine.loops.batch_worker_loop import BatchWorkerLoop
+from geneva_drive.engine.loops.early_stops import EarlyStops
+from geneva_drive.engine.loops.step_loop import StepLoop
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.engine.waits import child as children
 from geneva_drive.engine.waits.branches import Branching, Waiting
 from geneva_drive.engine.waits.wait import WaitPlanned
+from geneva_drive.errors import InvalidInput
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -96,8 +104,8 @@ def _branch(
     instance: Workflow[Any, Any],
 ) -> Any:
     """Start or await the branches of a document's step; once they have ended, return its end."""
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.step_end import Prepared
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.step_end import Prepared
     from geneva_drive.declarative.steps import ParallelStep
 
     assert isinstance(definition, DocumentDefinition), "it is a step of a document"
@@ -131,3 +139,45 @@ def _for_item(child: Child, execution: ExecutionRecord) -> Child:
         hero=(lambda parent: hero(parent, item)) if callable(hero) else hero,
         context=(lambda parent: context(parent, item)) if callable(context) else context,
     )
+
+
+def loop_of(
+    environment: Environment,
+    claimed: Claimed,
+    definition: Definition,
+    node: Node,
+    early_stops: EarlyStops,
+    call: Callable[[Node], Any],
+) -> StepLoop | None:
+    """Return the loop of a node, if it has one; raises if its cursor cannot be read.
+
+    `call` runs a body: that of a batch tells its workers which query or file it divides.
+    """
+    workflow, execution, iteration = claimed.workflow, claimed.execution, node.options.iteration
+    if iteration is not None:
+        return StepLoop(environment, workflow, execution, node, iteration, early_stops)
+    if not node.is_worker:
+        return None
+    # A worker of a stored graph has the terms itself, and no query or file.
+    batch = node if node.job is not None else definition.batch_of(node.name)
+    return BatchWorkerLoop(
+        environment,
+        workflow,
+        execution,
+        node,
+        early_stops,
+        interval=batch.expansion.checkpoint_interval,
+        source=lambda: _divided_by(batch, call),
+    )
+
+
+def _divided_by(batch: Node, call: Callable[[Node], Any]) -> Batches:
+    """Call the body of a batch again, for the query or file whose items a worker asks for."""
+    if batch.is_worker:
+        return Batches()
+    if batch.options.transaction:
+        raise InvalidInput(
+            f"Batch {batch.name!r} has transaction=True, so its workers cannot ask it for their "
+            f"items. Remove transaction=True, or pass the items: batch.items(...)."
+        )
+    return require_batches(batch, call(batch))

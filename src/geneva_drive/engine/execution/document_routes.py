@@ -17,8 +17,8 @@ from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import Route
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.step_end import Prepared, StepEnd
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.step_end import Prepared, StepEnd
 
 
 def document_step(
@@ -42,7 +42,7 @@ class DocumentStep:
         execution: ExecutionRecord,
         settings: Settings,
     ) -> None:
-        from geneva_drive.declarative.running.document_definition import DocumentDefinition
+        from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
         assert isinstance(definition, DocumentDefinition), "it runs a document"
         self._definition: DocumentDefinition = definition
@@ -54,7 +54,7 @@ class DocumentStep:
     def returned(self, returned: Any, decided: StepOutcome | None) -> StepOutcome:
         """Return the outcome of a body that returned; raises if the context gets too large."""
         from geneva_drive.declarative.routes import Ended, Ending
-        from geneva_drive.declarative.running.step_end import StepEnd
+        from geneva_drive.declarative.runtime.step_end import StepEnd
 
         result: str | None = None
         outcome = Outcome.SUCCESS
@@ -69,7 +69,7 @@ class DocumentStep:
     def timed_out(self, decided: Decided) -> StepOutcome:
         """Return the outcome of a wait for an event that did not come in time."""
         from geneva_drive.declarative.routes import Ended, Ending, Fail
-        from geneva_drive.declarative.running.step_end import StepEnd
+        from geneva_drive.declarative.runtime.step_end import StepEnd
 
         reason = f"No event arrived at {self._node.name!r} in time."
         end = StepEnd(Ended(Ending.TIMED_OUT, reason))
@@ -119,12 +119,12 @@ class DocumentStep:
 
 def _where(route: Route) -> tuple[str | None, str | None, str | None]:
     """Return the next step, or the result and the reason of a workflow that finishes."""
-    from geneva_drive.declarative.routes import EndBranch, Fail, Finish, GoTo
+    from geneva_drive.declarative.routes import EndBranch, Fail, FinishWorkflow, GoTo
 
     match route:
         case GoTo(step_id):
             return step_id, None, None
-        case Finish(result, reason):
+        case FinishWorkflow(result, reason):
             return None, str(result), reason
         case EndBranch(passed, reason):
             return None, PASSED if passed else NOT_PASSED, reason

@@ -9,7 +9,7 @@ from dataclasses import replace
 from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.commit.writer import ChangedUnderLock
 from geneva_drive.engine.environment import Environment
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 def commit_endings(
-    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None = None
+    environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None = None
 ) -> list[Applied | None]:
     """Commit endings and announce them; None for each whose claim was lost.
 
@@ -40,7 +40,7 @@ def commit_endings(
 
 
 def _commit(
-    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
+    environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> list[Applied | None]:
     """Commit endings by the general path.
 
@@ -66,7 +66,7 @@ def _commit(
         return [_fail(environment, endings[0], error)]
 
 
-def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied | None:
+def _fail(environment: Environment, ending: EndedRun, error: Exception) -> Applied | None:
     """Record that an outcome was refused; None if the database refuses even that."""
     refused = Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
     try:
@@ -80,7 +80,7 @@ def _fail(environment: Environment, ending: Ending, error: Exception) -> Applied
 
 
 def _complete(
-    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
+    environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     # One per workflow, as the answers are matched by workflow id. There may be two if a claim was
     # lost and won again.
@@ -102,7 +102,7 @@ def _complete(
 
 
 def _complete_nodes(
-    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
+    environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     plain = [ending for ending in endings if node_completions.is_plain(ending)]
     # Subscribers need the record of each execution, which the general path has at hand.
@@ -124,7 +124,7 @@ def _complete_nodes(
 
 
 def _apply(
-    environment: Environment, endings: Sequence[Ending], chaining: NextClaim | None
+    environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> list[Applied | None]:
     store = environment.store
     applied = store.write_group(

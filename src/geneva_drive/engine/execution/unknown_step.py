@@ -6,7 +6,6 @@ import logging
 from datetime import timedelta
 
 from geneva_drive.declarative.actions.registry import registered
-from geneva_drive.definition.compiler.compiler import DOCUMENT_LANE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
 from geneva_drive.definition.dynamic.dynamic_run import signature_of
@@ -21,6 +20,7 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
 )
 from geneva_drive.errors import MissingJob, StepVanished, UnknownAction
+from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.states import DeadLetterReason
 from geneva_drive.storage.schema.records import GraphNodeRecord
 

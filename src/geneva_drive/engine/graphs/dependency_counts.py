@@ -15,8 +15,8 @@ from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
 from geneva_drive.definition.dynamic.stored_batch import StoredBatch
 from geneva_drive.definition.dynamic.stored_node import StoredArgs
 from geneva_drive.engine.graphs.summary import Successors
-from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import NewExecution
+from geneva_drive.engine.transitions.planned_executions import ancestry_hash
 from geneva_drive.storage.schema.records import (
     GraphNodeRecord,
     Key,

@@ -26,7 +26,7 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
-from geneva_drive.storage.statements.expansions import WorkerRow
+from geneva_drive.storage.statements.expansions import WorkerAttempt
 from geneva_drive.storage.store import Store
 
 
@@ -231,7 +231,7 @@ def _started(record: ExecutionRecord, now: datetime) -> ExecutionMove:
     )
 
 
-def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> ExpansionRecord:
+def recounted(record: ExpansionRecord, workers: Iterable[WorkerAttempt]) -> ExpansionRecord:
     """Return the expansion with counts recomputed from its workers' rows."""
     own = [(BatchWorker.load(row.share), row) for row in workers]
     rows = [row for worker, row in own if worker and worker.expansion == record.node_id]
@@ -252,7 +252,7 @@ def recounted(record: ExpansionRecord, workers: Iterable[WorkerRow]) -> Expansio
     )
 
 
-def _items_done(kind: ExpansionKind, row: WorkerRow | ExecutionRecord) -> int:
+def _items_done(kind: ExpansionKind, row: WorkerAttempt | ExecutionRecord) -> int:
     if kind is ExpansionKind.MAP:
         return 1
     worker = BatchWorker.load(row.share)

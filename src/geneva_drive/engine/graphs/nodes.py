@@ -26,11 +26,14 @@ from geneva_drive.engine.graphs.dependency_counts import (
 )
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.graphs.summary import Successors
-from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.batch_workers import BatchWorker, whole_of, worker_id
 from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
-from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
+from geneva_drive.engine.transitions.planned_executions import (
+    ancestry_hash,
+    plan_next_attempt,
+    plan_node,
+)
 from geneva_drive.errors import InvalidStateError, NodeNotFound, StepNotDefined, StepVanished
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord

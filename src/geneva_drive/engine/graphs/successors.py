@@ -18,10 +18,13 @@ from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, co
 from geneva_drive.engine.graphs.expansions import settle_expansions
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
 from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Successors, Summary, summarize
-from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
-from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
+from geneva_drive.engine.transitions.planned_executions import (
+    ancestry_hash,
+    plan_node,
+    plan_unknown_node,
+)
 from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids

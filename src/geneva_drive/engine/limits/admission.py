@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits.capacity import Room, measure
 from geneva_drive.engine.limits.slots import WantedSlot
@@ -119,7 +119,7 @@ def _take(
 def _park(
     connection: Connection, environment: Environment, claimed: Claimed, key: str
 ) -> Applied | None:
-    ending = Ending(
+    ending = EndedRun(
         workflow_id=claimed.workflow.id,
         execution_id=claimed.execution.id,
         claim_token=claimed.claim_token,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Lost
@@ -125,8 +125,8 @@ def _claim(record: ExecutionRecord) -> HeldClaim:
     return HeldClaim(record.id, record.claim_token)
 
 
-def _lost(record: ExecutionRecord, why: str, limit: int | None) -> Ending:
-    return Ending(
+def _lost(record: ExecutionRecord, why: str, limit: int | None) -> EndedRun:
+    return EndedRun(
         workflow_id=record.workflow_id,
         execution_id=record.id,
         claim_token=record.claim_token or "",

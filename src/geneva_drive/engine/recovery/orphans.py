@@ -10,13 +10,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs.nodes import nodes_of
-from geneva_drive.engine.transitions.ancestry import ancestry_hash
 from geneva_drive.engine.transitions.change import (
     AuditEntry,
     Change,
@@ -26,7 +25,11 @@ from geneva_drive.engine.transitions.change import (
 )
 from geneva_drive.engine.transitions.decide import honour_request
 from geneva_drive.engine.transitions.loop_position import carried_over
-from geneva_drive.engine.transitions.planned_executions import plan_node, plan_unknown_node
+from geneva_drive.engine.transitions.planned_executions import (
+    ancestry_hash,
+    plan_node,
+    plan_unknown_node,
+)
 from geneva_drive.states import WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store

@@ -6,52 +6,69 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.schedules.firing import Fired, Firing, new_workflow
+from geneva_drive.engine.schedules.schedule_runs import Fired, LockedSchedule, new_workflow
 from geneva_drive.errors import ScheduleNotFound
 from geneva_drive.storage.schema.schedule_records import ScheduleRecord, ScheduleRunRecord
+from geneva_drive.storage.statements.audit import Act
 
 
-def pause(environment: Environment, type_name: str, actor: str | None) -> None:
+def pause(environment: Environment, type_name: str, actor: str | None, reason: str | None) -> None:
     """Keep a schedule from starting anything; a paused one stays as it is."""
 
-    def act(connection: Connection) -> None:
+    def write(connection: Connection) -> None:
         schedule = _lock(connection, environment, type_name)
         if not schedule.is_paused:
-            values = {"paused_at": environment.clock.now(), "paused_by": actor}
+            now = environment.clock.now()
+            values = {"paused_at": now, "paused_by": actor, "paused_reason": reason}
             environment.store.schedules.update(connection, schedule, values)
+            act = Act(command="pause_schedule", actor=actor, reason=reason, subject=type_name)
+            environment.store.audit_entries.append_act(connection, act, now)
 
-    environment.store.write(act)
+    environment.store.write(write)
 
 
-def resume(environment: Environment, type_name: str) -> None:
+def resume(environment: Environment, type_name: str, actor: str | None, reason: str | None) -> None:
     """Resume a schedule; the runs it missed are recorded as `paused`."""
-    while not environment.store.write(lambda c: _resume(c, environment, type_name)):
+    act = Act(command="resume_schedule", actor=actor, reason=reason, subject=type_name)
+    while not environment.store.write(lambda c: _resume(c, environment, type_name, act)):
         pass  # a batch of missed runs was recorded
     environment.wakeups.ring()
 
 
-def _resume(connection: Connection, environment: Environment, type_name: str) -> bool:
+def _resume(connection: Connection, environment: Environment, type_name: str, act: Act) -> bool:
     schedule = _lock(connection, environment, type_name)
     if not schedule.is_paused:
         return True
-    if schedule.is_due(environment.clock.now()):
-        Firing(connection, environment, schedule, None).fire_due()
+    now = environment.clock.now()
+    if schedule.is_due(now):
+        LockedSchedule(connection, environment, schedule, None).fire_due()
         return False
-    values = {"paused_at": None, "paused_by": None}
+    values = {"paused_at": None, "paused_by": None, "paused_reason": None}
+    environment.store.audit_entries.append_act(connection, act, now)
     return environment.store.schedules.update(connection, schedule, values)
 
 
 def run_now(
-    environment: Environment, definition: Definition, actor: str | None
+    environment: Environment, definition: Definition, actor: str | None, reason: str | None
 ) -> ScheduleRunRecord:
     """Start a run now; it obeys `overlap`, and is recorded as one by hand."""
     store, new = environment.store, new_workflow(environment, definition)
 
-    def act(connection: Connection) -> Fired:
+    def write(connection: Connection) -> Fired:
         schedule = _lock(connection, environment, definition.type)
-        return Firing(connection, environment, schedule, new).run_by_hand(actor)
+        fired = LockedSchedule(connection, environment, schedule, new).run_by_hand(actor)
+        run = fired.runs[-1]
+        act = Act(
+            command="run_schedule",
+            actor=actor,
+            reason=reason,
+            subject=run.type,
+            workflow_id=run.workflow_id,
+        )
+        store.audit_entries.append_act(connection, act, run.recorded_at)
+        return fired
 
-    fired = store.write(act)
+    fired = store.write(write)
     store.database.after_commit(lambda: fired.announce(environment))
     return fired.runs[-1]
 

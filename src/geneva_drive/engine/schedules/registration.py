@@ -1,4 +1,4 @@
-"""Brings the schedules of this process's classes to the database."""
+"""Stores the schedules of this process's classes and of deployed documents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.definition.schedule import Cron
+from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.schedules.due_runs import cron_of
+from geneva_drive.storage.schema.documents.definition_record import DefinitionRecord
 from geneva_drive.storage.schema.schedule_records import ScheduleRecord
 from geneva_drive.storage.store import Store
 
@@ -111,3 +113,21 @@ def _terms(cron: Cron) -> dict[str, Any]:
         "missed": cron.missed,
         "jitter_seconds": None if cron.jitter is None else cron.jitter.total_seconds(),
     }
+
+
+def register_document(
+    connection: Connection, store: Store, current: DefinitionRecord, now: datetime
+) -> None:
+    """Make the database follow what the current version of a document says; nothing if disabled.
+
+    The caller stores the document in the same transaction.
+    """
+    event = current.trigger_event if current.is_enabled else None
+    store.event_waits.register(connection, {current.name: () if event is None else (event,)})
+    known = store.schedules.lock(connection, current.name)
+    definition = documents.compiled(current) if current.is_scheduled else None
+    cron = definition.schedule if definition is not None else None
+    if cron is not None and current.is_enabled:
+        follow(connection, store, current.name, cron, now)
+    elif known is not None:
+        store.schedules.update(connection, known, {"next_at": None})

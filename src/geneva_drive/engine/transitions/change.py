@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +24,7 @@ from geneva_drive.storage.schema.records import (
     Key,
     WorkflowRecord,
 )
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 # Shared by all executions of a chain, so that a unique index allows one active at a time.
 CHAIN_SLOT = "chain"
@@ -146,13 +145,13 @@ class Change:
 
 def unchanged(record: WorkflowRecord, **values: Any) -> WorkflowMove:
     """Return a move that leaves the workflow's row as it is, except for `values`."""
-    move = WorkflowMove(
-        state=record.state,
-        next_step_name=record.next_step_name,
-        previous_step_name=record.previous_step_name,
-        requested=record.requested,
-        requested_reason=record.requested_reason,
-        paused_reason=record.paused_reason,
-        paused_step_name=record.paused_step_name,
-    )
-    return replace(move, **values) if values else move
+    fields: dict[str, Any] = {
+        "state": record.state,
+        "next_step_name": record.next_step_name,
+        "previous_step_name": record.previous_step_name,
+        "requested": record.requested,
+        "requested_reason": record.requested_reason,
+        "paused_reason": record.paused_reason,
+        "paused_step_name": record.paused_step_name,
+    }
+    return WorkflowMove(**(fields | values))

@@ -7,14 +7,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from geneva_drive.declarative.actions.changes import apply_changes
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, WorkflowMove
 from geneva_drive.engine.transitions.loop_position import LoopPosition, before_partitions
-from geneva_drive.engine.transitions.merged_context import merged_context
-from geneva_drive.engine.transitions.outcome import Awaiting, ErrorDetails, Routed
+from geneva_drive.engine.transitions.outcome import Awaiting, ContextUpdate, ErrorDetails, Routed
 from geneva_drive.engine.transitions.partitions import plan_partitions
 from geneva_drive.engine.transitions.planned_executions import plan_next_attempt, plan_node
 from geneva_drive.engine.transitions.wait_kinds import MomentWait
+from geneva_drive.errors import ExpressionFailed
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -241,3 +242,16 @@ class EndedExecution:
         definition = self._definition
         node = definition.get(self.execution.step_name) if definition else None
         return node is not None and node.options.limit is not None
+
+
+def merged_context(workflow: WorkflowRecord, update: ContextUpdate | None) -> str | None:
+    """Return the new context as stored text; None if nothing is written."""
+    if update is None:
+        return None
+    if workflow.context == update.before:  # as nearly always
+        return update.after
+    present = typed_json.load(workflow.context) or {}
+    try:
+        return typed_json.dump(apply_changes(present, update.changes))
+    except ExpressionFailed:
+        return update.after  # new data is in the way of what the step has written since

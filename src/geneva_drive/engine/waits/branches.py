@@ -27,8 +27,8 @@ from geneva_drive.storage.store import Store
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import EndBranch
-    from geneva_drive.declarative.running.document_definition import DocumentDefinition
-    from geneva_drive.declarative.running.step_end import StepEnd
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
+    from geneva_drive.declarative.runtime.step_end import StepEnd
     from geneva_drive.declarative.steps import ForeachStep, ParallelStep
 
 PASSED = "passed"  # the results of branches
@@ -95,7 +95,7 @@ class Branching:
 
     def parallel(self, step: ParallelStep) -> StepEnd | Waiting:
         from geneva_drive.declarative import routes
-        from geneva_drive.declarative.running.step_end import StepEnd
+        from geneva_drive.declarative.runtime.step_end import StepEnd
 
         ids = self._remembered(_PARALLEL)
         if ids is None:
@@ -113,7 +113,7 @@ class Branching:
 
     def foreach(self, step: ForeachStep) -> StepEnd | Waiting:
         from geneva_drive.declarative import routes
-        from geneva_drive.declarative.running.step_end import StepEnd
+        from geneva_drive.declarative.runtime.step_end import StepEnd
 
         memory = self._remembered(_FOREACH)
         place, child_id = self._execution.completed_iterations, self._execution.child_id

@@ -15,7 +15,7 @@ from geneva_drive.engine.commands import cancel as cancellation
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation
 from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.heroes import heroes

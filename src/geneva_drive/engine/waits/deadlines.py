@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import events
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.engine.waits.approvals.pending_request import PendingRequest

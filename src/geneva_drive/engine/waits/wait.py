@@ -21,7 +21,7 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.announcement import publish
 from geneva_drive.engine.commit import events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, unchanged

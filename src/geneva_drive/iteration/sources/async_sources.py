@@ -85,7 +85,9 @@ async def pages(
     """Yield the items of all pages, as `pages.pairs` does; `fetch` may be async."""
     position: plain_pages.PagePosition | None = plain_pages.PagePosition.of(cursor)
     while position is not None:
-        page = plain_pages.Page.of(await maybe_async.awaited(fetch, position.token), position.token)
+        page = plain_pages.FetchedPage.of(
+            await maybe_async.awaited(fetch, position.token), position.token
+        )
         for pair in page.pairs(position.done):
             yield pair
         if page.has_nothing_left(position.done):

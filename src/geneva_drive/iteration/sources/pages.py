@@ -32,7 +32,7 @@ def _pairs_from(
 ) -> Iterator[tuple[T, tuple[Any, int]]]:
     while position is not None:
         fetched = maybe_async.at_once(fetch(position.token), "fetch of iterate_over_pages()")
-        page = Page.of(fetched, position.token)
+        page = FetchedPage.of(fetched, position.token)
         yield from page.pairs(position.done)
         if page.has_nothing_left(position.done):
             move_cursor((page.next_token, 0))
@@ -61,13 +61,13 @@ class PagePosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FetchedPage:
     token: Any
     items: list[Any]
     next_token: Any
 
     @classmethod
-    def of(cls, fetched: Any, token: Any) -> Page:
+    def of(cls, fetched: Any, token: Any) -> FetchedPage:
         match fetched:
             case (items, next_token) if isinstance(fetched, tuple) and isinstance(items, Iterable):
                 if next_token is not None and next_token == token:

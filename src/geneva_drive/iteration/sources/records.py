@@ -56,7 +56,7 @@ class Records(Protocol[T_co]):
         """
 
 
-class Batches(Protocol[B_co]):
+class RecordBatches(Protocol[B_co]):
     """A query for a loop over batches."""
 
     def read_batch(self, after: Any, size: int) -> tuple[B_co, Any] | None:
@@ -70,7 +70,7 @@ def pairs(records: Records[T], cursor: Any, chunk: int) -> Iterator[tuple[T, Any
     )
 
 
-def batch_pairs(batches: Batches[T], cursor: Any, size: int) -> Iterator[tuple[T, Any]]:
+def batch_pairs(batches: RecordBatches[T], cursor: Any, size: int) -> Iterator[tuple[T, Any]]:
     """Yield the batches after `cursor`, of `size` records each."""
     return _batch_by_batch(batches, cursor, checks.whole_number("batch_size", size, at_least=1))
 
@@ -81,7 +81,7 @@ def _chunks(records: Records[T], cursor: Any, size: int) -> Iterator[Sequence[tu
         cursor = found[-1][1]
 
 
-def _batch_by_batch(batches: Batches[T], cursor: Any, size: int) -> Iterator[tuple[T, Any]]:
+def _batch_by_batch(batches: RecordBatches[T], cursor: Any, size: int) -> Iterator[tuple[T, Any]]:
     while found := batches.read_batch(cursor, size):
         yield found
         cursor = found[1]

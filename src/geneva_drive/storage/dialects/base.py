@@ -33,13 +33,28 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
-from geneva_drive.storage.dialects.new_workflow_rows import Started
+from geneva_drive.storage.dialects.publication import (
+    FoundListeners,
+    Publication,
+    Stored,
+    UndeliveredEvent,
+)
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
+
+Row = Mapping[str, Any]
+Started = tuple[Key, Key | None]  # the keys of the workflow and of its first execution
+
+
+def given(tables: Tables, row: Row) -> dict[str, Any]:
+    """Return a row's values with its key, without NULLs: those are the columns' defaults."""
+    [keyed] = tables.keyed([row])
+    return {name: value for name, value in keyed.items() if value is not None}
+
 
 _CONNECT_SECONDS = 10
 
@@ -255,6 +270,34 @@ class Dialect:
         """Insert a workflow and its first execution; None if an index refuses the workflow."""
         raise NotImplementedError
 
+    def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
+        """Insert an event; None if its source has published its id, or an `IntegrityError`.
+
+        A database that can also releases the only wait for it.
+        """
+        [row] = tables.keyed([new.event])
+        result = connection.execute(insert(tables.events), row)
+        return Stored(result.inserted_primary_key[0] if result.inserted_primary_key else row["id"])
+
+    def find_listeners(
+        self, connection: Connection, tables: Tables, event: UndeliveredEvent
+    ) -> FoundListeners:
+        """Return what listens to a stored event; if nothing does, mark the event as delivered.
+
+        The caller's transaction began after the event's commit: a wait that it does not see is
+        committed later, and looks for the event itself.
+        """
+        c, e = tables.event_listeners.c, tables.events.c
+        fits = c.pattern.in_(event.patterns) & c.awaited_key.in_({event.event_key, ""})
+        found = connection.execute(select(c.wait_id, c.workflow_id, c.type).where(fits)).all()
+        if found:
+            return found, False
+        is_left = (e.id == event.key) & e.undelivered_at.is_not(None)
+        marked = connection.execute(
+            update(tables.events).where(is_left).values(undelivered_at=None)
+        )
+        return (), marked.rowcount == 1
+
     def hints(
         self,
         engine: Engine,  # noqa: ARG002 - the dialects use it
@@ -272,7 +315,7 @@ class Dialect:
         self,
         connection: Connection,  # noqa: ARG002 - for the dialects that have a fast path
         tables: Tables,  # noqa: ARG002
-        batch: Batch,  # noqa: ARG002
+        batch: CompletionBatch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
         """Write plain completions; what it does not return takes the general path."""
         return {}

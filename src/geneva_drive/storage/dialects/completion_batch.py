@@ -7,7 +7,7 @@ from datetime import datetime
 
 from geneva_drive.states import Outcome
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
-from geneva_drive.values import value
+from geneva_drive.value_class import value
 
 
 @value
@@ -59,7 +59,7 @@ class Completed:
 
 
 @value
-class Batch:
+class CompletionBatch:
     """Completions for one transaction."""
 
     completions: Sequence[Completion]

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION
-from geneva_drive.storage.dialects.postgresql.prepared import Prepared
+from geneva_drive.storage.dialects.postgresql.prepared import PreparedStatements
 
 DRIVERS = {"psycopg", "pysqlite"}
 
@@ -55,7 +55,7 @@ def execute(connection: Connection, statement: str, values: Values) -> Sequence[
 
 def _execute_of(driver: Any, name: str) -> _Execute:
     if name == "psycopg":
-        return Prepared(driver).execute
+        return PreparedStatements(driver).execute
 
     def execute(statement: str, values: Any) -> Sequence[Sequence[Any]]:
         rows: Sequence[Sequence[Any]] = driver.execute(statement, values).fetchall()

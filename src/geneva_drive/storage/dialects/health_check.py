@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -51,3 +51,18 @@ def reminder(name: str, found: str, way_out: str) -> Check:
 
 def problem(name: str, found: str, way_out: str | None = None) -> Check:
     return Check(name=name, finding=Finding.PROBLEM, found=found, way_out=way_out)
+
+
+_EXPECTED = "READ COMMITTED"
+
+
+def isolation(connection: Connection) -> Iterator[Check]:
+    level = connection.get_isolation_level()
+    if level == _EXPECTED:
+        yield ok("isolation", f"It is {level}.")
+        return
+    yield problem(
+        "isolation",
+        f"It is {level}, not {_EXPECTED}: workers wait for one another, or fail and try again.",
+        "Leave isolation_level out of create_engine(...), and the server's default as it was.",
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Column, and_, bindparam, func, or_
+from sqlalchemy import Column, and_, bindparam, case, func, or_, select
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
+from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import WORKER_SHARE
 from geneva_drive.storage.schema.tables import Tables
@@ -49,6 +50,16 @@ def _ended_in(
         return None
     is_in_state = state_column == state
     return and_(is_in_state, outcome_column.not_in(again)) if again else is_in_state
+
+
+def workflow_type(tables: Tables) -> ColumnElement[str]:
+    """Return the type of an execution's workflow.
+
+    The executions of documents have the lane of all documents as their type.
+    """
+    e, w = tables.step_executions.c, tables.workflows.c
+    of_document = select(w.type).where(w.id == e.workflow_id).scalar_subquery()
+    return case((e.type == DOCUMENT_LANE, of_document), else_=e.type)
 
 
 def is_worker_execution(tables: Tables) -> ColumnElement[bool]:

@@ -25,6 +25,7 @@ class ScheduleRecord:
     next_at: datetime | None
     paused_at: datetime | None = None
     paused_by: str | None = None
+    paused_reason: str | None = None
     last_at: datetime | None = None
     last_workflow_id: Key | None = None
     queued_count: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Boolean, Column, Double, Index, Integer, Table, text
 
 from geneva_drive.states import MissedRuns, Overlap, SkippedReason
-from geneva_drive.storage.schema.column_types import Moment, name_type
+from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
 from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
@@ -32,6 +32,7 @@ def schedules(builder: TableBuilder) -> Table:
         Column("queued_count", Integer, nullable=False, server_default=text("0")),
         builder.check_in("schedules", "overlap", Overlap),
         builder.check_in("schedules", "missed", MissedRuns),
+        Column("paused_reason", long_text()),
     )
 
 

@@ -67,12 +67,12 @@ class TableBuilder:
         """Return the type of a column that holds a key."""
         return uuid_key() if self.key_type is KeyType.UUID else big_integer_key()
 
-    def workflow_reference(self, **options: Any) -> Column[Any]:
+    def workflow_reference(self, *, nullable: bool = False, **options: Any) -> Column[Any]:
         target = ForeignKey(
             f"{self.prefix}workflows.id",
             ondelete="CASCADE",
         )
-        return Column("workflow_id", self.key_kind(), target, nullable=False, **options)
+        return Column("workflow_id", self.key_kind(), target, nullable=nullable, **options)
 
     def check_in(
         self, table: str, column: str, values: Iterable[str], *, label: str | None = None

@@ -189,13 +189,14 @@ class Tables(TableBuilder):
         return self.table(
             "audit_entries",
             self.key(),
-            self.workflow_reference(),
+            self.workflow_reference(nullable=True),  # None: an act on what `subject` names
             Column("command", name_type(40), nullable=False),
             Column("actor", name_type(255)),
             Column("reason", long_text()),
             Column("at", Moment, nullable=False),
             Index(f"{self.prefix}audit_entries_workflow", "workflow_id", "at"),
             Column("approval_id", self.key_kind()),  # the request that it is about
+            Column("subject", name_type()),  # the type of a schedule, the number of an event
         )
 
     def _dead_letters(self) -> Table:

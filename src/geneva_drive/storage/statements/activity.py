@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.states import StepState
+from geneva_drive.storage.schema.conditions import workflow_type
 from geneva_drive.storage.schema.tables import Tables
 
 _ONLY = 1  # the id of the row of marks
@@ -37,6 +38,7 @@ class Activity:
     def __init__(self, tables: Tables) -> None:
         self._table = tables.activity
         self._marks = tables.activity_marks
+        self._tables = tables
         self._executions = tables.step_executions
 
     def marks(self, connection: Connection) -> ActivityMarks | None:
@@ -84,13 +86,15 @@ class Activity:
     def count_ends(
         self, connection: Connection, start: datetime, end: datetime
     ) -> list[ActivityCount]:
-        """Count the executions that ended in a window, by type and state."""
+        """Count the executions that ended in a window, by type of their workflow and state."""
         c = self._executions.c
-        query = (
-            select(c.type, c.state, func.count())
+        ended = (
+            select(workflow_type(self._tables).label("type"), c.state)
             .where(c.finished_at.is_not(None), c.finished_at >= start, c.finished_at < end)
-            .group_by(c.type, c.state)
+            .subquery()
         )
+        each = ended.c.type, ended.c.state
+        query = select(*each, func.count()).group_by(*each)
         return [
             ActivityCount(start, type_name, StepState(state), total)
             for type_name, state, total in connection.execute(query)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, insertion
 from geneva_drive.storage.schema.records import AuditRecord, Key
 from geneva_drive.storage.schema.tables import Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What an actor did with a schedule, a document, an event or many workflows."""
+
+    command: str
+    actor: str | None
+    reason: str | None
+    subject: str | None = None  # a schedule's type, a document's name, an event's number
+    workflow_id: Key | None = None  # that it started
 
 
 class AuditEntries:
@@ -31,6 +44,20 @@ class AuditEntries:
         """Return the write that appends one row."""
         [keyed] = self._tables.keyed([row])
         return insertion(self._table, keyed)
+
+    def append_act(self, connection: Connection, act: Act, at: datetime) -> None:
+        """Append an act that is on record beside the commands of a workflow."""
+        values = {name: getattr(act, name) for name in act.__slots__}
+        self.append(connection, [{**values, "at": at}])
+
+    def delete_acts(self, connection: Connection, before: datetime, limit: int) -> int:
+        """Delete old entries that no workflow has, which would delete them with itself."""
+        c = self._table.c
+        old = select(c.id).where(c.workflow_id.is_(None), c.at < before)
+        ids = connection.scalars(old.order_by(c.at).limit(limit)).all()
+        if ids:
+            connection.execute(delete(self._table).where(c.id.in_(ids)))
+        return len(ids)
 
     def of_workflow(self, connection: Connection, workflow_id: Key) -> list[AuditRecord]:
         c = self._table.c

@@ -22,8 +22,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.dialects.claim_order import later, top_priority
-from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
+from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken, later, top_priority
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
 from geneva_drive.storage.schema.conditions import is_active_execution, is_worker_execution
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key

@@ -37,7 +37,7 @@ class WorkersUnderWay(NamedTuple):
     items: int = 0  # that they have completed so far
 
 
-class WorkerRow(NamedTuple):
+class WorkerAttempt(NamedTuple):
     """The latest attempt of a worker, as far as counts and results need it."""
 
     node_id: str
@@ -90,7 +90,7 @@ class Expansions:
             .values(**values)
         )
 
-    def workers(self, connection: Connection, workflow_id: Key) -> list[WorkerRow]:
+    def workers(self, connection: Connection, workflow_id: Key) -> list[WorkerAttempt]:
         """Return the latest attempt of each worker of a workflow's batches and maps."""
         c = self._executions.c
         counts = (c.completed_iterations, c.item_errors, c.share, c.attempt_number)
@@ -98,7 +98,7 @@ class Expansions:
             c.workflow_id == workflow_id, is_worker_execution(self._tables), self._is_last()
         )
         return [
-            WorkerRow(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
+            WorkerAttempt(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
             for row in connection.execute(query)
         ]
 

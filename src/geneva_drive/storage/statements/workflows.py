@@ -83,7 +83,7 @@ class Workflows:
 
     def lock(self, connection: Connection, ids: Iterable[Key]) -> dict[Key, WorkflowRecord]:
         """Lock and read workflows in the order of their ids, so that committers cannot deadlock."""
-        rows = connection.execute(self._locking, {"ids": sorted(set(ids))})
+        rows = connection.execute(self._locking, {"ids": sorted(set(ids))}).all()
         records = map(WorkflowRecord.read, rows)
         return {record.id: record for record in records}
 

@@ -23,8 +23,9 @@ from geneva_drive.web.messages.parameters import (
     page_answer,
 )
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/approvals", tags=["approvals"])
+router = APIRouter(prefix=f"{API}/approvals", tags=["approvals"])
 
 _DECIDED = answered(execution_answers.Approval, 404, 409)
 

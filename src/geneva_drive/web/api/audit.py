@@ -10,8 +10,9 @@ from geneva_drive.web.messages import answers, execution_answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import CurrentDrive, CurrentPlace, page_answer
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(tags=["audit"])
+router = APIRouter(prefix=API, tags=["audit"])
 
 
 @router.get(

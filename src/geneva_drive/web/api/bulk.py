@@ -15,9 +15,9 @@ from geneva_drive.errors import NotPermitted
 from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import Body, CurrentActor, CurrentDrive
-from geneva_drive.web.security.route_permissions import BULK_PERMISSIONS
+from geneva_drive.web.security.route_permissions import API, BULK_PERMISSIONS
 
-router = APIRouter(prefix="/bulk", tags=["bulk"])
+router = APIRouter(prefix=f"{API}/bulk", tags=["bulk"])
 
 
 class Bulk(Body):

@@ -18,8 +18,9 @@ from geneva_drive.web.messages.parameters import (
     page_answer,
 )
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
+router = APIRouter(prefix=f"{API}/dead-letters", tags=["dead letters"])
 
 _CHANGED = answered(answers.DeadLetter, 404, 409)
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from geneva_drive.definition.actor import Actor
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.search.pages import events_page
 from geneva_drive.drive.views.bodies import event_body, event_item_body
@@ -17,14 +18,16 @@ from geneva_drive.web.messages import answers, cloud_events
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import (
     Body,
+    CurrentActor,
     CurrentDrive,
     CurrentPlace,
     checked_text,
     page_answer,
 )
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/events", tags=["events"])
+router = APIRouter(prefix=f"{API}/events", tags=["events"])
 
 
 class NewEvent(Body):
@@ -38,6 +41,7 @@ class NewEvent(Body):
     source: str = "api"
     key: str | int | None = Field(default=None, examples=["42"])
     ttl: str | float | None = Field(default=None, description="How long later waits hear it: 7d.")
+    reason: str | None = Field(default=None, description="Why; the audit trail keeps it.")
 
 
 _CLOUD_EVENT = {
@@ -81,15 +85,15 @@ _REQUEST = {
     ),
     openapi_extra=_REQUEST,
 )
-async def publish_event(drive: CurrentDrive, request: Request) -> JSONResponse:
+async def publish_event(drive: CurrentDrive, actor: CurrentActor, request: Request) -> JSONResponse:
     """Publish an event, a CloudEvent or a batch of CloudEvents; 200 if all were known."""
     body, kind = await request.body(), cloud_events.media_type(request.headers)
     if kind == cloud_events.BATCH:
         many = cloud_events.read_batch(body)
-        bodies = await run_in_threadpool(lambda: [_publish(drive, one) for one in many])
+        bodies = await run_in_threadpool(lambda: [_publish(drive, actor, one) for one in many])
         is_new = any(not one["duplicate"] for one in bodies)
         return JSONResponse({"items": bodies, "next_cursor": None}, _status(is_new))
-    answer = await run_in_threadpool(_publish, drive, _event_in(request, body, kind))
+    answer = await run_in_threadpool(_publish, drive, actor, _event_in(request, body, kind))
     return JSONResponse(answer, _status(not answer["duplicate"]))
 
 
@@ -111,8 +115,8 @@ def _event_in(request: Request, body: bytes, kind: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "ttl" or value is not None}
 
 
-def _publish(drive: Drive, options: dict[str, Any]) -> dict[str, Any]:
-    event = drive.publish(**options)
+def _publish(drive: Drive, actor: Actor, options: dict[str, Any]) -> dict[str, Any]:
+    event = drive.publish(**options, actor=actor.id)
     return event_body(event, event.heard_by())
 
 

@@ -16,8 +16,9 @@ from geneva_drive.web.messages import execution_answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import Body, CurrentActor, CurrentDrive, find
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/executions", tags=["executions"])
+router = APIRouter(prefix=f"{API}/executions", tags=["executions"])
 
 _CHANGED = answered(execution_answers.Execution, 404, 409)
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
 from geneva_drive.definition.heroes import HeroRef
+from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.search.pages import audit_page, steps_page
 from geneva_drive.drive.search.search import search
 from geneva_drive.drive.views.audit_bodies import audit_row_body
-from geneva_drive.drive.views.bodies import execution_bodies, execution_body, step_body
+from geneva_drive.drive.views.bodies import (
+    created_body,
+    execution_bodies,
+    execution_body,
+    step_body,
+)
 from geneva_drive.drive.views.graph_body import graph_body
 from geneva_drive.drive.views.trace import trace_body
 from geneva_drive.errors import InvalidInput
@@ -21,7 +27,6 @@ from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.execution_search import ExecutionFilters
 from geneva_drive.web.messages.parameters import (
     Body,
-    CurrentActor,
     CurrentDrive,
     CurrentPlace,
     find,
@@ -30,9 +35,12 @@ from geneva_drive.web.messages.parameters import (
 )
 from geneva_drive.web.messages.start import start
 from geneva_drive.web.messages.values import duration_or_moment
+from geneva_drive.web.recent_workers import RecentWorkers
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.gate import actor_of
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/executions", tags=["executions"])
+router = APIRouter(prefix=f"{API}/executions", tags=["executions"])
 
 _STATUS = (
     *("id", "state", "needs", "why", "requested", "paused_at", "paused_reason"),
@@ -94,12 +102,13 @@ def _item(body: dict[str, Any], include: str | None) -> dict[str, Any]:
     responses=answered(execution_answers.Execution, 404, 409, status=201, also=200),
 )
 def start_execution(
-    drive: CurrentDrive,
-    actor: CurrentActor,
+    request: Request,
     body: NewExecution,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
 ) -> JSONResponse:
     """Start a workflow; 200 with the existing one if its idempotency key is known."""
+    drive: Drive = request.app.state.drive  # declared as a dependency, it would be looked up slowly
+    workers: RecentWorkers = request.app.state.workers
     handle = start(
         drive,
         body.workflow,
@@ -111,10 +120,10 @@ def start_execution(
         queue=body.queue,
         priority=body.priority,
         wait=duration_or_moment(body.wait),
-        actor=actor.id,
+        actor=actor_of(request).id,
     )
     status = 200 if handle.was_known else 201
-    return JSONResponse(execution_bodies(drive, [handle])[0], status)
+    return JSONResponse(created_body(drive, handle, workers.get()), status)
 
 
 @router.get(

@@ -12,8 +12,9 @@ from geneva_drive.drive.views.failure_bodies import failure_group_body
 from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import CurrentDrive, list_answer
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/failures", tags=["failures"])
+router = APIRouter(prefix=f"{API}/failures", tags=["failures"])
 
 _Since = Annotated[
     str,

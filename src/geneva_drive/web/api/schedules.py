@@ -5,13 +5,16 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
+from geneva_drive.web.api.execution_commands import Reason
 from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive, list_answer
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/schedules", tags=["schedules"])
+router = APIRouter(prefix=f"{API}/schedules", tags=["schedules"])
 
+_NO_REASON = Reason()  # a body may be left out
 _CHANGED = answered(answers.Schedule, 404, 409)
 
 
@@ -22,20 +25,26 @@ def list_schedules(drive: CurrentDrive) -> JSONResponse:
 
 
 @router.post("/{type}/pause", operation_id="pause_schedule", responses=_CHANGED)
-def pause(drive: CurrentDrive, actor: CurrentActor, type: str) -> JSONResponse:
+def pause(
+    drive: CurrentDrive, actor: CurrentActor, type: str, body: Reason = _NO_REASON
+) -> JSONResponse:
     """Keep a schedule from starting workflows."""
-    return JSONResponse(schedule_body(drive.schedules.pause(type, actor=actor.id)))
+    return JSONResponse(schedule_body(drive.schedules.pause(type, actor.id, body.reason)))
 
 
 @router.post("/{type}/resume", operation_id="resume_schedule", responses=_CHANGED)
-def resume(drive: CurrentDrive, type: str) -> JSONResponse:
+def resume(
+    drive: CurrentDrive, actor: CurrentActor, type: str, body: Reason = _NO_REASON
+) -> JSONResponse:
     """Resume a paused schedule."""
-    return JSONResponse(schedule_body(drive.schedules.resume(type)))
+    return JSONResponse(schedule_body(drive.schedules.resume(type, actor.id, body.reason)))
 
 
 @router.post(
     "/{type}/run", operation_id="run_schedule", responses=answered(answers.ScheduleRun, 404, 409)
 )
-def run(drive: CurrentDrive, actor: CurrentActor, type: str) -> JSONResponse:
+def run(
+    drive: CurrentDrive, actor: CurrentActor, type: str, body: Reason = _NO_REASON
+) -> JSONResponse:
     """Run a schedule now; the run obeys its overlap."""
-    return JSONResponse(schedule_run_body(drive.schedules.run_now(type, actor=actor.id)))
+    return JSONResponse(schedule_run_body(drive.schedules.run_now(type, actor.id, body.reason)))

@@ -9,8 +9,9 @@ from fastapi.responses import StreamingResponse
 
 from geneva_drive.web.hints import HintReader
 from geneva_drive.web.messages.documentation import text_answers
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(tags=["stream"])
+router = APIRouter(prefix=API, tags=["stream"])
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 

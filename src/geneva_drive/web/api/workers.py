@@ -9,8 +9,9 @@ from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import CurrentDrive, list_answer
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(tags=["workers"])
+router = APIRouter(prefix=API, tags=["workers"])
 
 
 @router.get(

@@ -16,8 +16,9 @@ from geneva_drive.web.messages.documentation import answers as answered
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive, list_answer
 from geneva_drive.web.problems import fault_body
 from geneva_drive.web.responses import JSONResponse
+from geneva_drive.web.security.route_permissions import API
 
-router = APIRouter(prefix="/workflows", tags=["workflows"])
+router = APIRouter(prefix=f"{API}/workflows", tags=["workflows"])
 
 
 @router.get(

@@ -167,6 +167,7 @@ class Schedule(Answer):
     next_at: str | None = None
     paused_at: str | None = None
     paused_by: str | None = None
+    paused_reason: str | None = None
     seen_at: str | None
     queued_count: int
     last_run: ScheduleRun | None = None

@@ -160,11 +160,14 @@ class ResumeOptions(Answer):
 
 
 class AuditEntry(Answer):
-    """What was done to a workflow, and who did it."""
+    """What was done to a workflow, a schedule or an event, and who did it."""
 
     id: Id | None = None
     workflow_id: Id | None = None
     approval_id: Id | None = None
+    subject: str | None = Field(
+        default=None, description="The type of a schedule, or the number of an event."
+    )
     command: str = Field(examples=["pause"])
     actor: str | None = Field(examples=["ann@example.org"])
     reason: str | None = None

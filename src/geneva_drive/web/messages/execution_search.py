@@ -32,7 +32,11 @@ async def _filters(  # noqa: PLR0913 - the contract's filters
     created_before: Moment | None = None,
     q: Annotated[
         str | None,
-        Query(min_length=1, max_length=255, description="An id, or how a hero's id begins."),
+        Query(
+            min_length=1,
+            max_length=255,
+            description="An id, or how a hero's id begins, with or without its type.",
+        ),
     ] = None,
 ) -> SearchFilter:
     return SearchFilter.of(

@@ -62,7 +62,11 @@ class Credentials:
         scheme, _, credential = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not 0 < len(credential) <= _LONGEST:
             return None
-        return await run_in_threadpool(self._from_credential, credential.strip())
+        credential = credential.strip()
+        recent = self._drive.keys.authenticated_recently(credential)
+        if recent is not None:
+            return _of_key(recent)
+        return await run_in_threadpool(self._from_credential, credential)
 
     def permissions_of(self, actor: Actor) -> frozenset[str]:
         """Return what an actor may do: its own permissions, and those of its roles."""

@@ -17,7 +17,11 @@ from geneva_drive.worker.housekeeping import (
 )
 from geneva_drive.worker.housekeeping.duty import Duty, finish
 from geneva_drive.worker.housekeeping.timers import Timers
-from geneva_drive.worker.housekeeping.waits import event_starts, left_events, left_waits
+from geneva_drive.worker.housekeeping.waits import (
+    event_starts,
+    undelivered_events,
+    unreleased_waits,
+)
 
 
 def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> tuple[Duty, ...]:
@@ -26,8 +30,8 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
     always = (
         lost_workers.duty(every, may_judge),  # reschedule what lost workers held
         orphans.duty(every),  # continue ready workflows without an active execution
-        left_waits.duty(every),  # release and cancel waits that a crash left behind
-        left_events.duty(every),  # deliver events that a crash left behind, remove old ones
+        unreleased_waits.duty(every),  # release and cancel waits that a crash left behind
+        undelivered_events.duty(every),  # deliver events that a crash left behind, remove old ones
         event_starts.duty(every),  # start workflows that events ask for
         stale_workflows.duty(every),  # report what makes no progress
         activity.duty(every),  # count what ended, for charts

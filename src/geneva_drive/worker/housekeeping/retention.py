@@ -42,10 +42,12 @@ class Retention:
                 connection, before, _BATCH, passing_over=refused
             )
         )
-        # By-products are not counted: unused limits (of single accounts, say), runs of schedules.
+        # By-products are not counted: unused limits (of single accounts, say), runs of schedules,
+        # audit entries without a workflow.
         forgotten = waiters.forget_unused(environment, before, _BATCH)
         runs = _delete_runs(environment, before)
-        return Round(deleted, has_more=_BATCH in (deleted, forgotten, runs))
+        acts = store.write(lambda c: store.audit_entries.delete_acts(c, before, _BATCH))
+        return Round(deleted, has_more=_BATCH in (deleted, forgotten, runs, acts))
 
     def _delete_each(self, environment: Environment, before: datetime) -> Round:
         store, refused = environment.store, self._refusals.keys

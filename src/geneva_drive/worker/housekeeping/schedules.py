@@ -7,7 +7,7 @@ import time
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.schedules import registration
-from geneva_drive.engine.schedules.firing import fire
+from geneva_drive.engine.schedules.schedule_runs import fire
 from geneva_drive.errors import InvalidInput
 from geneva_drive.worker.housekeeping.duty import Round
 from geneva_drive.worker.housekeeping.refused_rows import Refusals

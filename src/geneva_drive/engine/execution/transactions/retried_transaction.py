@@ -14,7 +14,7 @@ from geneva_drive.definition.options.policies import ExceptionAction
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.commit import commit
-from geneva_drive.engine.commit.ending import Applied, Ending
+from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.result import Committed, Concluded
@@ -156,7 +156,7 @@ def outcome_of(run: Run, ended: StepOutcome | Failed, *, is_concluded: bool) -> 
 
 
 def apply_ending(
-    connection: Connection, environment: Environment, ended: Ending, chaining: NextClaim | None
+    connection: Connection, environment: Environment, ended: EndedRun, chaining: NextClaim | None
 ) -> Applied | None:
     crash_points.reached("body")
     [applied] = commit.apply(

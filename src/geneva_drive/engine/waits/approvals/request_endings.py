@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write, write_together
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry, Change, ResumeRequest, unchanged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
@@ -40,17 +40,18 @@ def find(
 
     Raises `WaitPlanned` if the node has to wait, or to wait on.
     """
-    wait = present_wait(environment, execution)
+    wait, heard = _read_wait(environment, execution)
     if wait is None:
         raise WaitPlanned(event_wait.plan(execution, node, instance))
     again = None
     if wait.is_open:
         again = _evaluate(environment, execution, wait, node, instance)
-        wait = present_wait(environment, execution) or wait
+        present, heard = _read_wait(environment, execution)
+        wait = present or wait
     if wait.state is EventWaitState.TIMED_OUT:
         return None
     if wait.state is EventWaitState.HEARD:
-        return _brought(environment, wait, node)
+        return _brought(heard, wait, node)
     if again is None:
         raise WaitPlanned(event_wait.plan(execution, node, instance))
     raise WaitPlanned(again)
@@ -58,17 +59,25 @@ def find(
 
 def present_wait(environment: Environment, execution: ExecutionRecord) -> EventWaitRecord | None:
     """Return the wait of an execution, or of an earlier attempt; None if it has to begin."""
+    return _read_wait(environment, execution)[0]
+
+
+def _read_wait(
+    environment: Environment, execution: ExecutionRecord
+) -> tuple[EventWaitRecord | None, Sequence[EventRecord]]:
+    """Return the wait of an execution, as `present_wait` does, and the events that it has heard."""
     known = wait_of(execution)
     if not isinstance(known, EventWait):
-        return None
+        return None, ()
     store = environment.store
     # A step may wait for a database in trouble.
-    found = store.database.patiently(
+    found, heard = store.database.patiently(
         lambda: store.read_at_once(
-            lambda connection: store.event_waits.get(connection, known.wait_id)
+            lambda connection: store.event_waits.get_with_heard(connection, known.wait_id)
         )
     )
-    return None if found is None or found.state is EventWaitState.CANCELED else found
+    is_present = found is not None and found.state is not EventWaitState.CANCELED
+    return (found, heard) if is_present else (None, ())
 
 
 def _evaluate(
@@ -129,9 +138,7 @@ def _unseen(environment: Environment, wait: EventWaitRecord) -> Iterator[EventRe
     yield from (arrived[key] for key in sorted(arrived))
 
 
-def _brought(environment: Environment, wait: EventWaitRecord, node: Node) -> Brought:
-    store = environment.store
-    events = store.read(lambda connection: store.event_waits.heard(connection, wait.id))
+def _brought(events: Sequence[EventRecord], wait: EventWaitRecord, node: Node) -> Brought:
     if node.kind is NodeKind.CALLBACK:
         [called] = events
         return Callback(payload=typed_json.load(called.payload), called_at=called.published_at)

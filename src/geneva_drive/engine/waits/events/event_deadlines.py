@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import ResumeRequest
 from geneva_drive.engine.waits.events.event_delivery import announce_ends

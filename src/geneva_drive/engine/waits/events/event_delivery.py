@@ -18,11 +18,15 @@ from sqlalchemy.exc import IntegrityError
 from geneva_drive.definition import registry
 from geneva_drive.definition.waits import event_values
 from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.events import event_published, event_wait_changed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import ResumeRequest
-from geneva_drive.engine.waits.events.event_release import release_one, release_waits
+from geneva_drive.engine.waits.events.event_release import (
+    release_one,
+    release_waits,
+    resume_data,
+)
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import (
     ENDED_WORKFLOW_STATES,
@@ -30,8 +34,13 @@ from geneva_drive.states import (
     ResumeTrigger,
 )
 from geneva_drive.storage.dialects.hints import Notice
+from geneva_drive.storage.dialects.publication import UndeliveredEvent
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
-from geneva_drive.storage.schema.waits.event_records import EventRecord, EventWaitRecord
+from geneva_drive.storage.schema.waits.event_records import (
+    EventListenerRecord,
+    EventRecord,
+    EventWaitRecord,
+)
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 _BATCH = 200
@@ -40,32 +49,58 @@ _MAX_LOOKS = 20
 Listening = tuple[Key, Key]  # a wait and its workflow
 
 
-def deliver_event(environment: Environment, event: EventRecord) -> list[Key]:
-    """Deliver a stored event to what listens to it; return the workflows that continue."""
-    store = environment.store
+def deliver_event(
+    environment: Environment, event: EventRecord, continued: Sequence[Key] = ()
+) -> list[Key]:
+    """Deliver a stored event to what listens to it; return the workflows that continue.
+
+    `continued` are the workflows that it has reached as it was stored.
+    """
     is_callback = event.type == CALLBACK_TYPE
-    patterns = [event.type] if is_callback else event_values.patterns_of(event.type)
-    listeners = store.read_at_once(
-        lambda connection: store.event_waits.listening(connection, patterns, event.event_key)
-    )
+    types = set() if is_callback else set(_triggered_here(event.type))
+    listeners, is_first = _find_listeners(environment, event, may_mark=not types)
     waits = {
         (one.wait_id, one.workflow_id)
         for one in listeners
         if one.wait_id is not None and one.workflow_id is not None
     }
-    continued = [
+    heard = [
         key
         for batch in _batches(sorted(waits, key=lambda one: str(one[1])))
         for key in hear(environment, event, batch)
     ]
-    types = {one.type for one in listeners if one.type is not None}
-    if not is_callback:
-        types.update(_triggered_here(event.type))
-    is_first = _note_delivery(environment, event, sorted(types))
+    types.update(one.type for one in listeners if one.type is not None)
+    if listeners or types:
+        is_first = _note_delivery(environment, event, sorted(types))
     if is_first and not is_callback and environment.events.wanted:
         now = environment.clock.now()
-        environment.events.emit([event_published(event, continued, now)])
-    return continued
+        environment.events.emit([event_published(event, [*continued, *heard], now)])
+    return [*continued, *heard]
+
+
+def _find_listeners(
+    environment: Environment, event: EventRecord, *, may_mark: bool
+) -> tuple[list[EventListenerRecord], bool]:
+    """Return what listens to an event, and whether it was marked as delivered: nothing does."""
+    store, waits = environment.store, environment.store.event_waits
+    patterns = patterns_for(event.type)
+    if not may_mark:
+        found = store.read_at_once(
+            lambda connection: waits.listening(connection, patterns, event.event_key)
+        )
+        return found, False
+    undelivered = UndeliveredEvent(
+        key=event.id,
+        patterns=patterns,
+        event_key=event.event_key,
+        is_alone=not store.database.is_joined,
+    )
+    return store.write_at_once(lambda connection: waits.find_listeners(connection, undelivered))
+
+
+def patterns_for(event_type: str) -> list[str]:
+    """Return every pattern that the type of a stored event fits."""
+    return [event_type] if event_type == CALLBACK_TYPE else event_values.patterns_of(event_type)
 
 
 def _batches(waits: Sequence[Listening]) -> Iterator[Sequence[Listening]]:
@@ -259,7 +294,7 @@ def _write(
         trigger=ResumeTrigger.EVENT,
         trigger_id=str(event.id),
         actor=None,
-        data=typed_json.dump({"id": event.event_id, "source": event.source, "type": event.type}),
+        data=resume_data(event.event_id, event.source, event.type),
         is_executed=True,
     )
     waits = environment.store.event_waits

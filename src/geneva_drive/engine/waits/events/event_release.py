@@ -8,11 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.commit.ending import Applied
+from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write, write_together
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, ExecutionMove, ResumeRequest, unchanged
 from geneva_drive.engine.transitions.holds import released_wait
+from geneva_drive.serialization import typed_json
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
@@ -77,6 +78,11 @@ def release_waits(
     ]
     now = environment.clock.now()
     return write(connection, store, changes, now, read_back=environment.events.wanted)
+
+
+def resume_data(event_id: str, source: str, event_type: str) -> str:
+    """Return what the resume request of a workflow says of its event."""
+    return typed_json.dump({"id": event_id, "source": source, "type": event_type})
 
 
 def _request(request: ResumeRequest, moves: Sequence[ExecutionMove]) -> ResumeRequest:

@@ -9,8 +9,14 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, bindparam, func, select, update
 
 from geneva_drive.states import StepState
-from geneva_drive.storage.dialects.claim_order import in_turn, lanes_of, later, look
-from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
+from geneva_drive.storage.dialects.claim_request import (
+    ClaimRequest,
+    Taken,
+    in_turn,
+    lanes_of,
+    later,
+    look,
+)
 from geneva_drive.storage.schema.records import (
     CLAIMED_WORKFLOW_COLUMNS,
     EXECUTION_COLUMNS,

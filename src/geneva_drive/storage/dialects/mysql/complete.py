@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects.claim_order import top_priority
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed, Completion
+from geneva_drive.storage.dialects.claim_request import top_priority
+from geneva_drive.storage.dialects.completion_batch import Completed, Completion, CompletionBatch
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
@@ -57,7 +57,9 @@ WHERE workflow_id IN ({workflow_ids}) AND slot = 'chain' AND active = 1
 """
 
 
-def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
+def complete(
+    connection: Connection, tables: Tables, batch: CompletionBatch
+) -> dict[Key, Completed]:
     """Write the batch; return what was written, by the id of the completed execution."""
     if connection.dialect.paramstyle == "qmark":
         return {}  # a driver without named placeholders
@@ -71,7 +73,7 @@ def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, 
 
 
 class _Writer:
-    def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
+    def __init__(self, connection: Connection, tables: Tables, batch: CompletionBatch) -> None:
         self._connection = connection
         self._tables = tables
         self._is_uuid = tables.key_type is KeyType.UUID

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,16 +24,15 @@ from sqlalchemy.engine import Dialect as SQLAlchemyDialect
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.base import Dialect, MigrationHeld, Started
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Notice
-from geneva_drive.storage.dialects.mysql import health, migration_lock
+from geneva_drive.storage.dialects.mysql import health
 from geneva_drive.storage.dialects.mysql.claim import claim, force_index
 from geneva_drive.storage.dialects.mysql.complete import complete
 from geneva_drive.storage.dialects.mysql.insert import start
-from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
@@ -51,7 +50,7 @@ class MySQL(Dialect):
         return "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
 
     def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
-        return migration_lock.hold(engine, patience)
+        return _migration_lock(engine, patience)
 
     def looks(self, tables: Tables, thresholds: Thresholds) -> Iterable[tuple[str, Look]]:  # noqa: ARG002 - PostgreSQL's
         return health.looks(thresholds)
@@ -113,7 +112,7 @@ class MySQL(Dialect):
         return start(connection, tables, workflow, execution)
 
     def complete(
-        self, connection: Connection, tables: Tables, batch: Batch
+        self, connection: Connection, tables: Tables, batch: CompletionBatch
     ) -> dict[Key, Completed]:
         return complete(connection, tables, batch)
 
@@ -126,3 +125,19 @@ def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # 
     with dbapi_connection.cursor() as cursor:
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     record.info["geneva_prepared"] = True
+
+
+# A lock's name is the server's, not the database's, and at most 64 characters long.
+_LOCK_NAME = "CONCAT('geneva_drive_', SHA1(DATABASE()))"
+
+
+@contextmanager
+def _migration_lock(engine: Engine, patience: timedelta) -> Iterator[None]:
+    with engine.connect() as holder:
+        lock = text(f"SELECT GET_LOCK({_LOCK_NAME}, :seconds)")
+        if holder.scalar(lock, {"seconds": patience.total_seconds()}) != 1:
+            raise MigrationHeld
+        try:
+            yield
+        finally:
+            holder.execute(text(f"SELECT RELEASE_LOCK({_LOCK_NAME})"))

@@ -12,11 +12,11 @@ from geneva_drive.storage.dialects.health_check import (
     Check,
     Look,
     Thresholds,
+    isolation,
     ok,
     problem,
     reminder,
 )
-from geneva_drive.storage.dialects.isolation import isolation
 
 # `trx_started` is in the server's time zone, not in the session's.
 _OLD_TRANSACTIONS = text("""

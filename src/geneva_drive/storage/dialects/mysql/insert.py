@@ -7,7 +7,7 @@ from functools import lru_cache
 from sqlalchemy import Connection, Insert, insert
 from sqlalchemy.exc import IntegrityError
 
-from geneva_drive.storage.dialects.new_workflow_rows import Row, Started
+from geneva_drive.storage.dialects.base import Row, Started
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

@@ -9,7 +9,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.completion_batch import Batch, Claimant, Completed, Completion
+from geneva_drive.storage.dialects.completion_batch import (
+    Claimant,
+    Completed,
+    Completion,
+    CompletionBatch,
+)
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
@@ -125,7 +130,9 @@ _Given = tuple[tuple[str, str], ...]
 _Lanes = tuple[int, int | None]  # number of types, and of queues unless all are served
 
 
-def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
+def complete(
+    connection: Connection, tables: Tables, batch: CompletionBatch
+) -> dict[Key, Completed]:
     """Write the batch; return what was written, by the id of the completed execution."""
     completions = batch.completions
     # A batch of one uses plain values, for which the server keeps one plan.

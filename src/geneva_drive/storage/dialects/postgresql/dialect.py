@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -26,6 +26,7 @@ from sqlalchemy import (
     literal,
     literal_column,
     select,
+    text,
     true,
     tuple_,
 )
@@ -33,24 +34,30 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.base import Dialect, MigrationHeld, Started
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
-from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.dialects.postgresql import (
     combined_write,
     connect_options,
     driver_errors,
     health,
-    migration_lock,
+    publication,
 )
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
 from geneva_drive.storage.dialects.postgresql.notices import Notices
+from geneva_drive.storage.dialects.publication import (
+    FoundListeners,
+    Publication,
+    Stored,
+    UndeliveredEvent,
+)
+from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
@@ -78,7 +85,7 @@ class PostgreSQL(Dialect):
             connect_options.prepare_nothing_through_a_pooler(engine)
 
     def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
-        return migration_lock.hold(engine, patience)
+        return _migration_lock(engine, patience)
 
     def looks(self, tables: Tables, thresholds: Thresholds) -> Iterable[tuple[str, Look]]:
         return health.looks(tables, thresholds)
@@ -178,6 +185,14 @@ class PostgreSQL(Dialect):
     ) -> Started | None:
         return start(connection, tables, workflow, execution, notice)
 
+    def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
+        return publication.publish(connection, tables, new)
+
+    def find_listeners(
+        self, connection: Connection, tables: Tables, event: UndeliveredEvent
+    ) -> FoundListeners:
+        return publication.find_listeners(connection, tables, event)
+
     def hints(
         self,
         engine: Engine,
@@ -189,7 +204,7 @@ class PostgreSQL(Dialect):
         return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
 
     def complete(
-        self, connection: Connection, tables: Tables, batch: Batch
+        self, connection: Connection, tables: Tables, batch: CompletionBatch
     ) -> dict[Key, Completed]:
         return complete(connection, tables, batch)
 
@@ -216,3 +231,19 @@ def _nodes_query(
     at = (workflow_id == given.c.workflow_id) & (node_id == given.c.node_id)
     one = select(*columns).where(at, *where).offset(literal_column("0")).lateral()
     return select(*one.c).select_from(given.join(one, true()))
+
+
+_LOCK_NUMBER = 7_046_029_254_386_353  # any number that no other program uses
+
+
+@contextmanager
+def _migration_lock(engine: Engine, patience: timedelta) -> Iterator[None]:
+    with engine.connect() as holder:
+        holder.execute(text(f"SET LOCAL lock_timeout = {patience // timedelta(milliseconds=1)}"))
+        try:
+            holder.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _LOCK_NUMBER})
+        except DBAPIError as error:
+            if driver_errors.sort(error.orig or error) is Trouble.BUSY:
+                raise MigrationHeld from error
+            raise
+        yield

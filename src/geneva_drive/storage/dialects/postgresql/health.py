@@ -13,11 +13,11 @@ from geneva_drive.storage.dialects.health_check import (
     Check,
     Look,
     Thresholds,
+    isolation,
     ok,
     problem,
     reminder,
 )
-from geneva_drive.storage.dialects.isolation import isolation
 from geneva_drive.storage.schema.tables import Tables
 
 _SNAPSHOTS = "old snapshots"

@@ -12,8 +12,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeEngine
 
 from geneva_drive.storage.dialects import driver
+from geneva_drive.storage.dialects.base import Row, Started, given
 from geneva_drive.storage.dialects.hints import Notice
-from geneva_drive.storage.dialects.new_workflow_rows import Row, Started, given
 from geneva_drive.storage.schema.tables import Tables
 
 _BY_COLUMNS = "INSERT INTO {table} ({columns}) SELECT * FROM unnest({lists})"
@@ -70,16 +70,16 @@ def _start_statement_for(
         workflows=tables.quoted(tables.workflows),
         executions=tables.quoted(tables.step_executions),
         workflow_columns=", ".join(workflow),
-        workflow_values=_placeholders("w_", tables.workflows, workflow, dialect),
+        workflow_values=placeholders("w_", tables.workflows, workflow, dialect),
         execution_columns=", ".join(execution),
-        execution_values=_placeholders("e_", tables.step_executions, execution, dialect),
+        execution_values=placeholders("e_", tables.step_executions, execution, dialect),
         notice=_NOTICE if tells else "",
     )
     # psycopg sends values marked `b` in binary; other drivers have only %s.
     return written if dialect.driver == "psycopg" else written.replace(")b", ")s")
 
 
-def _placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Dialect) -> str:
+def placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Dialect) -> str:
     return ", ".join(f"%({prefix}{name})b::{_kind(table.c[name].type, dialect)}" for name in names)
 
 
@@ -92,7 +92,7 @@ def _kind(column_type: TypeEngine[Any], dialect: Dialect) -> str:
 def insert_columns(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     columns = tuple(rows[0])
     statement = _columns_statement_for(table, columns, connection.dialect)
-    values = {name: [_plain(row[name]) for row in rows] for name in columns}
+    values = {name: _plain([row[name] for row in rows]) for name in columns}
     connection.exec_driver_sql(statement, values)
 
 
@@ -106,5 +106,8 @@ def _columns_statement_for(table: Table, columns: tuple[str, ...], dialect: Dial
     )
 
 
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Enum) else value
+def _plain(values: list[Any]) -> list[Any]:
+    """Return the values of a column, with the texts of enumerations in place of their members."""
+    if not any(issubclass(kind, Enum) for kind in set(map(type, values))):
+        return values
+    return [value.value if isinstance(value, Enum) else value for value in values]

@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)b")
 _Kind = tuple[str, tuple[int, ...] | None]  # a statement, and the types of its values
 
 
-class Prepared:
+class PreparedStatements:
     """The statements of one connection; used by one thread at a time."""
 
     def __init__(self, driver: Connection[Any]) -> None:

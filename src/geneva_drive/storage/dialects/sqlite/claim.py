@@ -9,10 +9,23 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, Connection, Table, Uuid
 
-from geneva_drive.storage.dialects.claim_order import MOST_LANES, Lane, in_turn, lanes_of
-from geneva_drive.storage.dialects.claim_request import ClaimRequest, Row, Taken, read_taken
-from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, places
-from geneva_drive.storage.dialects.sqlite.values import moment_text, plain, read_moment
+from geneva_drive.storage.dialects.claim_request import (
+    MOST_LANES,
+    ClaimRequest,
+    Lane,
+    Row,
+    Taken,
+    in_turn,
+    lanes_of,
+    read_taken,
+)
+from geneva_drive.storage.dialects.sqlite.statements import (
+    SQLiteStatements,
+    moment_text,
+    places,
+    plain,
+    read_moment,
+)
 from geneva_drive.storage.schema.column_types import Moment
 from geneva_drive.storage.schema.records import CLAIMED_WORKFLOW_COLUMNS, EXECUTION_COLUMNS
 from geneva_drive.storage.schema.tables import Tables

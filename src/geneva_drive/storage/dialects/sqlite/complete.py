@@ -7,16 +7,15 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.storage.dialects.claim_order import top_priority
+from geneva_drive.storage.dialects.claim_request import top_priority
 from geneva_drive.storage.dialects.completion_batch import (
-    Batch,
     Claimant,
     Completed,
     Completion,
+    CompletionBatch,
     Following,
 )
-from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, places
-from geneva_drive.storage.dialects.sqlite.values import moment_text
+from geneva_drive.storage.dialects.sqlite.statements import SQLiteStatements, moment_text, places
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
@@ -89,7 +88,9 @@ FROM (VALUES {{rows}}) WHERE column1 IS NOT NULL
 """
 
 
-def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, Completed]:
+def complete(
+    connection: Connection, tables: Tables, batch: CompletionBatch
+) -> dict[Key, Completed]:
     """Write the batch inside BEGIN IMMEDIATE; return what was written, by completed execution."""
     writer = _Writer(connection, tables, batch)
     seen = writer.still_as_seen(batch.completions)
@@ -100,7 +101,7 @@ def complete(connection: Connection, tables: Tables, batch: Batch) -> dict[Key, 
 
 
 class _Writer:
-    def __init__(self, connection: Connection, tables: Tables, batch: Batch) -> None:
+    def __init__(self, connection: Connection, tables: Tables, batch: CompletionBatch) -> None:
         self._connection = connection
         self._tables = tables
         self._statements = SQLiteStatements(connection, tables)

@@ -20,13 +20,12 @@ from sqlalchemy.sql.operators import custom_op
 from geneva_drive.errors import InvalidInput
 from geneva_drive.own_retry_delay import RetryDelay
 from geneva_drive.settings import Settings
-from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.base import Dialect, Started
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
-from geneva_drive.storage.dialects.completion_batch import Batch, Completed
+from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
 from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
-from geneva_drive.storage.dialects.new_workflow_rows import Started
 from geneva_drive.storage.dialects.sqlite import health
 from geneva_drive.storage.dialects.sqlite.change_counter import ChangeCounter
 from geneva_drive.storage.dialects.sqlite.claim import claim
@@ -169,7 +168,7 @@ class SQLite(Dialect):
         return claim(connection, tables, request)
 
     def complete(
-        self, connection: Connection, tables: Tables, batch: Batch
+        self, connection: Connection, tables: Tables, batch: CompletionBatch
     ) -> dict[Key, Completed]:
         return complete(connection, tables, batch)
 

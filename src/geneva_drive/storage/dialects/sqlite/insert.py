@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, Table
 
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.new_workflow_rows import Row, Started, given
-from geneva_drive.storage.dialects.sqlite.values import plain
+from geneva_drive.storage.dialects.base import Row, Started, given
+from geneva_drive.storage.dialects.sqlite.statements import plain
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

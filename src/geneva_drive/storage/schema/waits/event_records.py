@@ -68,7 +68,7 @@ class EventWaitRecord(_Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Listener(_Row):
+class EventListenerRecord(_Row):
     """A row of `event_listeners`: an open wait, or the type of a class."""
 
     wait_id: Key | None

@@ -83,10 +83,11 @@ class Definitions:
         this = update(self._table).where(c.name == name, c.version == version)
         connection.execute(this.values(current_since=now))
 
-    def set_enabled(self, connection: Connection, name: str, *, is_enabled: bool) -> None:
-        """Enable or disable all versions of a document."""
-        statement = update(self._table).where(self._table.c.name == name)
-        connection.execute(statement.values(is_enabled=is_enabled))
+    def set_enabled(self, connection: Connection, name: str, *, is_enabled: bool) -> bool:
+        """Enable or disable all versions of a document; True if they were not so before."""
+        c = self._table.c
+        statement = update(self._table).where(c.name == name, c.is_enabled != is_enabled)
+        return connection.execute(statement.values(is_enabled=is_enabled)).rowcount > 0
 
     def _is_current(self) -> ColumnElement[bool]:
         c, other = self._table.c, self._table.alias("other").c

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from geneva_drive.storage.connections.database import Database
-from geneva_drive.storage.dialects.sqlite.values import plain
+from geneva_drive.storage.dialects.sqlite.statements import plain
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.loops.checkpoints import Checkpoints, CheckpointUpdate

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
+from geneva_drive.storage.schema.conditions import workflow_type
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
 
-class EndedExecution(NamedTuple):
+class ExecutionEnd(NamedTuple):
     """How an execution ended, and when it ran."""
 
     type: str
@@ -25,21 +26,22 @@ class EndedCounts:
     """Reads along the index of ended executions."""
 
     def __init__(self, tables: Tables) -> None:
+        self._tables = tables
         self._executions = tables.step_executions
         self._checkpoints = tables.checkpoints
 
     def ended(
         self, connection: Connection, after: datetime, until: datetime, limit: int
-    ) -> list[EndedExecution]:
+    ) -> list[ExecutionEnd]:
         """Return the executions that ended in a window, oldest first."""
         c = self._executions.c
         query = (
-            select(c.type, c.outcome, c.started_at, c.finished_at)
+            select(workflow_type(self._tables), c.outcome, c.started_at, c.finished_at)
             .where(c.finished_at.is_not(None), c.finished_at > after, c.finished_at <= until)
             .order_by(c.finished_at)
             .limit(limit)
         )
-        return [EndedExecution(*row) for row in connection.execute(query)]
+        return [ExecutionEnd(*row) for row in connection.execute(query)]
 
     def last_checkpoint(self, connection: Connection) -> Key | None:
         c = self._checkpoints.c

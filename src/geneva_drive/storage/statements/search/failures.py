@@ -132,7 +132,7 @@ class Failures:
         w, e = self._tables.workflows.c, self._tables.step_executions.c
         message = func.substr(e.error_message, 1, longest)
         return select(
-            w.id, e.node_id, e.type, e.step_name, e.error_class, message, e.finished_at, standing
+            w.id, e.node_id, w.type, e.step_name, e.error_class, message, e.finished_at, standing
         ).join_from(self._tables.step_executions, self._tables.workflows, w.id == e.workflow_id)
 
     def _has_later_attempt(self) -> Any:

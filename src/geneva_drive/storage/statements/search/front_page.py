@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, and_, exists, func, literal, or_, sel
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ApprovalState, DeadLetterState, StepState, WorkflowState
+from geneva_drive.storage.schema.conditions import workflow_type
 from geneva_drive.storage.schema.records import (
     WORKFLOW_COLUMNS,
     DeadLetterRecord,
@@ -68,7 +69,7 @@ class DueExecutions:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedExecutions:
+class ParkedCount:
     """How many executions of a queue wait for a limit."""
 
     queue: str
@@ -225,7 +226,7 @@ class FrontPage:
         """Return how many executions wait for their time, and the steps that most of them are."""
         e = self._tables.step_executions.c
         some = (
-            select(e.type, e.step_name, e.wakes_at)
+            select(workflow_type(self._tables).label("type"), e.step_name, e.wakes_at)
             .where(e.wakes_at.is_not(None))
             .order_by(e.wakes_at)
             .limit(most)
@@ -294,7 +295,7 @@ class FrontPage:
         )
         return [(row[0], row[1], row[2]) for row in connection.execute(query)]
 
-    def parked(self, connection: Connection, *, most: int) -> list[ParkedExecutions]:
+    def parked(self, connection: Connection, *, most: int) -> list[ParkedCount]:
         """Return how many executions wait for a limit, by queue and limit."""
         e = self._tables.step_executions.c
         some = (
@@ -306,7 +307,7 @@ class FrontPage:
         query = select(some.c.queue, some.c.limit_key, func.count()).group_by(
             some.c.queue, some.c.limit_key
         )
-        return [ParkedExecutions(*row) for row in connection.execute(query)]
+        return [ParkedCount(*row) for row in connection.execute(query)]
 
     def ongoing_by_type(
         self, connection: Connection, types: Sequence[str], most: int

@@ -29,10 +29,11 @@ class ApprovalInbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntryRow:
-    """An audit entry with its workflow."""
+    """An audit entry with its workflow, or with what else it is about."""
 
     id: Key
-    workflow_id: Key
+    workflow_id: Key | None
+    subject: str | None  # of an act without a workflow, and of a schedule's run
     command: str
     actor: str | None
     reason: str | None
@@ -188,7 +189,7 @@ class Pages:
         """Return values of which one differs if rows were added, began to run or ended.
 
         Each is the head of an index, so that the statement costs the same however many rows there
-        are.
+        are. A checkpoint adds a row.
         """
         tables = self._tables
         running = tables.step_executions.c
@@ -202,6 +203,7 @@ class Pages:
                 tables.events,
                 tables.audit_entries,
                 tables.dead_letters,
+                tables.checkpoints,
             )
         ]
         is_held = running.claim_token.is_not(None)

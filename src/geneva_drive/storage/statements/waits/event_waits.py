@@ -28,14 +28,15 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import EventWaitState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, insertion, new_places, new_values
+from geneva_drive.storage.dialects.publication import UndeliveredEvent
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.event_records import (
     EVENT_COLUMNS,
     WAIT_COLUMNS,
+    EventListenerRecord,
     EventRecord,
     EventWaitRecord,
-    Listener,
 )
 
 # As a literal: a partial index is not used for a parameter.
@@ -87,6 +88,26 @@ class EventWaits:
         c = self._table.c
         query = self._selected.where(c.id.in_(keys)).order_by(c.id)
         return {row[0]: _wait(row) for row in connection.execute(query)}
+
+    def get_with_heard(
+        self, connection: Connection, key: Key
+    ) -> tuple[EventWaitRecord | None, list[EventRecord]]:
+        """Return a wait and the events that it has heard, in the order of its types."""
+        rows = connection.execute(self._with_heard, {"key": key}).all()
+        border = len(WAIT_COLUMNS)
+        heard = [EventRecord.read(row[border:]) for row in rows if row[border] is not None]
+        return (_wait(rows[0][:border]) if rows else None), heard
+
+    @cached_property
+    def _with_heard(self) -> Select[Any]:
+        c, r, e = self._table.c, self._receipts.c, self._tables.events.c
+        return (
+            self._selected.add_columns(*(e[name] for name in EVENT_COLUMNS))
+            .outerjoin(self._receipts, r.wait_id == c.id)
+            .outerjoin(self._tables.events, e.id == r.event_id)
+            .where(c.id == bindparam("key"))
+            .order_by(r.place)
+        )
 
     def get_to_hear(
         self, connection: Connection, keys: Collection[Key], *, is_alone: bool
@@ -185,13 +206,23 @@ class EventWaits:
 
     def listening(
         self, connection: Connection, patterns: Collection[str], key: str
-    ) -> list[Listener]:
+    ) -> list[EventListenerRecord]:
         """Return what an event of these patterns and this key goes to."""
         c = self._listeners.c
         query = select(c.wait_id, c.workflow_id, c.type).where(
             c.pattern.in_(patterns), c.awaited_key.in_({key, ""})
         )
-        return [Listener.read(row) for row in connection.execute(query)]
+        return [EventListenerRecord.read(row) for row in connection.execute(query)]
+
+    def find_listeners(
+        self, connection: Connection, event: UndeliveredEvent
+    ) -> tuple[list[EventListenerRecord], bool]:
+        """Return what a stored event goes to; if that is nothing, mark it as delivered.
+
+        The second value is True if the event was marked.
+        """
+        rows, is_marked = self._dialect.find_listeners(connection, self._tables, event)
+        return [EventListenerRecord.read(row) for row in rows], is_marked
 
     def near_misses(
         self, connection: Connection, patterns: Collection[str], key: str, limit: int
@@ -203,6 +234,14 @@ class EventWaits:
         )
         # Not the first ones: among many waits, these would have to be sorted.
         return sorted(set(connection.scalars(query.limit(limit))), key=str)
+
+    def awaited_keys(self, connection: Connection, ids: Collection[Key]) -> dict[Key, str]:
+        """Return the key that each of these workflows waits for; of several waits, the newest."""
+        c = self._table.c
+        query = select(c.workflow_id, c.awaited_key).where(
+            c.workflow_id.in_(ids), c.state == _OPEN, c.awaited_key != ""
+        )
+        return {row[0]: row[1] for row in connection.execute(query.order_by(c.id))}
 
     def register(self, connection: Connection, triggers: Mapping[str, Collection[str]]) -> None:
         """Make classes listen to the patterns of their triggers, and to no others."""
@@ -237,17 +276,6 @@ class EventWaits:
         for row in connection.execute(query):
             found[row[0]].add(row[1])
         return found
-
-    def heard(self, connection: Connection, wait_id: Key) -> list[EventRecord]:
-        """Return the events that a wait has heard, in the order of its types."""
-        r, e = self._receipts.c, self._tables.events.c
-        query = (
-            select(*(e[name] for name in EVENT_COLUMNS))
-            .join(self._receipts, r.event_id == e.id)
-            .where(r.wait_id == wait_id)
-            .order_by(r.place)
-        )
-        return [EventRecord.read(row) for row in connection.execute(query)]
 
     def continued_by(self, connection: Connection, event_id: Key) -> list[Key]:
         """Return the workflows that an event let continue."""

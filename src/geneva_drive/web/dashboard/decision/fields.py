@@ -11,7 +11,7 @@ from geneva_drive.definition.nodes.phrases import from_name
 from geneva_drive.definition.options.approval_terms import REJECT
 from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.views.bodies import approval_item_body
-from geneva_drive.masking import MASK
+from geneva_drive.masked_fields import MASK
 from geneva_drive.web.dashboard.decision.shown_values import words
 
 _KINDS = {"integer": "number", "number": "decimal", "boolean": "checkbox"}

@@ -1,9 +1,9 @@
-"""The audit trail: who did what to which workflow, and why."""
+"""The audit trail: who did what to which workflow, schedule, document or event, and why."""
 
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -21,9 +21,14 @@ router = APIRouter()
 PATH = "/audit"
 PER_PAGE = 50
 COMMANDS = (
-    *("create", "pause", "resume", "cancel", "skip", "reattempt", "reset_for_retry"),
+    *("pause", "resume", "cancel", "skip", "reattempt", "reset_for_retry", "bulk", "publish"),
     *("approve", "reject", "escalate", "delegate", "expire", "adopt", "retry_dead_letter"),
+    *("pause_schedule", "resume_schedule", "run_schedule"),
+    *("deploy_definition", "enable_definition", "disable_definition"),
 )
+# The page of what an entry without a workflow is about, and what one needs to read it.
+_PAGES = {"publish": "/events", "schedule": "/schedules", "definition": "/definitions"}
+_NEEDS = {"publish": "event:read", "schedule": "schedule:read", "definition": "definition:read"}
 _Text = Annotated[str, Query(max_length=255)]
 
 
@@ -42,11 +47,13 @@ def show(
     }
     page, is_known = _page(drive, given, older)
     store = drive.store
-    ids = {one.workflow_id for one in page.items}
+    ids = {one.workflow_id for one in page.items if one.workflow_id is not None}
     workflows = store.read(lambda connection: store.workflows.get_many(connection, list(ids)))
     values = {
         "entries": page.items,
         "workflows": workflows,
+        "subject_path": subject_path,
+        "subject_need": subject_need,
         "given": given,
         "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
         "commands": sorted({*COMMANDS, *(one.command for one in page.items)}),
@@ -57,6 +64,22 @@ def show(
         "is_known_place": is_known,
     }
     return render(request, "pages/audit.html", values, here="audit")
+
+
+def subject_path(entry: AuditEntryRow) -> str | None:
+    """Return the page of what an entry without a workflow is about."""
+    place = _PAGES.get(_subject_kind(entry))
+    if place is None or entry.subject is None:
+        return None
+    return f"{place}/{quote(entry.subject, safe='')}"
+
+
+def subject_need(entry: AuditEntryRow) -> str | None:
+    return _NEEDS.get(_subject_kind(entry))
+
+
+def _subject_kind(entry: AuditEntryRow) -> str:
+    return entry.command.rpartition("_")[2]
 
 
 def _page(
@@ -83,4 +106,4 @@ def _lead(page: Page[AuditEntryRow], given: dict[str, str], *, is_first: bool) -
     entries, actors = plural(len(page.items), "act"), plural(len(people), "actor")
     which = "The latest" if is_first else "Earlier:"
     also = " that match" if given else ""
-    return f"{which} {entries}{also}, by {actors}."
+    return f"{which} {entries}{also}, by {actors}. Who started a workflow stands on its page."

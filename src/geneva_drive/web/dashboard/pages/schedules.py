@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -196,13 +197,17 @@ def pause(
     request: Request, drive: CurrentDrive, actor: CurrentActor, form: PostedForm, type: str
 ) -> Response:
     done = Answer("Paused", f"No run of `{type}` starts until the schedule is resumed.")
-    return _give(request, form, type, lambda: drive.schedules.pause(type, actor=actor.id), done)
+    act = partial(drive.schedules.pause, type, actor.id, form.text("reason"))
+    return _give(request, form, type, act, done)
 
 
 @router.post("/schedules/{type}/resume")
-def resume(request: Request, drive: CurrentDrive, form: PostedForm, type: str) -> Response:
+def resume(
+    request: Request, drive: CurrentDrive, actor: CurrentActor, form: PostedForm, type: str
+) -> Response:
     done = Answer("Resumed", f"The schedule of `{type}` starts its runs again.")
-    return _give(request, form, type, lambda: drive.schedules.resume(type), done)
+    act = partial(drive.schedules.resume, type, actor.id, form.text("reason"))
+    return _give(request, form, type, act, done)
 
 
 @router.post("/schedules/{type}/run")
@@ -214,7 +219,7 @@ def run(
         request,
         form,
         type,
-        lambda: found.append(drive.schedules.run_now(type, actor=actor.id)),
+        lambda: found.append(drive.schedules.run_now(type, actor.id, form.text("reason"))),
         lambda: _answer(drive, found[0]),
     )
 

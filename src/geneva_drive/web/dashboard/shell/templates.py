@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from geneva_drive.web.dashboard.shell import looks, static_files, words
+from geneva_drive.web.dashboard.shell import state_symbols, static_files, words
 
 _CODE = re.compile(r"`([^`]+)`")
 # What the sentences of `why()` quote: names of steps, commands, and moments in UTC.
@@ -113,9 +113,9 @@ def _environment() -> Environment:
         why=_why,
         cut=words.cut,
         initials=words.initials,
-        state_glyph=looks.state_glyph,
-        state_hue=looks.state_hue,
-        need_hue=looks.need_hue,
+        state_glyph=state_symbols.state_glyph,
+        state_hue=state_symbols.state_hue,
+        need_hue=state_symbols.need_hue,
     )
     made.globals.update(url=_url, static=_static, once=_once)
     return made

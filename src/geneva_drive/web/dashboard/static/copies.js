@@ -1,17 +1,24 @@
-// Buttons that copy: <button data-copy="ID"> puts the text of that element on the clipboard.
+// Buttons that copy: data-copy is "#" with the id of the element whose text is copied, or "address".
+const SHOWN = 1600; // milliseconds that the button says what became of it
+
 export function startCopies() {
-  document.addEventListener("click", async (event) => {
+  document.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-copy]");
-    const source = button && document.getElementById(button.dataset.copy);
-    if (!source) return;
-    const words = button.querySelector("span");
-    const before = words.textContent;
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-      words.textContent = "Copied";
-    } catch {
-      words.textContent = "Not allowed here";
-    }
-    setTimeout(() => { words.textContent = before; }, 1600);
+    if (button && !button.dataset.said) copy(button);
   });
+}
+
+async function copy(button) {
+  const wanted = button.dataset.copy;
+  const text = wanted === "address" ? location.href : document.getElementById(wanted.slice(1)).textContent;
+  const words = button.querySelector("span");
+  const before = words.textContent;
+  button.dataset.said = "yes";
+  try {
+    await navigator.clipboard.writeText(text);
+    words.textContent = "Copied";
+  } catch {
+    words.textContent = "Not allowed here";
+  }
+  setTimeout(() => { words.textContent = before; delete button.dataset.said; }, SHOWN);
 }

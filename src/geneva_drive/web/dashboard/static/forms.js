@@ -1,4 +1,4 @@
-// Forms: a busy button, one submit, changed fields, copying, and the focus on an answer.
+// Forms: a busy button, one submit, changed fields, and the focus on an answer.
 export function startForms() {
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -18,8 +18,6 @@ export function startForms() {
   document.addEventListener("click", (event) => {
     const undo = event.target.closest("[data-undo]");
     if (undo) undoChange(undo.closest(".field"));
-    const copy = event.target.closest("[data-copy]");
-    if (copy) copyText(copy);
   });
   for (const field of document.querySelectorAll("[data-proposed]")) showChange(field);
   const wrong = document.querySelector("[aria-invalid=true]");
@@ -37,20 +35,4 @@ function undoChange(box) {
   field.value = field.dataset.proposed;
   showChange(field);
   field.focus();
-}
-
-// data-copy is the text, or the id of the element that holds it after "#", or "address".
-async function copyText(button) {
-  const wanted = button.dataset.copy;
-  const text = wanted === "address" ? location.href
-    : wanted.startsWith("#") ? document.querySelector(wanted)?.innerText ?? "" : wanted;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    return;
-  }
-  const words = button.querySelector("span") ?? button;
-  const before = words.textContent;
-  words.textContent = "Copied";
-  setTimeout(() => { words.textContent = before; }, 1500);
 }

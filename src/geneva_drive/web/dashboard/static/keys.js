@@ -23,6 +23,13 @@ function move(step) {
   all[to].scrollIntoView({ block: "nearest" });
 }
 
+function closeMenu() {
+  const open = document.querySelector("details.filter-menu[open]");
+  open?.removeAttribute("open");
+  open?.querySelector("summary").focus();
+  return open;
+}
+
 function act(event) {
   switch (event.key) {
     case "/": document.querySelector("[data-find]")?.focus(); return true;
@@ -30,7 +37,10 @@ function act(event) {
     case "k": move(-1); return true;
     case "x": rows()[current(rows())]?.querySelector("input[type=checkbox]")?.click(); return true;
     case "?": document.getElementById("keys")?.showModal(); return true;
-    case "Escape": document.dispatchEvent(new CustomEvent("geneva:clear")); return false;
+    case "Escape":
+      if (closeMenu()) return true;
+      document.dispatchEvent(new CustomEvent("geneva:clear"));
+      return false;
     default: return false;
   }
 }

@@ -90,15 +90,17 @@ export function morph(old, fresh) {
     tint(old.parentElement);
     return true;
   }
-  if (old.nodeType !== 1 || old.matches("[data-keep]")) return false;
+  // Rows inside a region are a region of their own.
+  if (old.nodeType !== 1 || old.matches("[data-keep], [data-rows]")) return false;
   let isChanged = morphAttributes(old, fresh);
   const wanted = [...fresh.childNodes];
+  const keys = new Set(wanted.map(key));
   const known = new Map([...old.children].filter(key).map((one) => [key(one), one]));
   wanted.forEach((child, place) => {
     const present = old.childNodes[place];
     const same = key(child) && known.get(key(child));
     if (same && same !== present) { old.insertBefore(same, present ?? null); isChanged = morph(same, child) || isChanged; }
-    else if (!present || (key(child) && !same)) { old.insertBefore(document.importNode(child, true), present ?? null); isChanged = true; }
+    else if (!present || (key(child) && !same) || (!same && key(present) && keys.has(key(present)))) { old.insertBefore(document.importNode(child, true), present ?? null); isChanged = true; }
     else isChanged = morph(present, child) || isChanged;
   });
   while (old.childNodes.length > wanted.length) { old.lastChild.remove(); isChanged = true; }
@@ -107,7 +109,8 @@ export function morph(old, fresh) {
 
 function morphAttributes(old, fresh) {
   let isChanged = false;
-  for (const { name, value } of [...fresh.attributes]) {
+  // Folds open and close by hand only.
+  for (const { name, value } of [...fresh.attributes].filter(({ name }) => name !== "open")) {
     if (old.getAttribute(name) !== value) { old.setAttribute(name, value); isChanged = true; }
   }
   for (const { name } of [...old.attributes]) {

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from geneva_drive.web.dashboard.pages.approvals import inbox, page, passing_on
+from geneva_drive.web.dashboard.pages.approvals import inbox, page, reassignment
 
-routers = (inbox.router, page.router, passing_on.router)
+routers = (inbox.router, page.router, reassignment.router)

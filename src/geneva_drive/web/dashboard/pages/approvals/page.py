@@ -19,7 +19,7 @@ from geneva_drive.web.dashboard.decision.question import plain_question
 from geneva_drive.web.dashboard.decision.request_view import Sent, view_of
 from geneva_drive.web.dashboard.decision.votes import history_lines, past
 from geneva_drive.web.dashboard.pages.approvals.inbox import read_part
-from geneva_drive.web.dashboard.pages.approvals.place import place_of
+from geneva_drive.web.dashboard.pages.approvals.surroundings import place_of
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import PostedForm
@@ -35,7 +35,7 @@ _QUESTIONS = ("delegate", "escalate")
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestVisit:
     """Somebody looks at a request."""
 
     request: Request
@@ -63,7 +63,7 @@ def show(
 ) -> Response:
     approval = drive.approvals.get(id)
     asked = PassingOn(confirm) if confirm in _QUESTIONS else None
-    return shown(Visit(request, drive, actor, approval), asked)
+    return shown(RequestVisit(request, drive, actor, approval), asked)
 
 
 @router.post("/approvals/{id}")
@@ -72,7 +72,7 @@ def decide(
 ) -> Response:
     """Vote with the actor of the session; what does not fit is shown again."""
     approval = drive.approvals.get(id)
-    visit = Visit(request, drive, actor, approval)
+    visit = RequestVisit(request, drive, actor, approval)
     choice = form.get("choice", "")
 
     def act() -> None:
@@ -97,7 +97,7 @@ def decide(
 
 
 def shown(
-    visit: Visit,
+    visit: RequestVisit,
     asked: PassingOn | None = None,
     sent: Sent | None = None,
     status: HTTPStatus = HTTPStatus.OK,

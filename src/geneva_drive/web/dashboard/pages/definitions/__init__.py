@@ -6,8 +6,8 @@ in the form.
 
 from __future__ import annotations
 
-from geneva_drive.web.dashboard.pages.definitions import page, starting
+from geneva_drive.web.dashboard.pages.definitions import page, start
 
-routers = (page.router, starting.router)
+routers = (page.router, start.router)
 
 __all__ = ["routers"]

@@ -13,7 +13,7 @@ from geneva_drive.drive.definitions.known_definitions import schema_of
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.errors import Fault, InvalidInput
-from geneva_drive.masking import MASK
+from geneva_drive.masked_fields import MASK
 from geneva_drive.web.dashboard.pages.definitions.schema_fields import (
     ABSENT,
     SchemaField,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from geneva_drive.web.dashboard.pages.events import page, publishing
+from geneva_drive.web.dashboard.pages.events import page, publication
 
-routers = (page.router, publishing.router)
+routers = (page.router, publication.router)
 
 __all__ = ["routers"]

@@ -10,15 +10,22 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from sqlalchemy import Connection
 
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.publication import HeardBy, PublishedEvent
 from geneva_drive.drive.search.pages import Page, Place, events_search
+from geneva_drive.drive.search.search import active_of
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
-from geneva_drive.storage.schema.records import WorkflowRecord
+from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
-from geneva_drive.web.dashboard.pages.events.publication_form import PublicationForm, form_again
+from geneva_drive.web.dashboard.pages.events.publication_form import (
+    PublicationForm,
+    form_again,
+    form_for,
+)
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import NO_BREAK, cut, number, plural
 from geneva_drive.web.messages.parameters import CurrentDrive, checked_text
@@ -67,12 +74,20 @@ def show_all(
     key: _Text = "",
     older: Annotated[str | None, Query(max_length=64)] = None,
     publish: str | None = None,
-    again: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Response:
     form = None
     if publish is not None and "event:publish" in permissions_of(request):
-        form = PublicationForm() if again is None else form_again(drive.published_event(again))
+        form = _form(drive, request.query_params)
+        type = type or (form.type if form.wait else "")
     return render_list(request, drive, {"type": type, "key": key}, older, form)
+
+
+def _form(drive: Drive, given: Mapping[str, str]) -> PublicationForm:
+    """Return the empty form, or that of an event to publish again, or of a wait."""
+    form = PublicationForm()
+    if "again" in given:
+        form = form_again(drive.published_event(given["again"]))
+    return form_for(drive, form, given["wait"], given.get("on", "")) if "wait" in given else form
 
 
 def render_list(
@@ -132,7 +147,8 @@ class Hearers:
     title: str
     note: str
     count: int
-    workflows: Sequence[tuple[Any, WorkflowRecord | None]]
+    workflows: Sequence[tuple[Any, WorkflowHandle[Any] | None]]
+    keys: Mapping[Any, str] | None = None  # that near misses wait for
 
 
 @router.get("/events/{number}")
@@ -182,9 +198,22 @@ def _hearers(drive: Drive, heard: HeardBy) -> list[Hearers]:
     )
     wanted = [one for _, _, ids in kinds for one in ids[:_MOST_LISTED]]
     store = drive.store
-    found = store.read(lambda connection: store.workflows.get_many(connection, wanted))
+
+    def read(connection: Connection) -> tuple[dict[Key, WorkflowHandle[Any]], Mapping[Key, str]]:
+        records = store.workflows.get_many(connection, wanted)
+        active = active_of(connection, drive, list(records.values()))
+        handles = {key: drive.open_handle(one, active.get(key)) for key, one in records.items()}
+        return handles, store.event_waits.awaited_keys(connection, heard.near_misses)
+
+    found, keys = store.read(read)
     return [
-        Hearers(title, note, len(ids), [(one, found.get(one)) for one in ids[:_MOST_LISTED]])
+        Hearers(
+            title,
+            note,
+            len(ids),
+            [(one, found.get(one)) for one in ids[:_MOST_LISTED]],
+            keys if ids is heard.near_misses else None,
+        )
         for title, note, ids in kinds
         if ids
     ]

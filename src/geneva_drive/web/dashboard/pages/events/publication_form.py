@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from geneva_drive.definition.waits import event_values
+from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.publication import PublishedEvent
 from geneva_drive.errors import InvalidInput, NotFound
-from geneva_drive.masking import MASK
+from geneva_drive.masked_fields import MASK
 
 SOURCE = "dashboard"
 
@@ -25,7 +26,9 @@ class PublicationForm:
     payload: str = ""
     source: str = SOURCE
     id: str = ""
+    reason: str = ""
     again: str = ""  # the number of the event that is published again
+    wait: str = ""  # the id of the workflow that waits for it
     faults: Mapping[str, str] = field(default_factory=dict)  # by field; "" for the whole form
 
     @property
@@ -48,6 +51,22 @@ def form_again(event: PublishedEvent) -> PublicationForm:
     )
 
 
+def form_for(drive: Drive, form: PublicationForm, workflow_id: str, step: str) -> PublicationForm:
+    """Return the form with the type and key that a workflow waits for."""
+    workflow, store = drive.workflows(Workflow).find(workflow_id), drive.store
+    waits = store.read(lambda connection: store.event_waits.open_of(connection, workflow.id))
+    wait = next((one for one in waits if step in ("", one.step_name)), None)
+    if wait is None:
+        return replace(form, wait=str(workflow.id))
+    types = [pattern for pattern in wait.patterns if not pattern.endswith("*")]
+    return replace(
+        form,
+        type=form.type or next(iter(types), ""),
+        key=wait.awaited_key or form.key,
+        wait=str(workflow.id),
+    )
+
+
 def read_form(drive: Drive, fields: Mapping[str, str]) -> tuple[PublicationForm, Any]:
     """Return what was sent, with its faults, and the payload to publish."""
     form = PublicationForm(
@@ -56,7 +75,9 @@ def read_form(drive: Drive, fields: Mapping[str, str]) -> tuple[PublicationForm,
         payload=fields.get("payload", "").strip(),
         source=fields.get("source", "").strip() or SOURCE,
         id=fields.get("id", "").strip(),
+        reason=fields.get("reason", "").strip(),
         again=fields.get("again", "").strip(),
+        wait=fields.get("wait", "").strip(),
     )
     faults: dict[str, str] = {}
     payload: Any = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,19 +9,19 @@ from fastapi.responses import Response
 
 from geneva_drive.drive.bulk.bulk import BulkLimits
 from geneva_drive.errors import InvalidInput, NotPermitted
+from geneva_drive.web.dashboard.pages.failures.pace import limits_in
 from geneva_drive.web.dashboard.pages.failures.page import COMMANDS, FailureFilter
 from geneva_drive.web.dashboard.pages.failures.question import WHERE
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import PostedForm
-from geneva_drive.web.dashboard.shell.words import plural
+from geneva_drive.web.dashboard.shell.words import number, plural
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
 from geneva_drive.web.security.gate import permissions_of
 from geneva_drive.web.security.route_permissions import BULK_PERMISSIONS, PAGES
 
 router = APIRouter()
 
-_MOST = 1_000_000  # the Drive's
 _DOING = {"resume": "Resuming", "cancel": "Canceling"}
 
 
@@ -37,9 +36,11 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
     if "standing" not in where:
         raise InvalidInput("The form names no group of failures. Reload the page.")
     started: list[Any] = []
+    limits = BulkLimits()
 
     def act() -> None:
-        limits = limits_in(form) if name == "resume" else BulkLimits()
+        if name == "resume":
+            limits.update(limits_in(form))
         reason = form.text("reason")
         started.append(drive.bulk(name, where, actor=actor.id, reason=reason, **limits))
 
@@ -47,28 +48,16 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
         run = started[0]
         total = run.bulk.total if run.bulk is not None else 0
         has_page = "GET /workflows/{id}" in PAGES
+        title, order = f"{_DOING[name]} {plural(total, 'workflow')}", ""
+        if limits.get("first") and total > 1:
+            title = f"Resuming 1 of {plural(total, 'workflow')}"
+            order = f"The other {number(total - 1)} follow once it has passed the step. "
         return Answer(
-            f"{_DOING[name]} {plural(total, 'workflow')}",
-            f"This runs on the server as workflow {run.id}; you may leave the page.",
+            title,
+            f"{order}This runs on the server as workflow {run.id}; you may leave the page.",
             link=f"/workflows/{run.id}" if has_page else f"/workflows?state=all&q={run.id}",
             link_words="See how it goes",
         )
 
     back = FailureFilter.of(form).path()
     return command.run(request, form, back=back, act=act, done=done)
-
-
-def limits_in(form: Mapping[str, str]) -> BulkLimits:
-    """Return how careful a bulk is; one first is the default."""
-    match form.get("pace", "first"):
-        case "first":
-            return {"first": 1}
-        case "all":
-            return {}
-        case "stop":
-            text = form.get("stop_after", "").strip()
-            if not text.isdecimal() or not 0 < int(text) <= _MOST:
-                raise InvalidInput("Stop after: write how many failures, such as 5.")
-            return {"stop_after": int(text)}
-        case _:
-            raise InvalidInput("Choose one first, to stop after failures, or all at once.")

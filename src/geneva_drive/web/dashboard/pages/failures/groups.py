@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -23,7 +24,7 @@ SPANS = {
 }
 _BARS = 36
 _WIDTH, _HEIGHT = 180, 32  # of the bars
-_GROWS = timedelta(minutes=5)
+_GROWS = timedelta(minutes=1)  # without a failure, unless they are further apart
 _KINDS = re.compile(r"&lt;(number|quoted|id|hex)&gt;")  # as `drive.failures()` writes them
 _SIGNS = {"quoted": "text"}
 
@@ -46,10 +47,16 @@ class GroupView:
     bars: list[Bar]
 
     @property
+    def kind(self) -> str:
+        """What names the failure in an address, however its workflows stand."""
+        named = {k: v for k, v in self.group.where.items() if k != "standing"}
+        text = json.dumps(named, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
     def key(self) -> str:
         """What names the group in an address."""
-        text = json.dumps(self.group.where, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return f"{self.kind}-{self.group.standing}"
 
     @property
     def count(self) -> str:
@@ -77,16 +84,33 @@ class GroupView:
         return f"{plural(len(self.group.moments), 'failure')} over the time that is shown"
 
     @property
+    def command_line(self) -> str:
+        """What resumes the group from a shell, one workflow first."""
+        pairs = (shlex.quote(f"{name}={value}") for name, value in self.group.where.items())
+        return f"geneva bulk resume {' '.join(f'--where {pair}' for pair in pairs)} --first 1"
+
+    def is_listed_alone(self, others: Iterable[FailureGroup]) -> bool:
+        """True if `list_path` leads to the workflows of this group only."""
+        alike = [one for one in others if _named(one) == _named(self.group)]
+        return self.is_held and len(alike) == 1
+
+    @property
     def list_path(self) -> str:
         """The list of its workflows, as far as filters of the list can tell them apart."""
         group = self.group
-        given = {"type": group.type, "step": group.step, "error_class": group.error_class}
+        # Those that went on stand at another step.
+        step = group.step if self.is_held else None
+        given = {"type": group.type, "step": step, "error_class": group.error_class}
         state = {"state": "paused"} if self.is_held else {"state": "all"}
         return f"/workflows?{urlencode({**state, **{k: v for k, v in given.items() if v}})}"
 
 
 def view_of(group: FailureGroup, now: datetime, span: timedelta) -> GroupView:
     return GroupView(group, _bars(group.moments, now, span))
+
+
+def _named(group: FailureGroup) -> tuple[str | None, ...]:
+    return group.type, group.step, group.error_class, group.standing
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -109,6 +133,18 @@ def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[B
     ]
 
 
+def opened_view(views: Sequence[GroupView], key: str) -> GroupView | None:
+    """Return the group of an address; of one that stands differently now, the same failure."""
+    exact = (one for one in views if one.key == key)
+    alike = (one for one in views if one.kind == key.partition("-")[0])
+    return next(exact, None) or next(alike, None)
+
+
+def _still_grows(group: FailureGroup, now: datetime) -> bool:
+    apart = (group.last - group.first) / max(len(group.moments) - 1, 1)
+    return now - group.last < max(_GROWS, apart)
+
+
 def lead_of(groups: Sequence[FailureGroup], now: datetime) -> list[tuple[str, bool]]:
     """Return the first sentence in parts; the strong one is for an operator."""
     held = [one for one in groups if one.standing is Standing.PAUSED]
@@ -126,6 +162,6 @@ def lead_of(groups: Sequence[FailureGroup], now: datetime) -> list[tuple[str, bo
     noun = "workflow" if total == 1 else "workflows"
     largest = held[0]
     subject = "It" if len(held) == 1 else "The larger" if len(held) == 2 else "The largest"  # noqa: PLR2004
-    grows = " and still grows" if now - largest.last < _GROWS else ""
+    grows = " and still grows" if _still_grows(largest, now) else ""
     began = f"{subject} began at {largest.first:%Y-%m-%d %H:%M:%S} UTC{grows}. "
     return [(f"{number(len(held))} {verb} {count} {noun}. ", True), (began + rest, False)]

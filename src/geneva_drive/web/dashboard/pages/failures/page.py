@@ -21,7 +21,13 @@ from geneva_drive.drive.workflow_page.traceback_parts import (
 )
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.statements.search.failures import FailureDetail
-from geneva_drive.web.dashboard.pages.failures.groups import SPANS, GroupView, lead_of, view_of
+from geneva_drive.web.dashboard.pages.failures.groups import (
+    SPANS,
+    GroupView,
+    lead_of,
+    opened_view,
+    view_of,
+)
 from geneva_drive.web.dashboard.pages.failures.question import question_of
 from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
@@ -96,7 +102,7 @@ def shown(
     found = _GROUPS.get(drive, lambda: drive.failures(since=wanted.last), wanted.last)
     span = SPANS[wanted.last][1]
     views = [view_of(one, now, span) for one in found if wanted.matches(one)]
-    opened = next((one for one in views if one.key == key), None)
+    opened = opened_view(views, key)
     allowed = [one for one in COMMANDS if BULK_PERMISSIONS[one] in permissions_of(request)]
     values: dict[str, Any] = {
         "wanted": wanted,
@@ -106,6 +112,7 @@ def shown(
         "lead": lead_of([one.group for one in views], now),
         "opened": opened,
         "details": None if opened is None else open_group(drive, opened),
+        "is_listed_alone": opened is not None and opened.is_listed_alone(found),
         "allowed": allowed,
         "question": None
         if opened is None or confirm not in allowed

@@ -88,7 +88,7 @@ def _views(
                 yield _decide(one)
         elif one.command == "publish":
             if "event:publish" in permissions:
-                yield _publish(one)
+                yield _publish(workflow_id, one)
         elif one.command in _COMMANDS and _COMMANDS[one.command][1] in permissions:
             yield _command(workflow_id, one)
 
@@ -103,7 +103,7 @@ def _command(workflow_id: Key, one: Consequence) -> CommandView:
         glyph=glyph,
         sentence=one.sentence,
         node=one.node,
-        href=None if is_immediate else f"/workflows/{workflow_id}?{urlencode(asked)}#confirm",
+        href=None if is_immediate else f"/workflows/{workflow_id}?{urlencode(asked)}#confirm-title",
         is_primary=is_immediate,
         is_dangerous=one.is_dangerous,
     )
@@ -121,14 +121,15 @@ def _decide(one: Consequence) -> CommandView:
     )
 
 
-def _publish(one: Consequence) -> CommandView:
+def _publish(workflow_id: Key, one: Consequence) -> CommandView:
+    wait = urlencode({"publish": 1, "wait": workflow_id} | ({"on": one.node} if one.node else {}))
     return CommandView(
         name="publish",
         label="Publish…",
         glyph="event",
         sentence=one.sentence,
         node=one.node,
-        href="/events?publish=1",
+        href=f"/events?{wait}#publish",
     )
 
 

@@ -14,7 +14,7 @@ from geneva_drive.drive.graph.layout import Gaps, Layout, Size, lay_out
 from geneva_drive.drive.graph.picture import Box, Picture, one_line, picture_of
 from geneva_drive.drive.graph.state_counts import done_first
 from geneva_drive.states import Outcome, StepState, is_done
-from geneva_drive.web.dashboard.shell.looks import state_glyph, state_hue
+from geneva_drive.web.dashboard.shell.state_symbols import state_glyph, state_hue
 from geneva_drive.web.dashboard.shell.words import cut, duration, number, plural, state_word
 
 MOST_BOXES = 400

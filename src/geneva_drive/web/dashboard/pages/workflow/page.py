@@ -20,6 +20,7 @@ from geneva_drive.web.dashboard.pages.workflow.batch import read_workers_of
 from geneva_drive.web.dashboard.pages.workflow.command_panel import command_panel
 from geneva_drive.web.dashboard.pages.workflow.copies import copies_of
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
+from geneva_drive.web.dashboard.pages.workflow.near_events import near_events
 from geneva_drive.web.dashboard.pages.workflow.timeline_drawing import draw_timeline
 from geneva_drive.web.dashboard.pages.workflow.trail import trail_of
 from geneva_drive.web.dashboard.shell.page import render
@@ -61,6 +62,7 @@ def show(
         "workflow": workflow,
         "why": workflow.why(),
         "failure": _failure(drive, workflow, view),
+        "near_events": near_events(drive, workflow) if "event:read" in permissions else (),
         "panel": panel,
         "question": panel.find(confirm, on) if confirm else None,
         "is_late": confirm is not None and panel.find(confirm, on) is None,

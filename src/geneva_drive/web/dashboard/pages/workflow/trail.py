@@ -31,6 +31,8 @@ _VERBS = {
     "expire": ("timer", "expired"),
     "retry_dead_letter": ("play", "retried the dead letter"),
     "resolve_dead_letter": ("check", "resolved the dead letter"),
+    "run_schedule": ("play", "ran its schedule"),
+    "bulk": ("play", "ordered it"),
     "import_dag": ("branch", "replaced the graph"),
     "freeze_dag": ("branch", "froze the graph"),
 }

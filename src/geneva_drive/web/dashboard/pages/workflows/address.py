@@ -29,7 +29,7 @@ FILTERS = tuple(field.name for field in fields(SearchFilter))
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class IgnoredFilter:
     """A filter of the address that was left out."""
 
     given: str
@@ -51,7 +51,7 @@ class Address:
     """What an address asks for; its texts are those of the filters."""
 
     given: Mapping[str, str]  # the filters that can be read, as they were written
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[IgnoredFilter, ...] = ()
 
     @property
     def wanted(self) -> SearchFilter:
@@ -113,11 +113,11 @@ def _is_readable(name: str, text: str) -> bool:
     return "\x00" not in text
 
 
-def _fault(known: Address, name: str, text: str) -> Fault:
+def _fault(known: Address, name: str, text: str) -> IgnoredFilter:
     close = get_close_matches(text, _CHOICES.get(name, []), 1)
     meant = close[0] if close else None
     address = None if meant is None else known.path(**{name: meant})
-    return Fault(f"{name}={text}", meant, address)
+    return IgnoredFilter(f"{name}={text}", meant, address)
 
 
 def _moment(name: str, text: str) -> object:

@@ -17,6 +17,7 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.errors import InvalidInput, InvalidStateError, NotPermitted
 from geneva_drive.states import Need, WorkflowState
 from geneva_drive.storage.schema import keys
+from geneva_drive.web.dashboard.pages.failures.pace import limits_in
 from geneva_drive.web.dashboard.pages.workflows.address import Address, read_address
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
@@ -124,7 +125,7 @@ def _give_to_all(
     started: list[Any] = []
 
     def act() -> None:
-        limits = _limits(form) if chosen.command == "resume" else BulkLimits()
+        limits = limits_in(form) if chosen.command == "resume" else BulkLimits()
         where = chosen.where(drive)
         started.append(drive.bulk(chosen.command, where, actor=actor.id, reason=reason, **limits))
 
@@ -137,18 +138,6 @@ def _give_to_all(
         )
 
     return command.run(request, form, back=chosen.back, act=act, done=done)
-
-
-def _limits(form: PostedForm) -> BulkLimits:
-    found: BulkLimits = {}
-    if form.get("pace", "first") == "first":
-        found["first"] = 1
-    text = form.text("stop_after")
-    if text is not None:
-        if not text.isdecimal() or not 0 < int(text) <= 1_000_000:  # noqa: PLR2004 - the Drive's most
-            raise InvalidInput("Stop after: write how many failures, such as 5.")
-        found["stop_after"] = int(text)
-    return found
 
 
 def _chosen(request: Request, name: str, ids: list[str], given: Mapping[str, str]) -> Chosen:

@@ -18,15 +18,24 @@ from geneva_drive.web.dashboard.pages.workflows.address import Address, read_add
 from geneva_drive.web.dashboard.pages.workflows.bulk import BULK, may
 from geneva_drive.web.dashboard.pages.workflows.export import csv_lines
 from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
+from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
+<<<<<<< HEAD
 from geneva_drive.web.dashboard.shell.standing import is_held_by_hand, lines_of
+=======
+from geneva_drive.web.dashboard.shell.status_line import in_one_line, is_held_by_hand
+>>>>>>> main
 from geneva_drive.web.messages.parameters import CurrentDrive
 from geneva_drive.web.security.gate import permissions_of
 
 router = APIRouter()
 
 PER_PAGE = 25
+_STORED = (
+    *(WorkflowState.READY, WorkflowState.PAUSED),
+    *(WorkflowState.FINISHED, WorkflowState.CANCELED),
+)
 _MATCHING: BriefMemory[SearchCount] = BriefMemory()
 _Key = Annotated[str | None, Query(max_length=64)]
 
@@ -51,7 +60,10 @@ class Row:
 
 @router.get("/workflows")
 def show(request: Request, drive: CurrentDrive, older: _Key = None, newer: _Key = None) -> Response:
-    address = read_address(request.query_params)
+    address, types = read_address(request.query_params), _types(drive)
+    if address.text in types:
+        by_type = address.path(without=["q"], type=address.text)
+        return command.redirect(request, by_type)
     page = browse(drive, address.browsing, limit=PER_PAGE, older_than=older, newer_than=newer)
     root = request.scope.get("root_path", "").rstrip("/")
     values = {
@@ -61,7 +73,7 @@ def show(request: Request, drive: CurrentDrive, older: _Key = None, newer: _Key 
         "matching": _MATCHING.get(
             drive, lambda: count_browsed(drive, address.browsing), address.browsing
         ),
-        "types": _types(drive),
+        "types": types,
         "per_page": PER_PAGE,
         "allowed": [name for name, need in BULK.items() if need in permissions_of(request)],
         "is_all": request.query_params.get("all") == "yes",
@@ -94,8 +106,5 @@ def _neighbours(address: Address, page: BrowsedPage) -> dict[str, str | None]:
 def _types(drive: Drive) -> list[str]:
     """Return the types of workflows that there are, for the filter."""
     store = drive.store
-    ready, paused = (
-        store.read(partial(store.workflow_search.types_in, state=state))
-        for state in (WorkflowState.READY, WorkflowState.PAUSED)
-    )
-    return sorted({*ready, *paused} - {""})
+    found = (store.read(partial(store.workflow_search.types_in, state=state)) for state in _STORED)
+    return sorted({one for types in found for one in types} - {""})

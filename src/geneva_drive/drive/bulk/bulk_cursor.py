@@ -1,0 +1,88 @@
+"""How far a bulk has come, as it is stored in the cursor of its step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
+
+from geneva_drive.drive.failures.message import normalised
+
+_MOST_REASONS = 10
+_MOST_IDS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkCursor:
+    """The counts of a bulk, the workflow it has come to, and those whose outcome it waits for."""
+
+    after: str | None = None  # the id of the last workflow that was looked at
+    applied: int = 0
+    passed_over: int = 0
+    failed_again: int = 0
+    failed_ids: tuple[str, ...] = ()  # the first ones that failed again
+    reasons: Mapping[str, int] = field(default_factory=dict)  # why workflows were passed over
+    watched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> nodes that run
+    round: int = 0  # how many workflows were last set going to be watched
+    looks: int = 0  # at the watched ones
+    stopped: str | None = None  # why it ended early
+
+    @classmethod
+    def load(cls, cursor: Mapping[str, Any] | None) -> Self:
+        if cursor is None:
+            return cls()
+        watched = {key: tuple(nodes) for key, nodes in cursor["watched"].items()}
+        return cls(**{**cursor, "failed_ids": tuple(cursor["failed_ids"]), "watched": watched})
+
+    def dump(self) -> dict[str, Any]:
+        given = asdict(self)
+        given["failed_ids"] = list(self.failed_ids)
+        given["watched"] = {key: list(nodes) for key, nodes in self.watched.items()}
+        return given
+
+    @property
+    def done(self) -> int:
+        return self.applied + self.passed_over
+
+    def add(self, *, after: str, applied: int, refusals: Iterable[str], gone: int) -> BulkCursor:
+        """Count a portion; `gone` are those that no longer matched once they were locked."""
+        reasons = dict(self.reasons)
+        said = list(refusals)
+        for one in said:
+            text = normalised(one)
+            if text in reasons or len(reasons) < _MOST_REASONS:
+                reasons[text] = reasons.get(text, 0) + 1
+        return replace(
+            self,
+            after=after,
+            applied=self.applied + applied,
+            passed_over=self.passed_over + len(said) + gone,
+            reasons=reasons,
+        )
+
+    def add_failed(self, ids: Iterable[str]) -> BulkCursor:
+        failed = list(ids)
+        return replace(
+            self,
+            failed_again=self.failed_again + len(failed),
+            failed_ids=(*self.failed_ids, *failed)[:_MOST_IDS],
+        )
+
+    def end(self, total: int, stopped: str | None) -> BulkCursor:
+        """Return the counts at the end: who was counted, but never met, left the state before."""
+        is_whole = stopped is None
+        missed = max(0, total - self.done) if is_whole else 0
+        return replace(self, passed_over=self.passed_over + missed, stopped=stopped)
+
+    def result(self, total: int) -> dict[str, Any]:
+        """Return what the workflow's `result` holds."""
+        return {
+            "total": max(total, self.done),
+            "done": self.done,
+            "applied": self.applied,
+            "passed_over": self.passed_over,
+            "failed_again": self.failed_again,
+            "failed_ids": list(self.failed_ids),
+            "reasons": dict(self.reasons),
+            "stopped": self.stopped,
+        }

@@ -1,0 +1,199 @@
+"""Where a workflow stands: its graph, with the state and the definition of each node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.definition import Definition, Node
+from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.definition.nodes.phrases import from_docstring, from_name, phrase_of
+from geneva_drive.definition.options.event_terms import OnEventTimeout
+from geneva_drive.definition.options.options import Options
+from geneva_drive.definition.options.policies import ExceptionAction, ExceptionPolicy
+from geneva_drive.drive.consequences import document_walk
+from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
+from geneva_drive.storage.schema.expansion_record import ExpansionRecord
+from geneva_drive.storage.schema.records import WorkflowRecord
+
+if TYPE_CHECKING:
+    from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
+
+_NO_OPTIONS = Options()
+_UNDONE = (StepState.FAILED, StepState.CANCELED)
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
+class Situation:
+    """A workflow as its commands see it; `definition` is None if this process lacks the class."""
+
+    workflow: WorkflowRecord
+    view: GraphView
+    definition: Definition | None = None
+    expansions: Mapping[str, ExpansionRecord] = field(default_factory=lambda: MappingProxyType({}))
+    is_chain: bool = False
+
+    @property
+    def graph(self) -> Graph:
+        return self.view.graph
+
+    def node(self, node_id: str) -> NodeView:
+        return self.view.nodes[node_id]
+
+    def declared(self, node_id: str) -> Node | None:
+        """Return the node of the class; None for one that calls a job of a stored graph."""
+        return None if self.definition is None else self.definition.get(node_id)
+
+    @property
+    def document(self) -> DocumentDefinition | None:
+        """The document, each of whose steps decides at run time what follows; None for a class."""
+        if self.definition is None or not self.definition.is_document:
+            return None
+        return cast("DocumentDefinition", self.definition)
+
+    def options(self, node_id: str) -> Options:
+        declared = self.declared(node_id)
+        if declared is not None:
+            return declared.options
+        job = jobs.get(self.node(node_id).job or "")
+        return _NO_OPTIONS if job is None else job.options
+
+    def wait_before(self, node_id: str) -> timedelta:
+        return self.options(node_id).wait
+
+    def is_conditional(self, node_id: str) -> bool:
+        return self.options(node_id).condition is not None
+
+    def phrase(self, node_id: str) -> str:
+        declared = self.declared(node_id)
+        if declared is not None:
+            return phrase_of(declared)
+        node = self.node(node_id)
+        job = jobs.get(node.job or "")
+        return from_docstring(None if job is None else job.__doc__) or from_name(node.name)
+
+    def reattempts(self, node_id: str) -> int | None:
+        """Return how often a node is reattempted, if one policy says so whatever the error."""
+        own = self.options(node_id).policies
+        of_class = () if self.definition is None else self.definition.policies
+        limits = {
+            one.max_reattempts
+            for one in (*own, *of_class)
+            if isinstance(one, ExceptionPolicy) and one.action is ExceptionAction.REATTEMPT
+        }
+        is_plain = all(isinstance(one, ExceptionPolicy) for one in (*own, *of_class))
+        return limits.pop() if is_plain and len(limits) == 1 else None
+
+    def chooses(self, node_id: str) -> bool:
+        """True if some of the nodes behind it run only if it chooses them."""
+        declared = self.declared(node_id)
+        if self.document is not None:
+            return document_walk.decides(self.document, node_id)
+        if self.node(node_id).kind is NodeKind.DECISION:
+            return True
+        if declared is not None and declared.is_approval:
+            terms = declared.terms
+            return terms.reject_task is not None or terms.timeout_task is not None
+        return bool(declared and declared.is_event_wait and declared.event_terms.timeout_task)
+
+    def may_end(self, node_id: str) -> bool:
+        """True if the workflow goes on behind a node only if a person or an event lets it."""
+        declared = self.declared(node_id)
+        if declared is None or self.document is not None:
+            return False
+        if declared.is_event_wait:
+            return declared.event_terms.on_timeout is OnEventTimeout.CANCEL
+        return declared.is_approval
+
+    def is_done(self, node_id: str) -> bool:
+        node = self.node(node_id)
+        return node.state is not None and is_done(node.state, node.outcome)
+
+    def is_passed_over(self, node_id: str) -> bool:
+        return self.node(node_id).outcome is Outcome.SKIPPED_BY_BRANCH
+
+    def is_active(self, node_id: str) -> bool:
+        return self.node(node_id).state in ACTIVE_STEP_STATES
+
+    def is_running(self, node_id: str) -> bool:
+        return self.node(node_id).state is StepState.IN_PROGRESS
+
+    def has_failed(self, node_id: str) -> bool:
+        return self.node(node_id).state in _UNDONE
+
+    @cached_property
+    def unreached(self) -> AbstractSet[str]:
+        """The nodes without an execution; a huge graph has 100,000."""
+        return {*self._by_state.get(None, ()), *self._by_state.get(StepState.PENDING, ())}
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {node_id: place for place, node_id in enumerate(self.graph.order)}
+
+    @cached_property
+    def _ahead_in_document(self) -> Mapping[str, int]:
+        assert self.document is not None, "asked only of documents"
+        ahead = document_walk.ahead_of(self.document, self.workflow.next_step_name)
+        return {node_id: place for place, node_id in enumerate(ahead)}
+
+    def place_in_chain(self, node_id: str) -> int:
+        """Return where a step is: 0 where the chain stands, less before, more after it.
+
+        A chain goes on from where it stands, whatever it did before: an operator may have moved it.
+        Steps that a document cannot reach any more count as before it.
+        """
+        if self.document is not None:
+            return self._ahead_in_document.get(node_id, -1)
+        present = self._places.get(self.workflow.next_step_name or "", 0)
+        return self._places[node_id] - present
+
+    def never_started(self) -> Iterator[str]:
+        """Yield the nodes ahead whose bodies have not run yet."""
+        for node_id in self.graph.order:
+            if self.is_chain and self.place_in_chain(node_id) < 0:
+                continue
+            node = self.node(node_id)
+            is_ahead = node.state in (None, StepState.PENDING, StepState.SCHEDULED)
+            if is_ahead and node.attempt_number <= 1 and node.started_at is None:
+                yield node_id
+
+    def all_with(self, state: StepState) -> list[str]:
+        return self._by_state.get(state, [])
+
+    @cached_property
+    def _by_state(self) -> Mapping[StepState | None, list[str]]:
+        found: dict[StepState | None, list[str]] = {}
+        for key, node in self.view.nodes.items():
+            found.setdefault(node.state, []).append(key)
+        return found
+
+    @property
+    def active(self) -> list[str]:
+        return [key for state in sorted(ACTIVE_STEP_STATES) for key in self.all_with(state)]
+
+    @property
+    def failed(self) -> list[str]:
+        """The nodes that failed and hold the workflow, without batches and maps."""
+        return [
+            key
+            for state in _UNDONE
+            for key in self.all_with(state)
+            if key not in self.expansions and (not self.is_chain or self.place_in_chain(key) == 0)
+        ]
+
+    @property
+    def running(self) -> list[str]:
+        return self.all_with(StepState.IN_PROGRESS)
+
+    @property
+    def blocked_expansions(self) -> list[ExpansionRecord]:
+        """The batches and maps whose failed workers hold the workflow."""
+        return [one for one in self.expansions.values() if one.is_blocked]
