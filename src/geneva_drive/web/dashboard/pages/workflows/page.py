@@ -21,11 +21,7 @@ from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
-<<<<<<< HEAD
-from geneva_drive.web.dashboard.shell.standing import is_held_by_hand, lines_of
-=======
-from geneva_drive.web.dashboard.shell.status_line import in_one_line, is_held_by_hand
->>>>>>> main
+from geneva_drive.web.dashboard.shell.status_line import is_held_by_hand, lines_of
 from geneva_drive.web.messages.parameters import CurrentDrive
 from geneva_drive.web.security.gate import permissions_of
 
