@@ -37,7 +37,7 @@ _AND_POSTGRESQL = """
     engine/test_loop_timeouts.py engine/test_rewinding.py engine/test_scheduling_unknown_jobs.py
     engine/test_throttling.py engine/test_typed_context.py engine/test_unreadable_cursors.py
     engine/documents/test_step_types.py engine/test_waits.py
-    scenarios/test_storm_ledger.py
+    examples/test_fastapi_orders.py scenarios/test_storm_ledger.py
     testing/test_assertions.py testing/test_crashing.py testing/test_decisions.py
     testing/test_resumable_helpers.py
     web/test_approvals.py web/test_events.py web/test_generated_requests.py

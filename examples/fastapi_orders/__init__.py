@@ -17,5 +17,8 @@ An order above 500 euros waits for a manager first:
     curl --user mary:mary -X POST http://127.0.0.1:8000/geneva/api/v1/approvals/1/approve
 
 `database.py` has the tables, `workflows.py` what happens to an order, `app.py` the routes, and
-`login.py` who may use the mounted API. Set GENEVA_DATABASE_URL for PostgreSQL (with asyncpg).
+`login.py` who may use the mounted API. On PostgreSQL:
+
+    pip install 'geneva-drive[postgres]' asyncpg
+    GENEVA_DATABASE_URL=postgresql://localhost/orders python -m examples.fastapi_orders
 """

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -22,13 +23,23 @@ OLGA, MARY = ("--user", "olga:olga"), ("--user", "mary:mary")
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[str]:
+def shop(empty_database_url: str) -> Iterator[str]:
+    """The example on each database that it names."""
+    with running(empty_database_url) as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_shop(tmp_path: Path) -> Iterator[str]:
+    with running(f"sqlite:///{tmp_path / 'orders.db'}") as url:
+        yield url
+
+
+@contextmanager
+def running(database_url: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    environment = {
-        "GENEVA_DATABASE_URL": f"sqlite:///{tmp_path / 'orders.db'}",
-        "PORT": str(port),
-    }
+    environment = {"GENEVA_DATABASE_URL": database_url, "PORT": str(port)}
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "examples.fastapi_orders"],
         cwd=ROOT,
@@ -69,7 +80,8 @@ def test_an_order_is_placed_paid_and_shipped(shop: str) -> None:
 
 
 @pytest.mark.scenario
-def test_a_large_order_waits_for_a_manager(shop: str) -> None:
+def test_a_large_order_waits_for_a_manager(sqlite_shop: str) -> None:
+    shop = sqlite_shop
     curl(f"{shop}/orders", *IS_JSON, "-d", '{"customer": "ada", "total": 900}')
     wait_for(shop, 1, "waits for a decision")
     approvals = f"{shop}/geneva/api/v1/approvals"

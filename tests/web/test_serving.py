@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -78,6 +80,26 @@ def test_the_examples_of_the_seeds_work_as_printed(drive: gd.Drive) -> None:
     assert (paused[0], status[1]["state"], status[1]["next_step_name"]) == (200, "paused", "ship")
     assert (resumed[0], resumed[1]["context"]["weight"]) == (200, 3)
     assert options[1]["actions"][:3] == ["approve", "reject", "escalate"]
+
+
+@pytest.mark.parametrize("prefix", ["", "/geneva"], ids=["removed by the proxy", "left there"])
+def test_links_are_below_the_path_of_public_url(migrated_sqlite_url: str, prefix: str) -> None:
+    place = {
+        "GENEVA_DATABASE_URL": migrated_sqlite_url,
+        "GENEVA_PUBLIC_URL": "https://shop.example/geneva",
+    }
+
+    with serving(**place) as (url, _):
+        with urlopen(f"{url}{prefix}/login") as answer:
+            page = answer.read().decode()
+        style = re.search(r'href="(/geneva/static/[^"]+\.css)"', page)
+        assert style is not None
+        with urlopen(url + style[1].removeprefix("/geneva" if not prefix else "")) as answer:
+            is_style = answer.headers["content-type"].startswith("text/css")
+        refused = curl(f"{url}{prefix}/api/v1/executions")
+
+    assert is_style
+    assert (refused[0], refused[1]["code"]) == (401, "unauthorized")
 
 
 def test_a_port_that_another_program_has_is_named(migrated_sqlite_url: str) -> None:

@@ -12,6 +12,7 @@ from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
 from geneva_drive.cli.processes.listener import listen
 from geneva_drive.cli.processes.log_setup import log_to_stderr
 from geneva_drive.cli.processes.loopback import LOOPBACK, is_loopback
+from geneva_drive.cli.processes.public_path import below_public_path
 from geneva_drive.cli.processes.server_libraries import NoServer
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import InvalidInput
@@ -58,7 +59,7 @@ def command(options: DriveOptions, host: str, port: int, log_level: str) -> None
         from geneva_drive.web.app import asgi
     except ModuleNotFoundError as error:
         raise NoServer("serve", error.name) from error
-    app = asgi(drive)
+    app = below_public_path(asgi(drive), drive.settings.public_url)
     address = host if _has_credentials(drive) else _address_without_credentials(host)
     listener = _listen(address, port)
     shown = f"[{address}]" if ":" in address else address
