@@ -11,7 +11,7 @@ from tests.storage.conftest import OpenDrive
 from tests.storage.revising import Revision, create_tables, run
 from tests.storage.schema import describe
 
-PRESENT = Revision("0017")
+PRESENT = Revision("0018")
 
 
 @pytest.mark.parametrize("count", [0, 1])
