@@ -36,6 +36,7 @@ def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:
 
 
 def fact(name: str, value: Any) -> Fact:
+    value = _plain(value)
     if isinstance(value, str):
         is_long = len(value) > _LONGEST or "\n" in value
         return Fact(name, cut(value.partition("\n")[0], _LONGEST), value if is_long else None)
@@ -43,3 +44,9 @@ def fact(name: str, value: Any) -> Fact:
         noun = "item" if isinstance(value, list) else "key"
         return Fact(name, plural(len(value), noun), json.dumps(value, indent=2, ensure_ascii=False))
     return Fact(name, json.dumps(value, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a decimal number, date, UUID or the like as its text, without its stored type."""
+    is_typed = isinstance(value, dict) and value.keys() == {"$type", "value"}
+    return value["value"] if is_typed and isinstance(value["value"], str) else value
