@@ -73,7 +73,7 @@ def test_a_group_of_failures_is_read_mended_and_resumed_one_first(
     expect(question.get_by_role("button", name="Resume 5", exact=True)).to_be_visible()
     question.get_by_label("One first, the rest when it succeeds").check()
     question.get_by_role("button", name="Resume 1 of 5", exact=True).click()
-    expect(page.locator("#answer")).to_contain_text("Resuming 5 workflows")
+    expect(page.locator("#answer")).to_contain_text("Resuming 1 of 5 workflows")
     expect(page.locator("#lead")).to_contain_text("holds 5 workflows")
     with sqlite_drive.worker():
         expect(page.locator("#lead")).not_to_contain_text("holds", timeout=20_000)
