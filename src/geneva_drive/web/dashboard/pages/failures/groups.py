@@ -25,7 +25,7 @@ SPANS = {
 _BARS = 36
 _WIDTH, _HEIGHT = 180, 32  # of the bars
 _GROWS = timedelta(minutes=1)  # without a failure, unless they are further apart
-_KINDS = re.compile(r"&lt;(number|quoted|id|hex)&gt;")  # as `drive.failures()` writes them
+_KINDS = re.compile(r"&lt;(number|quoted|id|hex|token)&gt;")  # as `drive.failures()` writes them
 _SIGNS = {"quoted": "text"}
 
 
