@@ -225,3 +225,33 @@ def test_an_unknown_workflow_is_a_page_that_says_so(opened: Open) -> None:
 
     assert answer.status_code == 404
     assert "99" in answer.text
+
+
+class Fork(gd.Workflow):
+    type_name = "page.Fork"
+
+    @gd.decision
+    def choose(self) -> str:
+        return "left"
+
+    @gd.task(depends_on=choose)
+    def left(self) -> None:
+        raise ValueError("no way")
+
+    @gd.task(depends_on=choose)
+    def right(self) -> None: ...
+
+
+def test_stored_values_and_outcomes_read_as_words(opened: Open, sqlite_drive: gd.Drive) -> None:
+    prices = {"price": Decimal("12.50"), "parts": [{"net": Decimal("10.5")}]}
+    workflow = Fork.using(sqlite_drive).create(context=prices)
+    drain(sqlite_drive)
+
+    page = words_of(opened("viewer").get(f"/workflows/{workflow.id}").text)
+
+    assert "price 12.50 parts 1 item" in page
+    assert '"net": "10.5"' in page
+    assert "paused by exception" in page
+    assert "_by_" not in page
+    # The way that was not chosen is no node that was reached.
+    assert "2 of 3 nodes reached" in page

@@ -120,7 +120,7 @@ def _notes(node: NodeView, now: datetime) -> list[str]:
     if node.kind is NodeKind.RESUMABLE:
         notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
     if node.kind is NodeKind.APPROVAL and node.outcome is not None:
-        notes.append(node.outcome)
+        notes.append(node.outcome.replace("_", " "))
     if node.attempt_number > 1:
         notes.append(f"attempt {node.attempt_number}")
     if span := took(node, now):

@@ -48,5 +48,13 @@ def fact(name: str, value: Any) -> Fact:
 
 def _plain(value: Any) -> Any:
     """Return a decimal number, date, UUID or the like as its text, without its stored type."""
-    is_typed = isinstance(value, dict) and value.keys() == {"$type", "value"}
-    return value["value"] if is_typed and isinstance(value["value"], str) else value
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != {"$type", "value"}:
+        return {name: _plain(one) for name, one in value.items()}
+    kind, inner = value["$type"], value["value"]
+    # [text, fold, zone]: the text is enough for people.
+    is_listed = kind in ("datetime", "time") and isinstance(inner, list)
+    return inner[0] if is_listed else _plain(inner)
