@@ -18,6 +18,7 @@ _BAND = 10.0  # per cent of the width for each folded span
 _MOST_FOLDED = 60.0  # per cent for all of them
 _LEAST = 0.6  # per cent, so that a short attempt can be seen
 _WHOLE = 100.0
+_BRIEF = 1.0  # seconds
 _LOOKS = {
     BarKind.RAN: ("done", "ran"),
     BarKind.FAILED: ("failed", "failed"),
@@ -102,6 +103,10 @@ def _scale(found: Timeline) -> tuple[Scale, list[Band]]:
     idle = sum(((end - start) for start, end in found.idle), timedelta())
     busy = max((found.end - found.start - idle).total_seconds(), 1e-6)
     per_second = (_WHOLE - band * len(found.idle)) / busy
+    if found.idle and busy < _BRIEF:
+        # A step of some milliseconds must not look longer than hours of waiting.
+        per_second *= busy / _BRIEF
+        band = (_WHOLE - busy * per_second) / len(found.idle)
     moments = [found.start, *(each for span in found.idle for each in span), found.end]
     places, x = [0.0], 0.0
     for number, (start, end) in enumerate(pairwise(moments)):
