@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from geneva_drive.definition.actor import Actor
-from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.nodes.phrases import member_of
 from geneva_drive.display import shown
 from geneva_drive.drive.activity.overview_rows import (
     MOST,
@@ -103,10 +103,8 @@ def who_is_asked(approval: ApprovalRecord, people: Sequence[PersonRecord]) -> st
     if approval.role is None:
         names = [one.person for one in people if one.is_assigned]
         return ", ".join(names[:2]) + (" and others" if len(names) > 2 else "") or "a person"  # noqa: PLR2004 - the two that are named
-    role = from_name(approval.role)
-    if voted in _ORDINALS and approval.quorum > voted:
-        return f"a {_ORDINALS[voted]} {role}"
-    return f"{'an' if role[:1].lower() in 'aeiou' else 'a'} {role}"
+    is_next = voted in _ORDINALS and approval.quorum > voted
+    return member_of(approval.role, _ORDINALS[voted] if is_next else "")
 
 
 def hero_words(workflow: WorkflowRecord) -> str | None:

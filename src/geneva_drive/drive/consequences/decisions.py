@@ -8,11 +8,11 @@ from typing import assert_never
 
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.approval import branches
-from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.nodes.phrases import from_name, member_of, members_of
 from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnTimeout
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
-from geneva_drive.drive.consequences.sentences import count_of, phrases, will
+from geneva_drive.drive.consequences.sentences import phrases, will
 from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState
@@ -200,8 +200,7 @@ def _expiring(
 
 
 def _a_role(role: str | None) -> str:
-    words = from_name(role or "another role")
-    return f"{'an' if words[:1].lower() in 'aeiou' else 'a'} {words}"
+    return member_of(role) if role else "another role"
 
 
 def _node(situation: Situation, approval: ApprovalRecord) -> Node | None:
@@ -219,5 +218,5 @@ def missing_votes(ballot: Ballot) -> str:
     missing = approval.quorum - agreed
     if missing <= 0:
         return ""
-    role = from_name(approval.role) if approval.role else "person"
-    return f"One more {role}." if missing == 1 else f"{count_of(missing, f'more {role}')}."
+    who = members_of(approval.role or "person", missing)
+    return f"One more {who}." if missing == 1 else f"{missing} more {who}."

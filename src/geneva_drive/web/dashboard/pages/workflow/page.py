@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from geneva_drive.definition.nodes.phrases import member_of
+from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
@@ -53,11 +56,9 @@ def show(
     now = drive.clock.now()
     view = _view(drive, workflow)
     selected = _selected(view, node)
-    panel = command_panel(
-        workflow.id,
-        what_if(drive, workflow.id, reader=actor_of(request).id, view=view),
-        permissions,
-    )
+    found = what_if(drive, workflow.id, reader=actor_of(request).id, view=view)
+    deciders = _deciders(request, drive, found)
+    panel = command_panel(workflow.id, found, permissions, deciders)
     values = {
         "workflow": workflow,
         "why": workflow.why(),
@@ -77,6 +78,18 @@ def show(
         "copies": copies_of(workflow, str(request.base_url).rstrip("/")),
     }
     return render(request, "pages/workflow.html", values, here="workflows")
+
+
+def _deciders(request: Request, drive: Drive, found: Sequence[Consequence]) -> dict[Any, str]:
+    """Return who decides the approvals that the viewer may not decide."""
+    may = "approval:decide" in permissions_of(request)
+    ids = dict.fromkeys(one.approval_id for one in found if one.approval_id is not None)
+    asked = [drive.approvals.get(one) for one in ids]
+    return {
+        one.id: member_of(one.role) if one.role else ", ".join(one.approvers) or "someone else"
+        for one in asked
+        if not may or one.refusal_of(actor_of(request)) is not None
+    }
 
 
 def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
