@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.nodes.phrases import member_of
-from geneva_drive.display import shown
+from geneva_drive.display import moment_words, shown
 from geneva_drive.drive.activity.overview_rows import (
     MOST,
     MOST_ROWS,
@@ -20,8 +20,10 @@ from geneva_drive.drive.activity.overview_rows import (
     group,
     party,
 )
+from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -60,6 +62,27 @@ def read(drive: Drive, actor: Actor | None) -> OverviewParty:
             group("others", "Others", others_count, [_row(*each, people, None) for each in others]),
         ],
     )
+
+
+def waiting_sentence(drive: Drive, workflow_id: Key, reader: str) -> str | None:
+    """Return whom a workflow waits for, what it asks and until when; None without a request."""
+    store = drive.store
+
+    def look(connection: Connection) -> tuple[ApprovalRecord, list[PersonRecord]] | None:
+        wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow_id)
+        pending = store.approvals.page(connection, wanted=wanted, limit=_READ)
+        if not pending:
+            return None
+        first = min(pending, key=lambda one: one.expires_at or _NEVER)
+        return first, store.approval_people.of_approvals(connection, [first.id]).get(first.id, [])
+
+    found = store.read(look)
+    if found is None:
+        return None
+    approval, people = found
+    until = approval.expires_at
+    ends = f" It can be decided until {moment_words(until)}." if until else ""
+    return f"{_sentence(approval, people, reader)}{ends}"
 
 
 def _first(found: _Found) -> _Found:

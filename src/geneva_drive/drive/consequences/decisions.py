@@ -8,7 +8,7 @@ from typing import assert_never
 
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.approval import branches
-from geneva_drive.definition.nodes.phrases import from_name, member_of, members_of
+from geneva_drive.definition.nodes.phrases import from_name, member_of
 from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnTimeout
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
@@ -206,17 +206,3 @@ def _a_role(role: str | None) -> str:
 def _node(situation: Situation, approval: ApprovalRecord) -> Node | None:
     node = situation.declared(approval.step_name)
     return node if node is not None and node.is_approval else None
-
-
-def missing_votes(ballot: Ballot) -> str:
-    """Return who may complete the quorum, such as "One more sales manager."."""
-    approval = ballot.approval
-    agreed = max(
-        (sum(one.choice == choice for one in ballot.people) for choice in approval.choice_list),
-        default=0,
-    )
-    missing = approval.quorum - agreed
-    if missing <= 0:
-        return ""
-    who = members_of(approval.role or "person", missing)
-    return f"One more {who}." if missing == 1 else f"{missing} more {who}."

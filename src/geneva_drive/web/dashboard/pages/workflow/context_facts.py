@@ -36,6 +36,7 @@ def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:
 
 
 def fact(name: str, value: Any) -> Fact:
+    value = _plain(value)
     if isinstance(value, str):
         is_long = len(value) > _LONGEST or "\n" in value
         return Fact(name, cut(value.partition("\n")[0], _LONGEST), value if is_long else None)
@@ -43,3 +44,17 @@ def fact(name: str, value: Any) -> Fact:
         noun = "item" if isinstance(value, list) else "key"
         return Fact(name, plural(len(value), noun), json.dumps(value, indent=2, ensure_ascii=False))
     return Fact(name, json.dumps(value, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a decimal number, date, UUID or the like as its text, without its stored type."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != {"$type", "value"}:
+        return {name: _plain(one) for name, one in value.items()}
+    kind, inner = value["$type"], value["value"]
+    # [text, fold, zone]: the text is enough for people.
+    is_listed = kind in ("datetime", "time") and isinstance(inner, list)
+    return inner[0] if is_listed else _plain(inner)
