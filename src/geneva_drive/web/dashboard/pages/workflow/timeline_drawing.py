@@ -170,6 +170,6 @@ def _ticks(found: Timeline, scale: Scale) -> Iterator[Tick]:
     if not found.idle or scale(found.idle[0][0]) >= _LABEL:
         yield Tick(0.0, found.start)
     later = [scale(start) for start, _ in found.idle[1:]]
-    for (_, end), following in zip(found.idle, [*later, _WHOLE], strict=True):
+    for (_, end), following in zip(found.idle, [*later, _WHOLE], strict=False):
         if following - scale(end) >= _LABEL:
             yield Tick(scale(end), end)
