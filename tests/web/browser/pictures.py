@@ -1,7 +1,7 @@
 """Makes the pictures of the dashboard in `docs/images`, from the shop of `geneva demo dashboard`.
 
-Run it with `python -m tests.web.browser.pictures`; it takes half a minute. Then reduce each picture to a
-palette of 256 colours, so that it stays below 150 kB.
+Run it with `python -m tests.web.browser.pictures`; it takes half a minute.
+Then reduce each picture to a palette of 256 colours, so that it stays below 150 kB.
 """
 
 from __future__ import annotations
