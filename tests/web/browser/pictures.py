@@ -18,7 +18,7 @@ from tests.browsers import Browser, find_browser
 from tests.web.served import served
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
-_VIEWER = gd.Actor("Ingrid Dahl", roles=["operator", "sales_manager"])
+_VIEWER = gd.Actor("Ingrid Dahl", roles=["operator", "approver", "sales_manager"])
 
 
 def main() -> None:
