@@ -138,6 +138,8 @@ def test_one_goes_first_then_the_rest(
     assert states(failed) == ["finished"] * 3
     assert failed[0].audit_entries[-1].actor == "ann"
     assert failed[0].audit_entries[-1].reason == "bank is back"
+    bulk = operator.get(f"/workflows/{failed[-1].id + 1}").text
+    assert "The first was tried alone, and did not fail again." in words_of(bulk)
     # The address of the group opens what it has become, whose list has its workflows.
     brief_memory.forget(sqlite_drive)
     repaired = operator.get(link).text

@@ -227,6 +227,13 @@ def test_an_unknown_workflow_is_a_page_that_says_so(opened: Open) -> None:
     assert "99" in answer.text
 
 
+class Waiting(gd.Workflow):
+    type_name = "page.Waiting"
+
+    @gd.approval(role="clerk")
+    def consent(self, decision: Any) -> None: ...
+
+
 class Fork(gd.Workflow):
     type_name = "page.Fork"
 
@@ -255,3 +262,29 @@ def test_stored_values_and_outcomes_read_as_words(opened: Open, sqlite_drive: gd
     assert "_by_" not in page
     # The way that was not chosen is no node that was reached.
     assert "2 of 3 nodes reached" in page
+
+
+def test_a_command_that_came_too_late_names_who_was_faster(
+    opened: Open, failed: gd.WorkflowHandle[Any]
+) -> None:
+    operator = opened("operator")
+    failed.cancel(actor="Jonas Berg")
+
+    answer = operator.post(f"/workflows/{failed.id}/resume", {})
+    page = words_of(operator.get(answer.headers["location"]).text)
+
+    assert "Too late Jonas Berg canceled this workflow" in page
+    assert "before you. Your click changed nothing. The page now shows how it stands." in page
+
+
+def test_the_sidebar_counts_approvals_for_those_who_may_decide(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    Waiting.using(sqlite_drive).create()
+    drain(sqlite_drive)
+
+    approver = words_of(opened("approver", "clerk").get("/approvals").text)
+    viewer = words_of(opened("viewer", "clerk").get("/approvals").text)
+
+    assert "Workflows Approvals 1 Failures" in approver
+    assert "Workflows Approvals Failures" in viewer

@@ -86,7 +86,7 @@ def _supervise(app: str | None, host: str, port: int) -> None:
     if not is_loopback(host):
         raise NotOnThisMachine(host)
     require_server("dev")
-    with _listen(host, port) as listening:
+    with open_port(host, port) as listening:
         address, taken = listening.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         reloader = Reloader(
@@ -107,7 +107,8 @@ def _default_settings() -> dict[str, str]:
     }
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def open_port(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raise `PortNotFree` if another program has the port."""
     try:
         return listen(host, port)
     except OSError as error:

@@ -165,7 +165,8 @@ def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Ba
     if before is not None and before.finished_at is not None:
         until = wait.began_at if wait is not None else began
         if until is None or until > before.finished_at:
-            yield Bar(kind=BarKind.REATTEMPT, start=before.finished_at, end=until)
+            kind = BarKind.PAUSED if before.outcome in _HELD else BarKind.REATTEMPT
+            yield Bar(kind=kind, start=before.finished_at, end=until)
     elif span.scheduled_for > span.created_at and wait is None and span.state is not _SKIPPED:
         yield Bar(kind=BarKind.TIMER, start=span.created_at, end=began or span.finished_at)
     if wait is not None:
@@ -183,6 +184,7 @@ def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Ba
 
 
 _SKIPPED = StepState.SKIPPED
+_HELD = (Outcome.PAUSED_BY_EXCEPTION, Outcome.PAUSED_BY_FLOW_CONTROL)
 
 
 def _kind(state: StepState) -> BarKind:

@@ -18,6 +18,7 @@ _BAND = 10.0  # per cent of the width for each folded span
 _MOST_FOLDED = 60.0  # per cent for all of them
 _LEAST = 0.6  # per cent, so that a short attempt can be seen
 _WHOLE = 100.0
+_BRIEF = 1.0  # seconds
 _LABEL = 9.0  # per cent that the label of a moment takes
 _MOST_DRAWN = 60  # rows; a page of more would weigh over 100 kB
 _LOOKS = {
@@ -111,6 +112,10 @@ def _scale(found: Timeline) -> tuple[Scale, list[Band]]:
     idle = sum(((end - start) for start, end in found.idle), timedelta())
     busy = max((found.end - found.start - idle).total_seconds(), 1e-6)
     per_second = (_WHOLE - band * len(found.idle)) / busy
+    if found.idle and busy < _BRIEF:
+        # A step of some milliseconds must not look longer than hours of waiting.
+        per_second *= busy / _BRIEF
+        band = (_WHOLE - busy * per_second) / len(found.idle)
     moments = [found.start, *(each for span in found.idle for each in span), found.end]
     places, x = [0.0], 0.0
     for number, (start, end) in enumerate(pairwise(moments)):
@@ -165,6 +170,6 @@ def _ticks(found: Timeline, scale: Scale) -> Iterator[Tick]:
     if not found.idle or scale(found.idle[0][0]) >= _LABEL:
         yield Tick(0.0, found.start)
     later = [scale(start) for start, _ in found.idle[1:]]
-    for (_, end), following in zip(found.idle, [*later, _WHOLE], strict=True):
+    for (_, end), following in zip(found.idle, [*later, _WHOLE], strict=False):
         if following - scale(end) >= _LABEL:
             yield Tick(scale(end), end)
