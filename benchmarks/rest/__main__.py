@@ -22,6 +22,7 @@ from benchmarks.percentiles import percentile
 from benchmarks.processes import Process
 from benchmarks.rest import latencies, population, starts, streams
 from benchmarks.rest.client import Client
+from benchmarks.rest.starts import Contender
 
 _GENEVA = "from geneva_drive.cli.main import main; main()"
 _VIEWERS = 200
@@ -89,9 +90,19 @@ def _measure_starts(address: str) -> None:
     drive = gd.Drive(address)
     drive.migrate()
     key = drive.keys.create("ann", roles=["admin", "sales_manager"])
-    with _server(address) as server, _floor() as floor:
+    with _server(address) as server, _floor(address) as floor:
         client, bare = Client(server.url, key.secret), Client(floor.url, key.secret)
-        _print(starts.compare(drive, client, server.process_id, bare, floor.process_id, _SECONDS))
+        contenders = [
+            Contender("create()", lambda: starts.by_create(drive)),
+            Contender("FastAPI alone", lambda: starts.by_rest(bare), floor.process_id),
+            Contender(
+                "FastAPI that calls create()",
+                lambda: starts.by_rest(bare, "/created"),
+                floor.process_id,
+            ),
+            Contender("POST /executions", lambda: starts.by_rest(client), server.process_id),
+        ]
+        _print(starts.compare(contenders, _SECONDS))
     drive.close()
     click.echo(f"load average {os.getloadavg()[0]:.1f}")
 
@@ -119,8 +130,9 @@ def _server(address: str) -> AbstractContextManager[_Served]:
     return _serving("geneva serve", command, environment)
 
 
-def _floor() -> AbstractContextManager[_Served]:
-    return _serving("bare FastAPI", [sys.executable, "-m", "benchmarks.rest.floor"], {})
+def _floor(address: str) -> AbstractContextManager[_Served]:
+    command = [sys.executable, "-m", "benchmarks.rest.floor"]
+    return _serving("bare FastAPI", command, {"GENEVA_DATABASE_URL": address})
 
 
 @contextmanager

@@ -1,7 +1,11 @@
-"""The floor of starts by REST: FastAPI takes the same body and answers, without a database."""
+"""The floors of starts by REST: FastAPI takes the same body and answers, or only calls `create()`.
+
+GENEVA_DATABASE_URL names the database of the second.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import uvicorn
@@ -9,9 +13,12 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
+import geneva_drive as gd
+from benchmarks.rest.app import Started
 from geneva_drive.cli.processes.listener import listen
 
 app = FastAPI()
+_drive = gd.Drive(os.environ["GENEVA_DATABASE_URL"])
 
 _ANSWER = {
     "id": 1,
@@ -51,6 +58,12 @@ class Start(BaseModel):
 @app.post("/api/v1/executions", status_code=201)
 def start(body: Start) -> JSONResponse:
     return JSONResponse({**_ANSWER, "type": body.workflow, "context": body.context}, 201)
+
+
+@app.post("/created", status_code=201)
+def create(body: Start) -> JSONResponse:
+    handle = Started.using(_drive).create(context=body.context, actor="ann")
+    return JSONResponse({**_ANSWER, "id": handle.id, "context": body.context}, 201)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -28,22 +28,26 @@ class Rate:
     server: float
 
 
-def compare(
-    drive: gd.Drive, client: Client, server: int, floor: Client, floor_server: int, seconds: float
-) -> list[str]:
-    """Return lines about starts by REST, beside `create()` and a server that does nothing."""
-    own, rest, bare = [], [], []
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A way to start a workflow, and the server process that does it, if there is one."""
+
+    name: str
+    start: Callable[[], object]
+    server: int | None = None
+
+
+def compare(contenders: Sequence[Contender], seconds: float) -> list[str]:
+    """Return lines about ways to start workflows, which take turns; the first is the measure."""
+    rates: dict[str, list[Rate]] = {one.name: [] for one in contenders}
     for _ in range(TURNS):
-        own.append(rate_of(lambda: by_create(drive), seconds))
-        bare.append(rate_of(lambda: by_rest(floor), seconds, server=floor_server))
-        rest.append(rate_of(lambda: by_rest(client), seconds, server=server))
+        for one in contenders:
+            rates[one.name].append(rate_of(one.start, seconds, server=one.server))
+    measure = rates[contenders[0].name]
     return [
-        f"{f'starts through {THREADS} threads':34}per second   client ms   server ms (processor)",
-        _line("create()", own),
-        _line("bare FastAPI, no database", bare),
-        _line("POST /executions", rest),
-        f"POST /executions: {_ratio(rest, own)} of create(), {_ratio(rest, bare)} of bare FastAPI; "
-        f"bare FastAPI: {_ratio(bare, own)} of create()",
+        f"{f'starts through {THREADS} threads':34}per second   of the first   "
+        f"processor, ms: client, server",
+        *(_line(name, found, measure) for name, found in rates.items()),
     ]
 
 
@@ -72,8 +76,8 @@ def rate_of(
     return Rate(count / (time.perf_counter() - began), used / count * 1000, served / count * 1000)
 
 
-def by_rest(client: Client) -> object:
-    return client.post("/api/v1/executions", {"workflow": "Started", "context": {"amount": 1}})
+def by_rest(client: Client, path: str = "/api/v1/executions") -> object:
+    return client.post(path, {"workflow": "Started", "context": {"amount": 1}})
 
 
 def by_create(drive: gd.Drive) -> object:
@@ -85,14 +89,11 @@ def _processor_seconds(process_id: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def _line(name: str, rates: list[Rate]) -> str:
+def _line(name: str, rates: Sequence[Rate], measure: Sequence[Rate]) -> str:
+    pairs = zip(rates, measure, strict=True)
+    ratio = median(one.per_second / other.per_second for one, other in pairs)
     server = median(one.server for one in rates)
     return (
-        f"{name:32}{median(one.per_second for one in rates):14,.0f}"
-        f"{median(one.client for one in rates):12.2f}" + (f"{server:12.2f}" if server else "")
+        f"{name:34}{median(one.per_second for one in rates):10,.0f}{ratio:15.2f}"
+        f"{median(one.client for one in rates):24.2f}" + (f"{server:8.2f}" if server else "")
     )
-
-
-def _ratio(some: list[Rate], others: list[Rate]) -> str:
-    pairs = zip(some, others, strict=True)
-    return f"{median(one.per_second / other.per_second for one, other in pairs):.2f}"

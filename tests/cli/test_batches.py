@@ -111,7 +111,7 @@ def test_a_batch_is_shown_with_its_counts_and_all_its_workers(
         Worker       Range           Outcome              Attempt  Items  When (UTC)           Took
         ───────────────────────────────────────────────────────────────────────────────────────────
         process_001  0 to 2,000      success                    1  2,000  2026-01-02 03:04:05  0 ms
-        process_002  2,000 to 4,000  paused_by_exception        1    150  2026-01-02 03:04:05  0 ms
+        process_002  2,000 to 4,000  paused by exception        1    150  2026-01-02 03:04:05  0 ms
         process_003  4,000 to 5,000  success                    1  1,000  2026-01-02 03:04:05  0 ms
 
         process_002, attempt 1: ValueError: no price
@@ -127,7 +127,7 @@ def test_of_many_workers_those_are_shown_that_failed_or_run(
     assert shown[shown.index("Worker") :] == drawn("""
         Worker         Item         Outcome              Attempt  When (UTC)           Took
         ───────────────────────────────────────────────────────────────────────────────────
-        call_tool_004  {"tool": 4}  paused_by_exception        1  2026-01-02 03:04:05  0 ms
+        call_tool_004  {"tool": 4}  paused by exception        1  2026-01-02 03:04:05  0 ms
         ... 24 more; --json lists all
 
         call_tool_004, attempt 1: ValueError: it is down
@@ -314,7 +314,7 @@ def test_history_names_the_workers_and_where_they_stand(prices: Handle, run: Run
         ───────────────────────────────────────────────────────────────────────────
         rows               1  success                     2026-01-02 03:04:05  0 ms
         process_001        1  success              2,000  2026-01-02 03:04:05  0 ms
-        process_002        1  paused_by_exception    150  2026-01-02 03:04:05  0 ms
+        process_002        1  paused by exception    150  2026-01-02 03:04:05  0 ms
         process_003        1  success              1,000  2026-01-02 03:04:05  0 ms
 
         process_002, attempt 1: ValueError: no price

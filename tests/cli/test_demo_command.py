@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -30,6 +31,15 @@ def test_the_demo_gets_a_console_and_its_answer_is_the_exit_code(
     result = run("demo", "batch")
 
     assert (result.exit_code, result.stdout) == (7, "Once upon a time there was a batch\n")
+
+
+def test_a_taken_port_is_refused_before_the_shop_is_made(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = run("demo", "dashboard", "--port", str(port))
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"Port {port} cannot be used: Address already in use." in result.stderr
 
 
 @pytest.mark.scenario

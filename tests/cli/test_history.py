@@ -44,9 +44,9 @@ def test_the_history_tells_every_attempt_its_errors_and_the_commands(
         Step     Attempt  Outcome                   When (UTC)           Took
         ─────────────────────────────────────────────────────────────────────
         reserve        1  success                   2026-01-02 03:04:05  0 ms
-        charge         1  reattempted_by_exception  2026-01-02 03:04:05  0 ms
-        charge         2  paused_by_exception       2026-01-02 03:04:05  0 ms
-        charge         3  skipped_by_operator       2026-01-02 03:04:05
+        charge         1  reattempted by exception  2026-01-02 03:04:05  0 ms
+        charge         2  paused by exception       2026-01-02 03:04:05  0 ms
+        charge         3  skipped by operator       2026-01-02 03:04:05
 
         charge, attempt 1: TimeoutError: The gateway [did] not answer.
 
@@ -75,7 +75,7 @@ def test_a_narrow_history_leaves_out_the_year_and_breaks_no_outcome(
 
         Step                   Attempt  Outcome                   When (UTC)      Took
         ──────────────────────────────────────────────────────────────────────────────
-        send_the_welcome_mail        1  reattempted_by_exception  01-02 03:04:05  0 ms
+        send_the_welcome_mail        1  reattempted by exception  01-02 03:04:05  0 ms
         send_the_welcome_mail        2  scheduled                 01-02 03:04:05
 
         send_the_welcome_mail, attempt 1: TimeoutError: no answer
@@ -104,7 +104,7 @@ def test_a_node_of_a_dynamic_workflow_is_called_by_its_name(standing: gd.Drive, 
 
     lines = screen(run("history", "1")).splitlines()
 
-    assert lines[4].split()[:3] == ["n", "1", "paused_by_exception"]
+    assert lines[4].split()[:3] == ["n", "1", "paused"]
     assert lines[6] == "n, attempt 1: TimeoutError: no answer"
 
 

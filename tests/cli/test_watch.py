@@ -129,7 +129,7 @@ def test_a_running_loop_is_drawn_with_its_bar(standing: gd.Drive) -> None:
             Step         Attempt  Outcome       Items  Took
             ───────────────────────────────────────────────
             fetch              1  success              0 ms
-            import_rows        1  in_progress  41,200  0 ms
+            import_rows        1  in progress  41,200  0 ms
 
             import_rows: 41,200 of 100,000 items, 3,100/s, 19 s left
             ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╸                                            41%
@@ -284,10 +284,10 @@ def test_without_a_terminal_the_progress_of_a_loop_is_told_now_and_then(
 
     [lines] = printed
     assert lines[2:] == [
-        "2026-01-02 03:04:05 UTC  import_rows, attempt 1: in_progress",
+        "2026-01-02 03:04:05 UTC  import_rows, attempt 1: in progress",
         "2026-01-02 03:04:11 UTC  import_rows: 200 of 1,000 items, 100/s, 8 s left",
         "2026-01-02 03:04:17 UTC  import_rows: 400 of 1,000 items, 100/s, 6 s left",
-        "2026-01-02 03:04:20 UTC  import_rows, attempt 1: canceled_by_operator, took 15s, "
+        "2026-01-02 03:04:20 UTC  import_rows, attempt 1: canceled by operator, took 15s, "
         "400 of 1,000 items, 100/s, 6 s left",
         "2026-01-02 03:04:20 UTC  Import 1 is canceled",
         "2026-01-02 03:04:20 UTC  It was canceled at 2026-01-02 03:04:20 UTC; nothing is left to "

@@ -109,7 +109,7 @@ def test_the_last_screen_of_a_graph_shows_what_failed(order: Handle, geneva: gd.
 
         Node         Attempt  Outcome              Took
         ───────────────────────────────────────────────
-        check_stock        1  paused_by_exception  0 ms
+        check_stock        1  paused by exception  0 ms
     """)
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.definition.nodes.phrases import from_docstring, phrase_of
+from geneva_drive.definition.nodes.phrases import (
+    from_docstring,
+    member_of,
+    members_of,
+    phrase_of,
+)
 from geneva_drive.definition.workflow import definition_of
 
 
@@ -71,3 +76,16 @@ def test_a_step_without_a_docstring_is_named_in_words_that_fit_its_kind() -> Non
         "wait for the callback of bank",
         "start Ship",
     ]
+
+
+@pytest.mark.parametrize(
+    ("role", "one", "many"),
+    [
+        ("sales_manager", "a sales manager", "sales managers"),
+        ("auditor", "an auditor", "auditors"),
+        ("finance", "someone in finance", "people in finance"),
+        ("management", "someone in management", "people in management"),
+    ],
+)
+def test_a_role_is_a_person_or_a_department(role: str, one: str, many: str) -> None:
+    assert (member_of(role), members_of(role)) == (one, many)

@@ -12,7 +12,7 @@ from sqlalchemy import insert
 import geneva_drive as gd
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.keys import new_uuid
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 from tests.storage.rows import NOW, Rows
 
 READY = WorkflowFilter(state=WorkflowState.READY)

@@ -44,6 +44,40 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
+def limit_option(shown: int) -> Callable[[F], F]:
+    """Add --limit; without it, a table has at most `shown` rows."""
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        help=f"At most this many. [default: {shown}; with --json, all]",
+    )
+
+
+def cursor_option(function: F) -> F:
+    help_text = "Go on where a list with --limit ended."
+    return click.option("--cursor", metavar="CURSOR", help=help_text)(function)
+
+
+def concurrency_option(function: F) -> F:
+    return click.option(
+        "--concurrency",
+        type=click.IntRange(min=1),
+        default=8,
+        show_default=True,
+        help="How many steps to run at once.",
+    )(function)
+
+
+def log_level_option(function: F) -> F:
+    return click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="The lowest level to log; info logs every change of state.",
+    )(function)
+
+
 def dead_letter_id_argument(function: F) -> F:
     return click.argument("entry_id", metavar="ENTRY", shell_complete=dead_letter_ids)(function)
 

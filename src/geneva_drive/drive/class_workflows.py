@@ -44,7 +44,7 @@ from geneva_drive.errors import (
 from geneva_drive.storage.dialects.hints import Hints
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import ExecutionRecord
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.definition.context_type import GivenContext

@@ -285,7 +285,7 @@ class Drive(NamedWorkflows):
 
     @property
     def bulk(self) -> BulkCommands:
-        """Give one command to many workflows: `drive.bulk("resume", {"type": "Order"})`."""
+        """Run one command on many workflows: `drive.bulk("resume", {"type": "Order"})`."""
         return BulkCommands(self)
 
     def activity(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import geneva_drive as gd
 from geneva_drive.drive.search.browse import Browsing, browse, count_browsed, every
 from geneva_drive.drive.search.filter import SearchFilter
+from tests.scheduling import set_clock
 
 
 class Leaf(gd.Workflow):
@@ -28,7 +31,24 @@ def test_pages_lead_to_older_ones_and_back(geneva: gd.Drive) -> None:
     pages = [[one.id for one in page.items] for page in (first, second, last, back)]
     assert pages == [ids[:3], ids[3:6], ids[6:], ids[3:6]]
     assert (first.newer_than, last.older_than) == (None, None)
-    assert back.newer_than == ids[3]
+    assert str(back.newer_than) == str(ids[3])
+
+
+def test_a_span_of_time_is_turned_over_in_both_directions(geneva: gd.Drive) -> None:
+    moments = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (3, 1, 2, 1)]
+    made = {}
+    for moment in moments:
+        set_clock(geneva, moment)
+        made[Leaf.create().id] = moment.hour
+    asked = Browsing(SearchFilter(created_after=min(moments)))
+
+    first = browse(geneva, asked, limit=2)
+    last = browse(geneva, asked, limit=2, older_than=str(first.older_than))
+    back = browse(geneva, asked, limit=2, newer_than=str(last.newer_than))
+
+    pages = [[made[one.id] for one in page.items] for page in (first, last, back)]
+    assert pages == [[3, 2], [1, 1], [3, 2]]
+    assert {one.id for page in (first, last) for one in page.items} == set(made)
 
 
 def test_ended_workflows_are_left_out_if_asked(geneva: gd.Drive) -> None:

@@ -14,7 +14,7 @@ from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.drive.search.queries import WorkflowQuery
 from geneva_drive.drive.search.search import count, search
 from geneva_drive.errors import InvalidInput
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 from geneva_drive.testing import drain
 from tests.scheduling import set_clock
 
@@ -152,6 +152,34 @@ def test_filters_find_what_the_handles_say(crowd: gd.Drive) -> None:
     ]
 
 
+def test_single_pages_add_up_to_the_whole_list(crowd: gd.Drive) -> None:
+    whole = [found(crowd, **where) for where, _, _ in CASES]
+
+    assert [paged(crowd, **where) for where, _, _ in CASES] == whole
+
+
+def paged(drive: gd.Drive, **where: Any) -> list[Any]:
+    """The ids of a list that is read one workflow at a time."""
+    page = search(drive, SearchFilter.of(where), limit=1)
+    ids = [one.id for one in page.items]
+    while page.next_cursor is not None:
+        page = search(drive, SearchFilter.of(where), limit=1, cursor=page.next_cursor)
+        ids += [one.id for one in page.items]
+    return ids
+
+
+def test_a_span_of_time_is_listed_by_creation_and_not_by_id(geneva: gd.Drive) -> None:
+    made = {}
+    for hours in (1, 5, 3, 3, 9, 2):  # as clocks of several machines may differ
+        set_clock(geneva, hour(hours))
+        made[Payment.using(geneva).create().id] = hours
+
+    ids = paged(geneva, created_after=hour(2), created_before=hour(9))
+
+    assert [made[one] for one in ids] == [5, 3, 3, 2]
+    assert len(set(ids)) == 4
+
+
 def test_a_workflow_is_found_by_its_id(crowd: gd.Drive) -> None:
     newest = found(crowd)[0]
 
@@ -180,7 +208,8 @@ def test_a_large_count_is_not_exact(crowd: gd.Drive, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "cursor", ["", "x", "=", "YWZ0ZXI6", "YWZ0ZXI6JyBPUiAxPTE", "\x00", "é", "a" * 5_000, 5]
+    "cursor",
+    ["", "x", "=", "YWZ0ZXI6", "YWZ0ZXI6JyBPUiAxPTE", "YWZ0ZXI6NUB4", "\x00", "é", "a" * 5_000, 5],
 )
 def test_a_hostile_cursor_is_refused(cursor: Any, sqlite_drive: gd.Drive) -> None:
     with pytest.raises(InvalidInput, match=r"^cursor must be the next_cursor of an earlier page"):

@@ -69,6 +69,17 @@ def clock(geneva: gd.Drive) -> Clock:
     return CLOCK
 
 
+class Mapped(gd.Workflow):
+    type_name = "timeline.Mapped"
+
+    @gd.map(lambda _: [1, 2])
+    def each(self, item: int) -> int:
+        return item
+
+    @gd.step(skip_if=lambda _: True)
+    def extra(self) -> None: ...
+
+
 def test_attempts_and_waits_are_bars(geneva: gd.Drive, clock: Clock) -> None:
     workflow = Refund.create()
     drain(geneva)
@@ -94,7 +105,7 @@ def test_attempts_and_waits_are_bars(geneva: gd.Drive, clock: Clock) -> None:
     assert seconds == [(4, 7204)]
     assert (found.start, found.end, found.is_cut) == (NOON, clock.moment, False)
     took = [row.took for row in found.rows]
-    assert took == [timedelta(seconds=4), timedelta(hours=2), None]
+    assert took == [timedelta(seconds=4), timedelta(hours=2), timedelta(seconds=1)]
 
 
 def test_the_workers_of_a_batch_are_one_row(geneva: gd.Drive) -> None:
@@ -107,4 +118,16 @@ def test_the_workers_of_a_batch_are_one_row(geneva: gd.Drive) -> None:
         ("rows", 1, "completed"),
         ("process", 3, "completed"),
         ("summarize", 1, "completed"),
+    ]
+
+
+def test_a_map_is_one_row_and_a_skipped_node_has_no_bar(geneva: gd.Drive) -> None:
+    workflow = Mapped.create()
+    drain(geneva)
+
+    rows = workflow.timeline().rows
+
+    assert [(row.node, row.count, len(row.bars)) for row in rows] == [
+        ("each", 2, 1),
+        ("extra", 1, 0),
     ]

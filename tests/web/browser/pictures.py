@@ -1,6 +1,7 @@
 """Makes the pictures of the dashboard in `docs/images`, from the shop of `geneva demo dashboard`.
 
 Run it with `python -m tests.web.browser.pictures`; it takes half a minute.
+Then reduce each picture to a palette of 256 colours, so that it stays below 150 kB.
 """
 
 from __future__ import annotations
@@ -29,7 +30,15 @@ def main() -> None:
         drive = gd.Drive(url)
         failed = CustomerOrder.using(drive).paused().first()
         assert failed is not None, "the shop has no failed order"
-        pages = {"front": "/", "workflow": f"/workflows/{failed.id}"}
+        refund = next(
+            one for one in drive.approvals.pending("sales_manager") if one.step_name == "consent"
+        )
+        pages = {
+            "front": "/",
+            "workflow": f"/workflows/{failed.id}",
+            "approval": f"/approvals/{refund.id}",
+            "failures": "/failures",
+        }
         with served(gd.asgi(drive, authenticate=lambda _: _VIEWER)) as address:
             _draw(browser.program, address, pages)
         drive.close()

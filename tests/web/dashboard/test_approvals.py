@@ -78,7 +78,7 @@ def test_the_inbox_has_what_is_mine_first(
 
     assert "1 approval waits for you , the first until" in mine
     assert f"Pay 80 to {HOSTILE}?" in mine
-    assert "Nothing waits for you 1 approval waits for others. Show it" in other
+    assert "Nothing waits for you. 1 approval waits for others." in other
     assert "Waits for a treasurer, since" in other
 
 

@@ -10,15 +10,14 @@ from html import unescape
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import geneva_drive as gd
-from geneva_drive.cli.main import cli
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
 from geneva_drive.web.dashboard.shell import brief_memory
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
+from tests.web.serving import geneva
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -139,6 +138,8 @@ def test_one_goes_first_then_the_rest(
     assert states(failed) == ["finished"] * 3
     assert failed[0].audit_entries[-1].actor == "ann"
     assert failed[0].audit_entries[-1].reason == "bank is back"
+    bulk = operator.get(f"/workflows/{failed[-1].id + 1}").text
+    assert "The first was tried alone, and did not fail again." in words_of(bulk)
     # The address of the group opens what it has become, whose list has its workflows.
     brief_memory.forget(sqlite_drive)
     repaired = operator.get(link).text
@@ -155,10 +156,10 @@ def test_a_group_is_resumed_from_a_shell(
     program, *arguments = shlex.split(unescape(found[1]))
     options = ["--database", sqlite_drive.database_url, "--dry-run", "--json"]
 
-    done = CliRunner().invoke(cli, [*arguments, *options])
+    printed = geneva(*arguments, *options)
 
-    assert (program, done.exit_code) == ("geneva", 0)
-    assert json.loads(done.output)["count"] == 3
+    assert program == "geneva"
+    assert json.loads("".join(printed))["count"] == 3
 
 
 def test_a_list_of_more_than_the_group_names_no_count(

@@ -52,3 +52,28 @@ def test_hostile_names_are_shown_as_text(sqlite_drive: gd.Drive) -> None:
     assert "<img" not in pages
     assert "><i>" not in pages.replace("hidden><i>", "")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in pages
+
+
+def test_the_first_sentence_names_what_stands_still_without_a_workflow(
+    sqlite_drive: gd.Drive,
+) -> None:
+    class FrontPayment(gd.Workflow):
+        @gd.wait_for_event("front.paid", key=lambda self: self.hero_id)
+        def paid(self, event: gd.Event) -> None: ...
+
+    class FrontReport(gd.Workflow):
+        schedule = gd.cron("0 2 * * *")
+
+        @gd.step
+        def write(self) -> None: ...
+
+    FrontPayment.using(sqlite_drive).create(hero=gd.HeroRef("Order", "A-1"))
+    drain(sqlite_drive)
+    sqlite_drive.publish("front.paid", key="A-l")
+    sqlite_drive.schedules.pause("FrontReport")
+
+    page = signed_in(gd.asgi(sqlite_drive), sqlite_drive, "operator").get("/").text
+
+    words = words_of(page).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Nothing is broken. 1 workflow moves by itself. 1 schedule is paused . 1 event" in words
+    assert "heard by nobody in the last 24 hours." in words

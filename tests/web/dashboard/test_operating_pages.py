@@ -7,8 +7,10 @@ from functools import partial
 
 import pytest
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 import geneva_drive as gd
+from tests.declarative.documents import allow, written
 from tests.web.dashboard.reading import rows_of, words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
@@ -85,6 +87,22 @@ def test_audit_is_newest_first_and_finds_by_actor_and_command(
     assert [row[1] for row in rows_of(viewer.get("/audit?command=resume").text)] == ["bob"]
     assert "No entry matches" in viewer.get("/audit?actor=nobody").text
     assert "named no place" in viewer.get("/audit?older=x").text
+
+
+def test_audit_links_documents_for_those_who_may_read_them(
+    app: FastAPI, viewer: Browser, sqlite_drive: gd.Drive
+) -> None:
+    sqlite_drive.definitions.deploy(written(allow()), actor="ci")
+    key = sqlite_drive.keys.create("auditor", permissions=["audit:read", "execution:read"])
+    as_auditor = {"Authorization": f"Bearer {key.secret}"}
+
+    seen = viewer.get("/audit").text
+    by_auditor = TestClient(app).get("/audit", headers=as_auditor).text
+
+    assert [row[1:4] for row in rows_of(seen)] == [["ci", "deploy_definition", "order"]]
+    assert 'href="/definitions/order"' in seen
+    assert [row[1:4] for row in rows_of(by_auditor)] == [["ci", "deploy_definition", "order"]]
+    assert "/definitions/order" not in by_auditor
 
 
 def test_audit_pages_continue_below_a_key(

@@ -10,6 +10,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.web.dashboard.pages.workflows.export import cell
+from geneva_drive.web.dashboard.shell import brief_memory
+from tests.storage.plans import noted
 from tests.web.dashboard import shop_workflows as shop_workflows  # known while these run
 from tests.web.dashboard.reading import rows_of, words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
@@ -121,6 +123,28 @@ def test_the_export_reads_more_than_one_page(sqlite_drive: gd.Drive) -> None:
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum", "\tx", "\rx"])
 def test_a_spreadsheet_takes_no_cell_as_a_formula(text: str) -> None:
     assert cell(text) == f"'{text}"
+
+
+def test_the_statements_of_a_page_do_not_grow_with_its_rows(sqlite_drive: gd.Drive) -> None:
+    class Sleeper(gd.Workflow):
+        @gd.step(wait="2h")
+        def later(self) -> None: ...
+
+    browser = signed_in(gd.asgi(sqlite_drive), sqlite_drive, "viewer")
+
+    counts = [_statements_of_a_list(browser, sqlite_drive, Sleeper) for _ in range(2)]
+
+    assert counts[0] == counts[1]
+
+
+def _statements_of_a_list(browser: Browser, drive: gd.Drive, sleeper: type[gd.Workflow]) -> int:
+    for _ in range(3):
+        drive.workflows(sleeper).create()
+    brief_memory.forget(drive)
+    with noted(drive.engine) as statements:
+        rows = rows_of(browser.get("/workflows").text)
+    assert all("later runs at" in row[4] for row in rows)
+    return len(statements)
 
 
 @pytest.mark.parametrize("text", ["Order 84-2403", "Order 84-240", "84-2403"])

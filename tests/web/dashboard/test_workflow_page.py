@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
+from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
 Open = Callable[..., Browser]
@@ -29,6 +32,21 @@ class Purchase(gd.Workflow):
     @gd.step
     def ship(self) -> None:
         """Ship the parcel."""
+
+
+class Charge(gd.Workflow):
+    type_name = "page.Charge"
+
+    @gd.approval(role="sales_manager", ask="Charge {context[customer]}?", timeout="1h")
+    def consent(self, decision: gd.ApprovalDecision) -> None: ...
+
+    @gd.map(lambda _: ["lamp", "shelf"])
+    def reserve(self, item: str) -> Decimal:
+        return Decimal(12)
+
+    @gd.step(retry=gd.Retry(max=1, backoff=0))
+    def charge(self) -> None:
+        raise ConnectionError("no answer")
 
 
 class Import(gd.Workflow):
@@ -73,6 +91,50 @@ def test_the_page_says_why_and_what_each_command_does(
     assert "Goes on without <code>charge</code>." in page
     assert "2 of 3 nodes reached" in page
     assert "<b>ConnectionError</b>" in page
+
+
+def test_the_first_sentence_says_who_is_asked_and_then_why_it_failed(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    workflow = Charge.using(sqlite_drive).create(context={"customer": "Ada", "total": Decimal(5)})
+    drain(sqlite_drive)
+    browser = opened("operator", "sales_manager")
+    asked = words_of(browser.get(f"/workflows/{workflow.id}").text)
+    [request] = sqlite_drive.approvals.pending()
+    request.approve(by="Ingrid Dahl")
+    drain(sqlite_drive)
+    html = browser.get(f"/workflows/{workflow.id}").text
+    failed = words_of(html)
+
+    assert "Waits for a sales manager: “Charge Ada?” It can be decided until" in asked
+    assert "because charge failed 2 times and its reattempts ran out. It goes on when an" in failed
+    assert "an operator resumes or skips charge . ConnectionError no answer" in failed
+    assert "total 5" in failed
+    assert ">reserve</text>" in html  # the fold bears its number in the line below
+    assert "workers completed" not in failed  # a map that is over has no panel
+
+
+def test_a_pause_by_hand_names_the_person_and_the_reason(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    workflow = Charge.using(sqlite_drive).create(context={"customer": "Ada"})
+    workflow.pause(reason="the customer asked", actor="Jonas Berg")
+
+    page = words_of(opened("operator").get(f"/workflows/{workflow.id}").text)
+
+    assert "by Jonas Berg: “the customer asked” It goes on when an operator resumes it." in page
+
+
+def test_a_workflow_whose_class_is_not_imported_has_a_page(
+    opened: Open, failed: gd.WorkflowHandle[Any], sqlite_drive: gd.Drive
+) -> None:
+    with sqlite_drive.engine.begin() as connection:
+        connection.execute(text("UPDATE geneva_drive_workflows SET type = 'page.Gone'"))
+
+    answer = opened("operator").get(f"/workflows/{failed.id}")
+
+    assert answer.status_code == 200
+    assert "needs an operator" in answer.text
 
 
 def test_hostile_text_is_shown_as_text(opened: Open, failed: gd.WorkflowHandle[Any]) -> None:
@@ -163,3 +225,66 @@ def test_an_unknown_workflow_is_a_page_that_says_so(opened: Open) -> None:
 
     assert answer.status_code == 404
     assert "99" in answer.text
+
+
+class Waiting(gd.Workflow):
+    type_name = "page.Waiting"
+
+    @gd.approval(role="clerk")
+    def consent(self, decision: Any) -> None: ...
+
+
+class Fork(gd.Workflow):
+    type_name = "page.Fork"
+
+    @gd.decision
+    def choose(self) -> str:
+        return "left"
+
+    @gd.task(depends_on=choose)
+    def left(self) -> None:
+        raise ValueError("no way")
+
+    @gd.task(depends_on=choose)
+    def right(self) -> None: ...
+
+
+def test_stored_values_and_outcomes_read_as_words(opened: Open, sqlite_drive: gd.Drive) -> None:
+    prices = {"price": Decimal("12.50"), "parts": [{"net": Decimal("10.5")}]}
+    workflow = Fork.using(sqlite_drive).create(context=prices)
+    drain(sqlite_drive)
+
+    page = words_of(opened("viewer").get(f"/workflows/{workflow.id}").text)
+
+    assert "price 12.50 parts 1 item" in page
+    assert '"net": "10.5"' in page
+    assert "paused by exception" in page
+    assert "_by_" not in page
+    # The way that was not chosen is no node that was reached.
+    assert "2 of 3 nodes reached" in page
+
+
+def test_a_command_that_came_too_late_names_who_was_faster(
+    opened: Open, failed: gd.WorkflowHandle[Any]
+) -> None:
+    operator = opened("operator")
+    failed.cancel(actor="Jonas Berg")
+
+    answer = operator.post(f"/workflows/{failed.id}/resume", {})
+    page = words_of(operator.get(answer.headers["location"]).text)
+
+    assert "Too late Jonas Berg canceled this workflow" in page
+    assert "before you. Your click changed nothing. The page now shows how it stands." in page
+
+
+def test_the_sidebar_counts_approvals_for_those_who_may_decide(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    Waiting.using(sqlite_drive).create()
+    drain(sqlite_drive)
+
+    approver = words_of(opened("approver", "clerk").get("/approvals").text)
+    viewer = words_of(opened("viewer", "clerk").get("/approvals").text)
+
+    assert "Workflows Approvals 1 Failures" in approver
+    assert "Workflows Approvals Failures" in viewer

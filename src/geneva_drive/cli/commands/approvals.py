@@ -31,7 +31,7 @@ from geneva_drive.cli.output.console import (
     print_json,
 )
 from geneva_drive.cli.output.names import shortened
-from geneva_drive.cli.parameters import json_option
+from geneva_drive.cli.parameters import cursor_option, json_option, limit_option
 from geneva_drive.drive.approvals.approvals import ApprovalQuery
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.views.bodies import approval_body
@@ -84,12 +84,8 @@ _EMPTY = (
     show_default=True,
     help="Only requests in this state.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help=f"At most this many. [default: {_SHOWN}; with --json, all]",
-)
-@click.option("--cursor", metavar="CURSOR", help="Go on where a list with --limit ended.")
+@limit_option(_SHOWN)
+@cursor_option
 @json_option
 @with_drive
 def command(

@@ -61,7 +61,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Give one command to all workflows that match."""
+    """Run one command on all workflows that match."""
     chosen, where = BulkCommand(name), _where(filters)
     preview = drive.bulk(chosen, where, dry_run=True, **options)
     if dry_run:

@@ -29,10 +29,13 @@ def command(context: click.Context, story: str, port: int) -> None:
     """
     # Imported here: the demonstration defines workflow classes, which `--help` must not do.
     if story == _DASHBOARD:
+        from geneva_drive.cli.commands.dev import open_port
         from geneva_drive.cli.demo.showroom.launcher import open_showroom
+        from geneva_drive.cli.processes.loopback import LOOPBACK
         from geneva_drive.cli.processes.server_libraries import require_server
 
         require_server("demo dashboard")
+        open_port(LOOPBACK, port).close()  # refuse a taken port before the shop is made
         open_showroom(port)
         return
     from rich.console import Console

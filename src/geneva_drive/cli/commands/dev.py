@@ -13,6 +13,7 @@ import click
 from geneva_drive.cli.dev.reloader import Reloader
 from geneva_drive.cli.dev.watched_files import roots_of
 from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
+from geneva_drive.cli.parameters import concurrency_option, log_level_option
 from geneva_drive.cli.processes.listener import listen
 from geneva_drive.cli.processes.loopback import LOOPBACK, is_loopback
 from geneva_drive.cli.processes.server_libraries import require_server
@@ -51,20 +52,8 @@ class PortNotFree(InvalidInput):
     show_default=True,
     help="The port; 0 for a free one.",
 )
-@click.option(
-    "--concurrency",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    help="How many steps to run at once.",
-)
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The lowest level to log; info logs every change of state.",
-)
+@concurrency_option
+@log_level_option
 @click.option("--lifeline", type=int, hidden=True, help="Set by the parent process.")
 @click.option("--socket", "descriptor", type=int, hidden=True, help="Set by the parent process.")
 @with_drive_options
@@ -97,7 +86,7 @@ def _supervise(app: str | None, host: str, port: int) -> None:
     if not is_loopback(host):
         raise NotOnThisMachine(host)
     require_server("dev")
-    with _listen(host, port) as listening:
+    with open_port(host, port) as listening:
         address, taken = listening.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         reloader = Reloader(
@@ -118,7 +107,8 @@ def _default_settings() -> dict[str, str]:
     }
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def open_port(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raise `PortNotFree` if another program has the port."""
     try:
         return listen(host, port)
     except OSError as error:

@@ -17,7 +17,12 @@ from geneva_drive.cli.output.console import (
 )
 from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import readable
-from geneva_drive.cli.parameters import actor_option, dead_letter_id_argument, json_option
+from geneva_drive.cli.parameters import (
+    actor_option,
+    dead_letter_id_argument,
+    json_option,
+    limit_option,
+)
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
@@ -42,11 +47,7 @@ def command() -> None:
     show_default=True,
     help="Only entries in this state.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help=f"At most this many. [default: {_SHOWN}; with --json, all]",
-)
+@limit_option(_SHOWN)
 @json_option
 @with_drive
 def list_entries(drive: Drive, state: str, limit: int | None, as_json: bool) -> None:

@@ -123,7 +123,7 @@ def _state(key: ApiKey, now: datetime) -> str:
 @json_option
 @with_drive
 def rotate(drive: Drive, key_id: str, overlap: timedelta | None, as_json: bool) -> None:
-    """Give a key a new secret, and print it; its id, name and rights stay."""
+    """Replace the secret of a key, and print it; its id, name and rights stay."""
     _print_new(drive.keys.rotate(key_id, overlap or timedelta(0)), as_json)
 
 

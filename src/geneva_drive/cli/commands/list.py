@@ -26,7 +26,7 @@ from geneva_drive.cli.output.console import (
 )
 from geneva_drive.cli.output.headline import type_words
 from geneva_drive.cli.output.names import readable, shortened
-from geneva_drive.cli.parameters import json_option, parsed_by
+from geneva_drive.cli.parameters import cursor_option, json_option, limit_option, parsed_by
 from geneva_drive.definition.heroes import HeroRef
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
@@ -74,12 +74,8 @@ _LEFT_OUT_IF_EMPTY = {"Parent", "Children", "Waits for", "Result"}
     help="Only workflows created since then: 24h, 7d, or a moment in UTC.",
 )
 @click.option("--oldest", is_flag=True, help="List the oldest first.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help=f"At most this many. [default: {_SHOWN}; with --json, all]",
-)
-@click.option("--cursor", metavar="CURSOR", help="Go on where a list with --limit ended.")
+@limit_option(_SHOWN)
+@cursor_option
 @json_option
 @with_drive
 def command(

@@ -17,7 +17,7 @@ from geneva_drive.cli.output.console import (
     plain,
     print_json,
 )
-from geneva_drive.cli.parameters import audit_options, json_option
+from geneva_drive.cli.parameters import audit_options, json_option, limit_option
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
@@ -155,11 +155,7 @@ def next_moments(drive: Drive, type_name: str, count: int, as_json: bool) -> Non
 
 @command.command("runs")
 @_type_argument
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help=f"At most this many. [default: {_SHOWN}; with --json, all]",
-)
+@limit_option(_SHOWN)
 @json_option
 @with_drive
 def runs(drive: Drive, type_name: str, limit: int | None, as_json: bool) -> None:

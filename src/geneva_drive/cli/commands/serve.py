@@ -94,7 +94,7 @@ def _has_credentials(drive: Drive) -> bool:
 
 
 def _address_without_credentials(host: str) -> str:
-    """Say how to make a key; until there is one, nobody else may even ask."""
+    """Print how to create the first key; return the loopback address to listen at until then."""
     click.echo(
         "There is no API key yet, so every request is answered with 401. Make one:\n"
         "    geneva keys create NAME --role admin"

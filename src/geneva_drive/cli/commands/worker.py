@@ -10,7 +10,7 @@ import sys
 import click
 
 from geneva_drive.cli.drive_options import DriveOptions, with_drive_options
-from geneva_drive.cli.parameters import parsed_by
+from geneva_drive.cli.parameters import concurrency_option, log_level_option, parsed_by
 from geneva_drive.cli.parameters import queues as parse_queues
 from geneva_drive.cli.processes.lifeline import hold
 from geneva_drive.cli.processes.log_setup import log_to_stderr
@@ -50,13 +50,7 @@ class NothingToServe(InvalidInput):
     callback=parsed_by(parse_queues),
     help="Serve only these queues; B:N runs at most N steps of B at once. [default: all]",
 )
-@click.option(
-    "--concurrency",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    help="How many steps to run at once.",
-)
+@concurrency_option
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
@@ -64,13 +58,7 @@ class NothingToServe(InvalidInput):
     show_default=True,
     help="How many worker processes, each with this concurrency; a dead one is replaced.",
 )
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The lowest level to log; info logs every change of state.",
-)
+@log_level_option
 @click.option("--lifeline", type=int, hidden=True, help="Set by the supervisor.")
 @with_drive_options
 def command(

@@ -44,7 +44,7 @@ _LOOK = 0.05
 
 
 def main(console: Console) -> int:
-    """Tell the story on a database of its own; return 0 if it went as promised."""
+    """Run the story on a database of its own; return 0 if it went as promised."""
     with TemporaryDirectory() as folder:
         drive = gd.Drive(f"sqlite:///{Path(folder) / 'demo.db'}")
         drive.migrate()

@@ -89,7 +89,8 @@ def plain(text: object) -> Text:
 
 
 def state_text(state: WorkflowState | StepState, words: str | None = None) -> Text:
-    return Text(words or state, style=_STYLES[state])
+    """Return a state or an outcome as people read it."""
+    return Text((words or state).replace("_", " "), style=_STYLES[state])
 
 
 def approval_state_text(state: ApprovalState) -> Text:

@@ -84,6 +84,7 @@ def execute(actions: Sequence[AnyAction], scope: Mapping[str, Any], terms: Actio
         try:
             record, change = _run(action, here, terms, number)
         except Exception as error:
+            # An action may be a function of the user's, which may raise anything.
             if not action.optional:
                 raise
             logger.warning("The optional action %r failed: %s", action.type, error)

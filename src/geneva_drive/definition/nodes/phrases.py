@@ -8,6 +8,11 @@ from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.declaration import NodeKind
 
 _LONGEST = 120
+# The end of a role that names a person, such as "sales manager"; "finance" names a department.
+_IS_PERSON = re.compile(
+    r"(?:er|or|ist|ian|ant|(?<!m)ent|man|person|lead|head|chief|clerk|admin|boss|c[efto]o)$",
+    re.IGNORECASE,
+)
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s+[A-Z]|$)|[;:]\s")  # not within "e.g. this"
 # Words that begin a summary which is no command, such as "The amount in cents".
 _NO_VERBS = frozenset(
@@ -106,6 +111,23 @@ def _is_command(word: str) -> bool:
 def from_name(name: str) -> str:
     """Return a name as words."""
     return " ".join(name.replace("_", " ").split()) or name
+
+
+def member_of(role: str, which: str = "") -> str:
+    """Return a person with a role: "a second sales manager", or "someone in finance"."""
+    words = from_name(role)
+    if _IS_PERSON.search(words):
+        named = f"{which} {words}".strip()
+        return f"{'an' if named[:1].lower() in 'aeiou' else 'a'} {named}"
+    return f"a {which} person in {words}" if which else f"someone in {words}"
+
+
+def members_of(role: str, count: int = 2) -> str:
+    """Return persons with a role: "sales managers", or "people in finance"."""
+    words, is_one = from_name(role), count == 1
+    if _IS_PERSON.search(words):
+        return words if is_one else f"{words}s"
+    return f"{'person' if is_one else 'people'} in {words}"
 
 
 def _by_kind(node: Node) -> str | None:

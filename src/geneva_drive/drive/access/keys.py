@@ -110,7 +110,7 @@ class Keys:
         return [_key(record) for record in store.read(store.api_keys.all)]
 
     def rotate(self, id: str, overlap: Duration = timedelta(0)) -> NewApiKey:
-        """Give a key a new secret. The former one works for `overlap` longer.
+        """Replace the secret of a key. The former one works for `overlap` longer.
 
         The id, name and rights stay. The secret before the former one stops working at once.
         """

@@ -79,6 +79,7 @@ def _failure(one: FailureGroup) -> OverviewRow:
         until=None,
         workflow_id=one.sample_ids[0] if one.count == 1 else None,
         tone=Tone.FAILED,
+        failure=one.where,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -45,6 +45,7 @@ class OverviewRow:
     workflow_id: Any = None
     approval_id: Any = None
     tone: Tone = Tone.PLAIN
+    failure: Mapping[str, str] | None = None  # the `where` of a group of failures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from geneva_drive.definition.actor import Actor
-from geneva_drive.definition.nodes.phrases import from_name
-from geneva_drive.display import shown
+from geneva_drive.definition.nodes.phrases import member_of
+from geneva_drive.display import moment_words, shown
 from geneva_drive.drive.activity.overview_rows import (
     MOST,
     MOST_ROWS,
@@ -20,8 +20,10 @@ from geneva_drive.drive.activity.overview_rows import (
     group,
     party,
 )
+from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
+from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -60,6 +62,27 @@ def read(drive: Drive, actor: Actor | None) -> OverviewParty:
             group("others", "Others", others_count, [_row(*each, people, None) for each in others]),
         ],
     )
+
+
+def waiting_sentence(drive: Drive, workflow_id: Key, reader: str) -> str | None:
+    """Return whom a workflow waits for, what it asks and until when; None without a request."""
+    store = drive.store
+
+    def look(connection: Connection) -> tuple[ApprovalRecord, list[PersonRecord]] | None:
+        wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow_id)
+        pending = store.approvals.page(connection, wanted=wanted, limit=_READ)
+        if not pending:
+            return None
+        first = min(pending, key=lambda one: one.expires_at or _NEVER)
+        return first, store.approval_people.of_approvals(connection, [first.id]).get(first.id, [])
+
+    found = store.read(look)
+    if found is None:
+        return None
+    approval, people = found
+    until = approval.expires_at
+    ends = f" It can be decided until {moment_words(until)}." if until else ""
+    return f"{_sentence(approval, people, reader)}{ends}"
 
 
 def _first(found: _Found) -> _Found:
@@ -103,10 +126,8 @@ def who_is_asked(approval: ApprovalRecord, people: Sequence[PersonRecord]) -> st
     if approval.role is None:
         names = [one.person for one in people if one.is_assigned]
         return ", ".join(names[:2]) + (" and others" if len(names) > 2 else "") or "a person"  # noqa: PLR2004 - the two that are named
-    role = from_name(approval.role)
-    if voted in _ORDINALS and approval.quorum > voted:
-        return f"a {_ORDINALS[voted]} {role}"
-    return f"{'an' if role[:1].lower() in 'aeiou' else 'a'} {role}"
+    is_next = voted in _ORDINALS and approval.quorum > voted
+    return member_of(approval.role, _ORDINALS[voted] if is_next else "")
 
 
 def hero_words(workflow: WorkflowRecord) -> str | None:

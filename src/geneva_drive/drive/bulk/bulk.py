@@ -127,7 +127,7 @@ class BulkCommands:
         dry_run: bool = False,
         **limits: Unpack[BulkLimits],
     ) -> Any:
-        """Give a command to all workflows that match, by a workflow that a worker runs.
+        """Run a command on all workflows that match, in a workflow of its own on a worker.
 
         `where` has the filters of a list, or those of a group of failures (`group.where`). With
         `dry_run`, return how many match, and the first. `first=1` continues one workflow, and the

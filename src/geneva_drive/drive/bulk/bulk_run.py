@@ -30,7 +30,7 @@ _LONGEST_WAIT = timedelta(seconds=5)
 
 
 class BulkRun(Workflow[Any, Any]):
-    """Gives its command to a portion of workflows per transaction, with its own cursor."""
+    """Runs its command on a portion of workflows per transaction, with its own cursor."""
 
     type_name = BULK_TYPE
     queue = OWN_QUEUE
@@ -43,7 +43,7 @@ class BulkRun(Workflow[Any, Any]):
 
 
 class _Bulk:
-    """One run of the step: it goes on from the tally in the cursor."""
+    """One run of the step: it continues from its cursor."""
 
     def __init__(self, drive: Drive, plan: BulkPlan, it: IterableStep) -> None:
         self._drive = drive
@@ -66,7 +66,7 @@ class _Bulk:
         return self._tally.result(self._plan.total)
 
     def _give_next(self) -> bool:
-        """Give the command to the next portion, and commit it; False if none was left."""
+        """Run the command on the next portion, and commit it; False if none was left."""
         size, is_round = self._next_size()
         given = give(self._drive, self._plan, self._key(self._tally.after), size)
         is_last = given.last is None

@@ -1,4 +1,4 @@
-"""Give a bulk's command to its next workflows, in the transaction of its step."""
+"""Run a bulk's command on its next workflows, in the transaction of its step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _going(applied: Applied) -> tuple[str, ...]:
 
 
 def update_statistics(drive: Drive) -> None:
-    """Make the database expect what it holds now.
+    """Update the statistics by which the database plans its queries.
 
     Where it expects few ready workflows, housekeeping and claims would read all of them.
     """
@@ -63,7 +63,7 @@ def update_statistics(drive: Drive) -> None:
 
 
 def give(drive: Drive, plan: BulkPlan, after: Key | None, size: int) -> GivenPortion:
-    """Give the command to up to `size` workflows: lock them in order, look again, then write.
+    """Run the command on up to `size` workflows: lock them in order, look again, then write.
 
     It joins the transaction of the caller, who commits it together with its cursor.
     """

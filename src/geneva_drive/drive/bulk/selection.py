@@ -17,7 +17,7 @@ from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.drive.search.search import workflow_filter
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 from geneva_drive.storage.statements.search.workflow_traits import FailureTraits
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import assert_never
 
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.approval import branches
-from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.nodes.phrases import from_name, member_of
 from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnTimeout
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
-from geneva_drive.drive.consequences.sentences import count_of, phrases, will
+from geneva_drive.drive.consequences.sentences import phrases, will
 from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState
@@ -200,24 +200,9 @@ def _expiring(
 
 
 def _a_role(role: str | None) -> str:
-    words = from_name(role or "another role")
-    return f"{'an' if words[:1].lower() in 'aeiou' else 'a'} {words}"
+    return member_of(role) if role else "another role"
 
 
 def _node(situation: Situation, approval: ApprovalRecord) -> Node | None:
     node = situation.declared(approval.step_name)
     return node if node is not None and node.is_approval else None
-
-
-def missing_votes(ballot: Ballot) -> str:
-    """Return who may complete the quorum, such as "One more sales manager."."""
-    approval = ballot.approval
-    agreed = max(
-        (sum(one.choice == choice for one in ballot.people) for choice in approval.choice_list),
-        default=0,
-    )
-    missing = approval.quorum - agreed
-    if missing <= 0:
-        return ""
-    role = from_name(approval.role) if approval.role else "person"
-    return f"One more {role}." if missing == 1 else f"{count_of(missing, f'more {role}')}."

@@ -167,7 +167,11 @@ def _skip(situation: Situation, node_id: str) -> Consequence:
         stays = f"The workflow stays paused: {runs(situation, others, 'has', 'have')} failed too."
         sentence = f"Passes over {code(situation, node_id)}. {stays}"
     else:
-        sentence = f"Goes on without {code(situation, node_id)}. {_onward(situation, ahead)}"
+        declared = situation.declared(node_id)
+        is_approval = declared is not None and declared.is_approval
+        undecided = ", and nobody decides it" if is_approval else ""
+        goes_on = f"Goes on without {code(situation, node_id)}{undecided}."
+        sentence = f"{goes_on} {_onward(situation, ahead)}"
     return Consequence(
         command="skip",
         node=node_id,

@@ -113,6 +113,14 @@ class Situation:
             return declared.event_terms.on_timeout is OnEventTimeout.CANCEL
         return declared.is_approval
 
+    @cached_property
+    def deciding(self) -> AbstractSet[str]:
+        """The nodes that choose what follows, or let the workflow go on."""
+        if self.definition is None:
+            nodes = self.view.nodes
+            return {key for key, node in nodes.items() if node.kind is NodeKind.DECISION}
+        return {key for key in self.graph.order if self.chooses(key) or self.may_end(key)}
+
     def is_done(self, node_id: str) -> bool:
         node = self.node(node_id)
         return node.state is not None and is_done(node.state, node.outcome)

@@ -112,11 +112,15 @@ def _unreached(
     found = {fates[parent] for parent in parents}
     if _Fate.BLOCKED in found:
         return _Fate.BLOCKED
-    if any(_leaves_out(chosen, parent, node_id) for parent in parents):
+    if chosen and any(_leaves_out(chosen, parent, node_id) for parent in parents):
         return _Fate.PASSED_OVER
     if parents and found == {_Fate.PASSED_OVER}:
         return _Fate.PASSED_OVER
-    open_parents = [each for each in parents if fates[each] not in _OVER and each not in chosen]
+    # Few nodes decide what follows; a node of a huge graph may have 100,000 parents.
+    deciding = (
+        [each for each in parents if each in situation.deciding] if situation.deciding else ()
+    )
+    open_parents = [each for each in deciding if fates[each] not in _OVER and each not in chosen]
     if _Fate.UNCERTAIN in found or any(map(situation.may_end, open_parents)):
         return _Fate.UNCERTAIN
     if any(map(situation.chooses, open_parents)):

@@ -129,7 +129,7 @@ class Definitions:
     def enable(
         self, name: str, actor: str | None = None, reason: str | None = None
     ) -> DeployedDefinition:
-        """Let workflows of this document start again."""
+        """Enable a document, so that workflows of it can start again."""
         return self._set(name, _act("enable", name, actor, reason), is_enabled=True)
 
     def disable(

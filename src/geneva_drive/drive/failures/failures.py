@@ -16,7 +16,7 @@ from geneva_drive.durations import Duration
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.statements.search.failures import FailureRow
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 from geneva_drive.storage.store import Store
 
 if TYPE_CHECKING:

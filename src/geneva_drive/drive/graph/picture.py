@@ -24,10 +24,11 @@ class Box:
     """A node, or a group of nodes that are alike."""
 
     key: str  # needs no escaping
-    name: str
+    name: str  # of a group, with the number of its nodes
     notes: tuple[str, ...]
     kind: NodeKind
     state: StepState | None
+    bare_name: str = ""  # without that number
     is_folded: bool = False
     counts: dict[StepState, int] = field(default_factory=dict)  # of a group's nodes
     node: NodeView | None = None  # itself, or the first of a group
@@ -88,6 +89,7 @@ def _box(key: str, nodes: list[NodeView], workers: Sequence[NodeView] | None, no
         return Box(
             key=key,
             name=first.name,
+            bare_name=first.name,
             notes=tuple(_notes(first, now)),
             kind=first.kind,
             state=first.state,
@@ -102,6 +104,7 @@ def _folded(key: str, name: str, nodes: Sequence[NodeView], first: NodeView) -> 
     return Box(
         key=key,
         name=f"{name} x {len(nodes):,}",
+        bare_name=name,
         notes=(summary,) if summary else (),
         kind=nodes[0].kind,
         state=most_important(counts) if counts else None,
@@ -117,7 +120,7 @@ def _notes(node: NodeView, now: datetime) -> list[str]:
     if node.kind is NodeKind.RESUMABLE:
         notes.append(f"{node.partitions} partitions" if node.partitions > 1 else "resumable")
     if node.kind is NodeKind.APPROVAL and node.outcome is not None:
-        notes.append(node.outcome)
+        notes.append(node.outcome.replace("_", " "))
     if node.attempt_number > 1:
         notes.append(f"attempt {node.attempt_number}")
     if span := took(node, now):

@@ -10,10 +10,16 @@ from sqlalchemy import Connection
 
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.search.filter import SearchFilter
-from geneva_drive.drive.search.search import COUNTED, SearchCount, active_of, workflow_filter
-from geneva_drive.storage.schema import keys
-from geneva_drive.storage.schema.records import Key, WorkflowRecord
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.drive.search.position import Position
+from geneva_drive.drive.search.search import (
+    COUNTED,
+    SearchCount,
+    active_of,
+    beginning_after,
+    workflow_filter,
+)
+from geneva_drive.storage.schema.records import WorkflowRecord
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -31,11 +37,11 @@ class Browsing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowsedPage:
-    """One page, the newest first, and the ids at which its neighbours begin."""
+    """One page, the newest first, and where its neighbours begin."""
 
     items: list[WorkflowHandle[Any]]
-    newer_than: Key | None  # None if this is the first page
-    older_than: Key | None  # None if this is the last page
+    newer_than: Position | None  # None if this is the first page
+    older_than: Position | None  # None if this is the last page
 
 
 def browse(
@@ -49,13 +55,17 @@ def browse(
     """Return a page; new workflows move nothing between pages."""
     is_back = newer_than is not None
     text = newer_than if is_back else older_than
-    after = None if text is None else keys.parse(drive.store.key_type, text)
+    after = None if text is None else Position.parse(drive.store.key_type, text)
 
-    def read(connection: Connection) -> tuple[list[WorkflowRecord], Any]:
-        found = _records(connection, drive, asked, limit + 1, after, newest_first=not is_back)
-        return found, active_of(connection, drive, found)
+    def read(connection: Connection) -> tuple[WorkflowFilter, list[WorkflowRecord], Any]:
+        wanted = _filter(connection, drive, asked)
+        wanted = beginning_after(wanted, after, is_newest_first=not is_back)
+        search = drive.store.workflow_search
+        sections = search.sections(connection, wanted)
+        found = search.page(connection, wanted, sections, limit=limit + 1)
+        return wanted, found, active_of(connection, drive, found)
 
-    records, active = drive.store.read(read)
+    wanted, records, active = drive.store.read(read)
     is_more = len(records) > limit
     shown = records[:limit][::-1] if is_back else records[:limit]
     items = [drive.open_handle(one, active.get(one.id)) for one in shown]
@@ -63,8 +73,8 @@ def browse(
     has_older = bool(items) if is_back else is_more
     return BrowsedPage(
         items=items,
-        newer_than=items[0].id if items and has_newer else None,
-        older_than=items[-1].id if items and has_older else None,
+        newer_than=Position.of(shown[0], wanted) if items and has_newer else None,
+        older_than=Position.of(shown[-1], wanted) if items and has_older else None,
     )
 
 
@@ -73,7 +83,7 @@ def count_browsed(drive: Drive, asked: Browsing) -> SearchCount:
     store = drive.store
     found = store.read(
         lambda connection: store.workflow_search.count_to(
-            connection, _filter(connection, drive, asked), COUNTED + 1
+            connection, beginning_after(_filter(connection, drive, asked), None), COUNTED + 1
         )
     )
     return SearchCount(min(found, COUNTED), is_exact=found <= COUNTED)
@@ -86,21 +96,6 @@ def every(drive: Drive, asked: Browsing) -> Iterator[WorkflowHandle[Any]]:
     while page.older_than is not None:
         page = browse(drive, asked, limit=_CHUNK, older_than=str(page.older_than))
         yield from page.items
-
-
-def _records(
-    connection: Connection,
-    drive: Drive,
-    asked: Browsing,
-    limit: int,
-    after: Key | None,
-    *,
-    newest_first: bool,
-) -> list[WorkflowRecord]:
-    search = drive.store.workflow_search
-    wanted = replace(_filter(connection, drive, asked), after=after, is_newest_first=newest_first)
-    sections = search.sections(connection, wanted)
-    return search.page(connection, wanted, sections, limit=limit)
 
 
 def _filter(connection: Connection, drive: Drive, asked: Browsing) -> WorkflowFilter:

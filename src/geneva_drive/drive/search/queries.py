@@ -19,7 +19,7 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
-from geneva_drive.storage.statements.search.workflow_search import Section, WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import Section, WorkflowFilter
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive

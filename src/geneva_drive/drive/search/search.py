@@ -16,11 +16,12 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.handle.listed_fields import read_listed_fields
 from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.drive.search.many_executions import may_have_many
+from geneva_drive.drive.search.position import Position
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
-from geneva_drive.storage.statements.search.workflow_search import WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 from geneva_drive.storage.statements.search.workflow_traits import HeroBeginning, WorkflowTraits
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def search(
     A cursor names the last workflow of a page, so that new workflows move nothing between pages.
     """
     checks.whole_number("limit", limit, at_least=1, at_most=_LARGEST_PAGE)
-    after = None if cursor is None else _after(drive, cursor)
+    after = None if cursor is None else _position(drive, cursor)
     store = drive.store
     return store.read(lambda connection: _page(connection, drive, wanted, limit, after))
 
@@ -68,7 +69,7 @@ def count(drive: Drive, wanted: SearchFilter) -> SearchCount:
     store = drive.store
 
     def counted(connection: Connection) -> int:
-        asked = workflow_filter(connection, drive, wanted)
+        asked = beginning_after(workflow_filter(connection, drive, wanted), None)
         return store.workflow_search.count_to(connection, asked, COUNTED + 1)
 
     found = store.read(counted)
@@ -76,10 +77,10 @@ def count(drive: Drive, wanted: SearchFilter) -> SearchCount:
 
 
 def _page(
-    connection: Connection, drive: Drive, wanted: SearchFilter, limit: int, after: Key | None
+    connection: Connection, drive: Drive, wanted: SearchFilter, limit: int, after: Position | None
 ) -> SearchPage:
     store = drive.store
-    asked = replace(workflow_filter(connection, drive, wanted), after=after, is_newest_first=True)
+    asked = beginning_after(workflow_filter(connection, drive, wanted), after)
     sections = store.workflow_search.sections(connection, asked)
     # One more than the page, to know whether another follows.
     records = store.workflow_search.page(connection, asked, sections, limit=limit + 1)
@@ -91,7 +92,27 @@ def _page(
         drive.open_handle(one, active.get(one.id)).know(listed[one.id]) for one in shown_records
     ]
     follows = len(records) > limit
-    return SearchPage(items=items, next_cursor=_cursor(items[-1].id) if follows else None)
+    last = Position.of(shown_records[-1], asked) if follows else None
+    return SearchPage(items=items, next_cursor=None if last is None else _cursor(last))
+
+
+def beginning_after(
+    wanted: WorkflowFilter, after: Position | None, *, is_newest_first: bool = True
+) -> WorkflowFilter:
+    """Return the filter for the page after a position; None is the beginning.
+
+    A span of time is read along the index of creation, and in its order.
+    """
+    has_span = wanted.since is not None or (
+        wanted.traits is not None and wanted.traits.created_before is not None
+    )
+    return replace(
+        wanted,
+        after=None if after is None else after.id,
+        after_created=None if after is None else after.created_at,
+        is_by_creation=has_span,
+        is_newest_first=is_newest_first,
+    )
 
 
 def active_of(
@@ -146,17 +167,17 @@ def _beginning(connection: Connection, drive: Drive, text: str) -> HeroBeginning
     return HeroBeginning(text=text, hero_types=tuple(types), workflow_id=workflow_id)
 
 
-def _cursor(workflow_id: Key) -> str:
-    return base64.urlsafe_b64encode(f"{_CURSOR}{workflow_id}".encode()).decode().rstrip("=")
+def _cursor(last: Position) -> str:
+    return base64.urlsafe_b64encode(f"{_CURSOR}{last}".encode()).decode().rstrip("=")
 
 
-def _after(drive: Drive, cursor: object) -> Key:
+def _position(drive: Drive, cursor: object) -> Position:
     if isinstance(cursor, str):
         padded = cursor + "=" * (-len(cursor) % 4)
         with suppress(binascii.Error, UnicodeError, InvalidInput, ValueError):
             text = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
             if text.startswith(_CURSOR):
-                return keys.parse(drive.store.key_type, text.removeprefix(_CURSOR))
+                return Position.parse(drive.store.key_type, text.removeprefix(_CURSOR))
     raise InvalidInput(
         f"cursor must be the next_cursor of an earlier page, got {shown(cursor)}. Leave it out "
         f"for the first page."

@@ -1,11 +1,10 @@
-"""The JSON bodies of API keys and roles."""
+"""The JSON bodies of API keys."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from geneva_drive.drive.access.keys import ApiKey, NewApiKey
-from geneva_drive.drive.access.roles import Role
 from geneva_drive.drive.views.bodies import moment_body
 
 
@@ -23,11 +22,3 @@ def api_key_body(key: ApiKey) -> dict[str, Any]:
         "former_expires_at": moment_body(key.former_expires_at),
     }
     return {**body, "secret": key.secret} if isinstance(key, NewApiKey) else body
-
-
-def role_body(role: Role) -> dict[str, Any]:
-    return {
-        "name": role.name,
-        "permissions": list(role.permissions),
-        "is_built_in": role.is_built_in,
-    }

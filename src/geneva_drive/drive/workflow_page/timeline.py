@@ -63,10 +63,14 @@ class TimelineRow:
 
     @property
     def took(self) -> timedelta | None:
-        """From the start of its first bar to the end of its last; None while it goes on."""
-        if not self.bars or self.bars[-1].end is None:
+        """From the start of its first bar to the end of its last; None while it goes on.
+
+        The time that a failed node is paused does not count.
+        """
+        own = [bar for bar in self.bars if bar.kind is not BarKind.PAUSED]
+        if not own or own[-1].end is None:
             return None
-        return self.bars[-1].end - self.bars[0].start
+        return own[-1].end - own[0].start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +109,14 @@ def timeline(
     by_node: dict[str, list[Span]] = {}
     for span in spans[:_MOST_ATTEMPTS]:
         by_node.setdefault(span.node_id, []).append(span)
-    found = [_row(node, own, by_execution, workflow) for node, own in by_node.items()]
-    found += _of_workers(workers)
+    of_workers = _of_workers(workers, is_held=workflow.state is WorkflowState.PAUSED)
+    known = {row.node for row in of_workers}  # a map has the name of its items
+    rows_of_nodes = (
+        _row(node, own, by_execution, workflow)
+        for node, own in by_node.items()
+        if node not in known
+    )
+    found = [*rows_of_nodes, *of_workers]
     found.sort(key=lambda row: row.bars[0].start if row.bars else row.at or now)
     rows = tuple(found[:MOST_ROWS])
     ends = workflow.finished_at or workflow.canceled_at
@@ -155,7 +165,8 @@ def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Ba
     if before is not None and before.finished_at is not None:
         until = wait.began_at if wait is not None else began
         if until is None or until > before.finished_at:
-            yield Bar(kind=BarKind.REATTEMPT, start=before.finished_at, end=until)
+            kind = BarKind.PAUSED if before.outcome in _HELD else BarKind.REATTEMPT
+            yield Bar(kind=kind, start=before.finished_at, end=until)
     elif span.scheduled_for > span.created_at and wait is None and span.state is not _SKIPPED:
         yield Bar(kind=BarKind.TIMER, start=span.created_at, end=began or span.finished_at)
     if wait is not None:
@@ -164,7 +175,7 @@ def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Ba
         ended = wait.ended_at or (span.finished_at if is_over else None)
         yield Bar(kind=kind, start=wait.began_at, end=ended, **known)
         began = wait.ended_at if is_over else None
-    if began is None:
+    if began is None or span.state is _SKIPPED:
         return
     if span.child_id is not None:
         yield Bar(kind=BarKind.CHILD, start=began, end=span.finished_at, **known)
@@ -173,6 +184,7 @@ def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Ba
 
 
 _SKIPPED = StepState.SKIPPED
+_HELD = (Outcome.PAUSED_BY_EXCEPTION, Outcome.PAUSED_BY_FLOW_CONTROL)
 
 
 def _kind(state: StepState) -> BarKind:
@@ -181,15 +193,19 @@ def _kind(state: StepState) -> BarKind:
     return BarKind.RUNNING if state is StepState.IN_PROGRESS else BarKind.RAN
 
 
-def _of_workers(found: Sequence[WorkersSpan]) -> list[TimelineRow]:
-    """Return one row for each batch and map, from its first start to its last end."""
+def _of_workers(found: Sequence[WorkersSpan], *, is_held: bool) -> list[TimelineRow]:
+    """Return one row for each batch and map, from its first start to its last end.
+
+    In a paused workflow, workers that are due do not run.
+    """
     rows = []
     for name in dict.fromkeys(one.step_name for one in found):
         own = [one for one in found if one.step_name == name]
         states = {one.state for one in own}
         starts = [one.first_started_at for one in own if one.first_started_at]
         ends = [one.last_finished_at for one in own if one.last_finished_at]
-        is_open = bool(states & {StepState.IN_PROGRESS, StepState.SCHEDULED, StepState.PENDING})
+        ahead = set() if is_held and ends else {StepState.SCHEDULED, StepState.PENDING}
+        is_open = bool(states & {StepState.IN_PROGRESS, *ahead})
         state = next((each for each in _WORST if each in states), StepState.COMPLETED)
         bars: tuple[Bar, ...] = ()
         if starts:

@@ -72,6 +72,7 @@ def _fail(environment: Environment, ending: EndedRun, error: Exception) -> Appli
     try:
         [applied] = _apply(environment, [replace(ending, outcome=refused)], None)
     except Exception as again:
+        # As above: a fault of ours must not take the rest of the group with it.
         if _may_pass(environment, again):
             raise
         logger.exception("Nothing can be recorded for execution %s", ending.execution_id)

@@ -1,4 +1,4 @@
-"""Gives a forked child new connections: it must not use its parent's."""
+"""Opens new connections in a forked child: it must not use its parent's."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlalchemy import Table, delete, false, insert, select, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Executable
 
 from geneva_drive.storage.connections.database import Database
@@ -48,7 +49,7 @@ def _may(database: Database, statement: Executable) -> bool:
     with database.engine.connect() as connection:
         try:
             connection.execute(statement)
-        except Exception as error:
+        except DBAPIError as error:
             if database.trouble_of(error) is Trouble.MISSING_RIGHTS:
                 return False
             raise

@@ -28,6 +28,7 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 LIMIT_KEY_LENGTH = 400
 
 FAILED = StepState.FAILED.value
+FAILED_ERROR = "step_executions_failed_error"
 
 # On PostgreSQL. Rows of the queue are rewritten often: free space keeps the new version on the same
 # page, and early vacuuming keeps the queue's index short.
@@ -167,7 +168,12 @@ def _add_indexes(builder: TableBuilder, table: Table) -> None:
         where=c.limit_key.is_not(None),
     )
     failed_at = c.finished_at if builder.has_partial_indexes else c.failed_at
-    builder.index_where("step_executions_failed", failed_at, where=c.state == FAILED)
+    is_failed = c.state == FAILED
+    builder.index_where("step_executions_failed", failed_at, where=is_failed)
+    if builder.has_partial_indexes:
+        # Only few executions fail. MySQL would index all of them, and slow down each completion.
+        builder.index_where("step_executions_failed_workflow", c.workflow_id, where=is_failed)
+        builder.index_where(FAILED_ERROR, c.error_class, c.workflow_id, where=is_failed)
     builder.index_where("step_executions_child", c.child_id, where=c.child_id.is_not(None))
     # Ended executions are counted by the minute.
     builder.index_where("step_executions_ended", c.finished_at, where=c.finished_at.is_not(None))

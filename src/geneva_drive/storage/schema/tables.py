@@ -30,7 +30,7 @@ from geneva_drive.storage.schema.access import access_tables
 from geneva_drive.storage.schema.column_types import Moment, long_text, name_type
 from geneva_drive.storage.schema.counters.activity_tables import activity, activity_marks
 from geneva_drive.storage.schema.documents.definition_table import definitions
-from geneva_drive.storage.schema.execution_table import step_executions
+from geneva_drive.storage.schema.execution_table import FAILED_ERROR, step_executions
 from geneva_drive.storage.schema.expansion_table import expansions
 from geneva_drive.storage.schema.graph_tables import graph_joins, graph_nodes, graphs
 from geneva_drive.storage.schema.keys import KeyType
@@ -54,6 +54,10 @@ class Tables(TableBuilder):
         self.workflows_by_state = Index(f"{prefix}workflows_state", "state", "type", "id")
         self.workflows = self._workflows()
         self.step_executions = step_executions(self)
+        # MySQL has no such index.
+        self.failures_by_error = next(
+            (i for i in self.step_executions.indexes if i.name == f"{prefix}{FAILED_ERROR}"), None
+        )
         self.checkpoints = self._checkpoints()
         self.audit_entries = self._audit_entries()
         self.dead_letters = self._dead_letters()
@@ -126,6 +130,7 @@ class Tables(TableBuilder):
             ),
             Index(f"{self.prefix}workflows_hero", "hero_type", "hero_id"),
             self.workflows_by_state,
+            Index(f"{self.prefix}workflows_created", "created_at", "id"),
             # The node of another workflow that started this one.
             Column("parent_execution_id", self.key_kind()),
             Column("is_detached", Boolean, nullable=False, server_default=false()),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, exists, func, select
+from sqlalchemy import Connection, Select, and_, case, exists, func, literal, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState
 from geneva_drive.storage.dialects.base import Dialect
@@ -51,16 +52,18 @@ class Failures:
         """Return the latest failures since a moment, newest first; of messages, the beginnings."""
         e = self._tables.step_executions.c
         failed_at = e.finished_at if self._tables.has_partial_indexes else e.failed_at
-        # First the few that are wanted, by the index of failures alone: joined at once, PostgreSQL
-        # would read all workflows.
+        # First the few that are wanted, by the index of failures and in a statement of their own:
+        # joined at once, PostgreSQL would read all failures or all workflows.
         latest = (
             select(e.id)
             .where(is_failed_execution(self._tables), failed_at >= moment)
             .order_by(failed_at.desc())
             .limit(limit)
-            .subquery()
         )
-        query = self._rows(longest).join(latest, latest.c.id == e.id)
+        ids = list(connection.scalars(latest))
+        if not ids:
+            return []
+        query = self._rows(longest, self._standing()).where(self._dialect.among(e.id, ids))
         query = query.order_by(e.finished_at.desc())
         return [FailureRow(*row) for row in connection.execute(query)]
 
@@ -73,7 +76,8 @@ class Failures:
         """
         w, e = self._tables.workflows.c, self._tables.step_executions.c
         is_held = and_(w.state == WorkflowState.PAUSED, ~self._has_later_attempt())
-        query = self._rows(longest).where(
+        paused: ColumnElement[str] = literal("paused")
+        query = self._rows(longest, paused).where(
             self._dialect.among(e.workflow_id, ids),
             e.state == StepState.FAILED,
             e.finished_at <= before,
@@ -116,13 +120,16 @@ class Failures:
         )
         return [FailureDetail(*row) for row in connection.execute(query)]
 
-    def _rows(self, longest: int) -> Select[Any]:
-        w, e = self._tables.workflows.c, self._tables.step_executions.c
-        standing = case(
+    def _standing(self) -> ColumnElement[str]:
+        w = self._tables.workflows.c
+        return case(
             (self._has_active_attempt(), "reattempting"),
             (and_(w.state == WorkflowState.PAUSED, ~self._has_later_attempt()), "paused"),
             else_="ended",
         )
+
+    def _rows(self, longest: int, standing: ColumnElement[str]) -> Select[Any]:
+        w, e = self._tables.workflows.c, self._tables.step_executions.c
         message = func.substr(e.error_message, 1, longest)
         return select(
             w.id, e.node_id, w.type, e.step_name, e.error_class, message, e.finished_at, standing

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -13,89 +12,38 @@ from sqlalchemy import (
     Index,
     Select,
     and_,
-    exists,
     func,
-    or_,
     select,
     union_all,
 )
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import (
-    ENDED_WORKFLOW_STATES,
     STORED_WORKFLOW_STATES,
     Need,
-    StepState,
     WorkflowState,
 )
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_active_execution
+from geneva_drive.storage.schema.conditions import is_failed_execution
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.search.workflow_traits import WorkflowTraits, conditions_of
+from geneva_drive.storage.statements.search.state_conditions import StateConditions
+from geneva_drive.storage.statements.search.workflow_filter import Section, WorkflowFilter
+from geneva_drive.storage.statements.search.workflow_traits import (
+    WorkflowTraits,
+    conditions_of,
+    is_last_failure,
+)
 
 _STATES_OF_NEEDS = {
     Need.OPERATOR: (WorkflowState.PAUSED,),
     Need.NONE: (WorkflowState.CANCELED, WorkflowState.FINISHED),
+    Need.TIMER: (WorkflowState.READY,),
+    Need.CHILD: (WorkflowState.READY,),
+    Need.WORKER: (WorkflowState.READY,),
 }
-# The others are found among the active executions: few workflows of a type need a worker.
-_NEEDS_WITH_SECTIONS = (Need.PERSON, Need.EVENT, *_STATES_OF_NEEDS)
+_WIDENED = 4  # how many times as many workflows the next window has
 _MOST_SECTIONS = 400  # in one statement: SQLite takes at most 500 parts of a UNION
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowFilter:
-    """Which workflows are wanted, and in which order; a field that is None leaves all of them."""
-
-    types: Sequence[str] | None = None
-    state: WorkflowState | None = None  # as readers see it
-    only_ongoing: bool = False
-    stored: WorkflowState | None = None  # as it is stored
-    hero: tuple[str, str] | None = None  # its type and id
-    template: str | None = None
-    since: datetime | None = None  # when they were created
-    is_newest_first: bool = False
-    after: Key | None = None  # the id after which they are wanted, in that order
-    traits: WorkflowTraits | None = None
-
-    @property
-    def stored_states(self) -> list[WorkflowState]:
-        """Return the states that the rows may have; `performing` is stored as `ready`.
-
-        So is a workflow that is paused because it only waits for a person.
-        """
-        states = STORED_WORKFLOW_STATES
-        match self.state:
-            case None:
-                pass
-            case WorkflowState.PERFORMING:
-                states = frozenset({WorkflowState.READY})
-            case WorkflowState.PAUSED:
-                states = frozenset({WorkflowState.PAUSED, WorkflowState.READY})
-            case state:
-                states = frozenset({state})
-        if self.stored is not None:
-            states = states & {self.stored}
-        return sorted(states - ENDED_WORKFLOW_STATES if self.only_ongoing else states)
-
-    @property
-    def is_narrow(self) -> bool:
-        """True if few workflows are wanted, and found by other than their state."""
-        has_index = self.traits is not None and self.traits.is_narrow
-        return self.state is WorkflowState.PERFORMING or self.hero is not None or has_index
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of an index in which workflows are ordered by id.
-
-    The index is that by state and type. Of `ready` workflows that wait for a person or an event, it
-    is the index of those, by type.
-    """
-
-    state: WorkflowState
-    type: str
-    is_waiting: bool = False
 
 
 class WorkflowSearch:
@@ -105,6 +53,7 @@ class WorkflowSearch:
         self._tables = tables
         self._table = tables.workflows
         self._dialect = dialect
+        self._states = StateConditions(tables, dialect)
 
     def sections(self, connection: Connection, wanted: WorkflowFilter) -> list[Section] | None:
         """Return the sections that hold what is wanted; None if another index finds it faster.
@@ -117,7 +66,7 @@ class WorkflowSearch:
             return None
         given = wanted.types
         need = None if wanted.traits is None or wanted.state is not None else wanted.traits.needs
-        if need in _NEEDS_WITH_SECTIONS:
+        if need is not None:
             found = self._sections_of_need(connection, need, given)
             return found if len(found) <= _MOST_SECTIONS else None
         if is_anything:
@@ -154,12 +103,9 @@ class WorkflowSearch:
 
     def _waiting_types(self, connection: Connection) -> list[str]:
         """Return the types that have a workflow which waits for a person or an event."""
-        return self._types_along(connection, self._tables.workflows_by_waits, self._has_waits())
-
-    def _has_waits(self, workflows: Any = None) -> list[ColumnElement[bool]]:
-        """Return the condition of the index of workflows that wait."""
-        c = self._table.c if workflows is None else workflows
-        return [c.open_waits > 0] if self._tables.has_partial_indexes else [c.waits == 1]
+        return self._types_along(
+            connection, self._tables.workflows_by_waits, self._states.has_waits()
+        )
 
     def types_in(self, connection: Connection, state: WorkflowState) -> list[str]:
         """Return the types that have a workflow in a stored state."""
@@ -189,13 +135,94 @@ class WorkflowSearch:
         limit: int,
     ) -> list[WorkflowRecord]:
         """Return the first workflows; `sections` are those of the filter."""
-        if sections is None:
+        if wanted.is_by_error and self._tables.has_partial_indexes:
+            ids = self._ids_by_error(connection, wanted, limit)
+            query = select(self._table).where(self._dialect.among(self._table.c.id, ids))
+        elif sections is None:
             query = select(self._table).where(*self._conditions(wanted)).limit(limit)
+        elif wanted.is_sparse:
+            ids = self._ids_by_windows(connection, wanted, sections, limit)
+            query = select(self._table).where(self._dialect.among(self._table.c.id, ids))
         else:
             found = self._first_ids(wanted, sections, limit).subquery()
             query = select(self._table).join(found, found.c.id == self._table.c.id)
-        ordered = query.order_by(_order(wanted, self._table.c.id))
+        ordered = query.order_by(*self._orders(wanted))
         return [WorkflowRecord.of(row) for row in connection.execute(ordered).mappings()]
+
+    def _ids_by_windows(
+        self,
+        connection: Connection,
+        wanted: WorkflowFilter,
+        sections: Sequence[Section],
+        limit: int,
+    ) -> list[Key]:
+        """Return the first ids, looked for in one window of ids after the other.
+
+        Of a section without a match, the statement reads every workflow up to the end of the
+        window. Without windows, it would read the whole section before the page of another one
+        can be shown.
+        """
+        found: list[Key] = []
+        size = limit
+        while True:
+            end = connection.scalar(self._end_of_window(wanted, sections, size))
+            query = self._first_ids(wanted, sections, limit - len(found), until=end)
+            found += connection.scalars(query)
+            if end is None or len(found) == limit:
+                return found
+            wanted, size = replace(wanted, after=end), size * _WIDENED
+
+    def _ids_by_error(
+        self, connection: Connection, wanted: WorkflowFilter, limit: int
+    ) -> list[Key]:
+        """Return the first ids along the index of errors; what else is asked is asked of these."""
+        assert wanted.traits is not None, "they ask for the error"
+        traits, after, size = replace(wanted.traits, error_class=None), wanted.after, limit
+        found: list[Key] = []
+        while True:
+            query = self._failed_with(wanted, after, size)
+            some = list(connection.scalars(query))
+            others = replace(wanted, after=None, traits=replace(traits, ids=some))
+            found += self.ids(connection, others, None) if some else []
+            if len(some) < size or len(found) >= limit:
+                return found[:limit]
+            after, size = some[-1], size * _WIDENED
+
+    def _failed_with(self, wanted: WorkflowFilter, after: Key | None, limit: int) -> Select[Any]:
+        """Select workflows whose last failure has the wanted error, in the order of their ids."""
+        assert wanted.traits is not None, "they ask for the error"
+        index = self._tables.failures_by_error
+        assert index is not None, "only asked for where there is one"
+        failed = select(self._tables.step_executions.c.workflow_id).where(
+            is_failed_execution(self._tables), is_last_failure(self._tables)
+        )
+        return self._dialect.along_index(
+            failed.limit(limit),
+            index,
+            (wanted.traits.error_class,),
+            after=after,
+            descending=wanted.is_newest_first,
+        )
+
+    def _end_of_window(
+        self, wanted: WorkflowFilter, sections: Sequence[Section], size: int
+    ) -> Select[Any]:
+        """Select the last id of a window in which no section has more workflows than `size`."""
+        c = self._table.c
+        ends = [
+            self._along(
+                select(c.id).where(*(self._states.has_waits() if one.is_waiting else ())),
+                wanted,
+                one,
+            )
+            .offset(size - 1)
+            .limit(1)
+            for one in sections
+        ]
+        if not ends:
+            return select(c.id).where(c.id.in_([]))
+        merged = union_all(*(select(end.subquery()) for end in ends)).subquery()
+        return select(merged.c.id).order_by(_order(wanted, merged.c.id)).limit(1)
 
     def ids(self, connection: Connection, wanted: WorkflowFilter, limit: int | None) -> list[Key]:
         sections = None if limit is None else self.sections(connection, wanted)
@@ -211,7 +238,7 @@ class WorkflowSearch:
         c = self._table.c
         counted = select(func.count()).select_from(self._table)
         stored = counted.where(c.state == wanted.state, *self._stored(wanted)).scalar_subquery()
-        resting = counted.where(*self._stored(wanted), *self._resting()).scalar_subquery()
+        resting = counted.where(*self._stored(wanted), *self._states.resting()).scalar_subquery()
         if wanted.state is WorkflowState.PAUSED:
             return connection.scalar(select(stored + resting)) or 0
         # The few that perform are subtracted: comparing each ready one with them takes longer.
@@ -221,6 +248,8 @@ class WorkflowSearch:
 
     def count_to(self, connection: Connection, wanted: WorkflowFilter, most: int) -> int:
         """Count the workflows, and stop at `most`."""
+        if wanted.is_by_error and self._tables.has_partial_indexes:
+            return len(self._ids_by_error(connection, wanted, most))
         sections = self.sections(connection, wanted)
         if sections is None:
             query = select(self._table.c.id).where(*self._conditions(wanted)).limit(most)
@@ -244,11 +273,17 @@ class WorkflowSearch:
         return select(func.count()).select_from(self._table).where(*self._conditions(wanted))
 
     def _first_ids(
-        self, wanted: WorkflowFilter, sections: Sequence[Section], limit: int
+        self,
+        wanted: WorkflowFilter,
+        sections: Sequence[Section],
+        limit: int,
+        until: Key | None = None,
     ) -> Select[Any]:
-        """Select the first ids of all sections: a few of each, merged."""
+        """Select the first ids of all sections, up to an id: a few of each, merged."""
         c = self._table.c
         ids = select(c.id).where(*self._created(wanted)).limit(limit)
+        if until is not None:
+            ids = ids.where(c.id >= until if wanted.is_newest_first else c.id <= until)
         heads = [self._head(ids, wanted, one) for one in sections]
         if not heads:
             return select(c.id).where(c.id.in_([]))
@@ -259,27 +294,35 @@ class WorkflowSearch:
 
     def _head(self, ids: Select[Any], wanted: WorkflowFilter, section: Section) -> Select[Any]:
         """Select the first ids of a section."""
+        query = ids
+        if section.is_waiting:
+            if wanted.state is WorkflowState.PAUSED:
+                query = ids.where(*self._states.resting())
+            elif wanted.state is WorkflowState.READY:
+                query = ids.where(*self._states.busy_and_waiting())
+        elif wanted.state is WorkflowState.READY:
+            is_free = [
+                self._table.c.id.not_in(self._states.running()),
+                self._table.c.open_waits == 0,
+            ]
+            query = ids.where(*is_free)
+        elif wanted.state is WorkflowState.PERFORMING:
+            query = ids.where(*self._states.performing(wanted))
+        return self._along(query, wanted, section)
+
+    def _along(self, query: Select[Any], wanted: WorkflowFilter, section: Section) -> Select[Any]:
+        """Return the query for the workflows of a section that come after those of the filter."""
         index: Index = self._tables.workflows_by_state
         values: tuple[Any, ...] = (section.state, section.type)
-        query = ids
         if section.is_waiting:
             index = self._tables.workflows_by_waits
             values = (section.type,) if self._tables.has_partial_indexes else (1, section.type)
-            if wanted.state is WorkflowState.PAUSED:
-                query = ids.where(*self._resting())
-            elif wanted.state is WorkflowState.READY:
-                query = ids.where(*self._busy_and_waiting())
-        elif wanted.state is WorkflowState.READY:
-            is_free = [self._table.c.id.not_in(self._running()), self._table.c.open_waits == 0]
-            query = ids.where(*is_free)
-        elif wanted.state is WorkflowState.PERFORMING:
-            query = ids.where(*self._performing(wanted))
         return self._dialect.along_index(
             query, index, values, after=wanted.after, descending=wanted.is_newest_first
         )
 
     def _conditions(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
-        return [*self._stored(wanted), *self._performing(wanted)]
+        return [*self._stored(wanted), *self._states.performing(wanted)]
 
     def _stored(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
         """Return the conditions on what is stored of a workflow."""
@@ -298,9 +341,24 @@ class WorkflowSearch:
             built = select(graphs.workflow_id).where(graphs.template == wanted.template)
             conditions.append(c.id.in_(built))
         if wanted.after is not None:
-            is_newest_first = wanted.is_newest_first
-            conditions.append(c.id < wanted.after if is_newest_first else c.id > wanted.after)
+            conditions.append(self._comes_after(wanted))
         return [*conditions, *self._created(wanted)]
+
+    def _comes_after(self, wanted: WorkflowFilter) -> ColumnElement[bool]:
+        c, at = self._table.c, wanted.after_created
+        is_newest_first = wanted.is_newest_first
+        has_later_id = c.id < wanted.after if is_newest_first else c.id > wanted.after
+        if at is None or not wanted.is_by_creation:
+            return has_later_id
+        is_later = c.created_at < at if is_newest_first else c.created_at > at
+        return and_(
+            c.created_at <= at if is_newest_first else c.created_at >= at, is_later | has_later_id
+        )
+
+    def _orders(self, wanted: WorkflowFilter) -> list[ColumnElement[Any]]:
+        c = self._table.c
+        columns = [c.created_at, c.id] if wanted.is_by_creation else [c.id]
+        return [_order(wanted, each) for each in columns]
 
     def _created(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
         since = [] if wanted.since is None else [self._table.c.created_at >= wanted.since]
@@ -311,58 +369,6 @@ class WorkflowSearch:
         if traits.ids is None:
             return asked
         return [*asked, self._dialect.among(self._table.c.id, traits.ids)]
-
-    def _performing(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
-        """Return the condition that tells the states apart which are stored as `ready`."""
-        c = self._table.c
-        match wanted.state:
-            case WorkflowState.READY if wanted.is_narrow:
-                is_free = (c.open_waits == 0) | self._has_other_active(c)
-                return [c.id.not_in(self._running()), is_free]
-            case WorkflowState.READY:
-                return [c.id.not_in(self._running()), c.id.not_in(self._resting_ids())]
-            case WorkflowState.PERFORMING:
-                return [c.id.in_(self._running())]
-            case WorkflowState.PAUSED:
-                return [or_(c.state == WorkflowState.PAUSED, and_(*self._resting()))]
-            case _:
-                return []
-
-    def _running(self) -> Select[Any]:
-        # By the claim, which has an index that holds few rows, and as a list of its own: compared
-        # with EXISTS, PostgreSQL and MariaDB would read the executions of all workflows.
-        executions = self._tables.step_executions.c
-        return select(executions.workflow_id).where(executions.claim_token.is_not(None))
-
-    def _resting(self) -> list[ColumnElement[bool]]:
-        """Return the conditions of a workflow that only waits for a person or an event."""
-        c = self._table.c
-        is_ready = self._dialect.unindexed(c.state) == WorkflowState.READY
-        return [*self._has_waits(), is_ready, ~self._has_other_active(c)]
-
-    def _resting_ids(self) -> Select[Any]:
-        # A list of its own too, which is read along the index of those that wait.
-        waiting = self._table.alias("waiting").c
-        is_ready = self._dialect.unindexed(waiting.state) == WorkflowState.READY
-        conditions = [*self._has_waits(waiting), is_ready, ~self._has_other_active(waiting)]
-        return select(waiting.id).where(*conditions)
-
-    def _busy_and_waiting(self) -> list[ColumnElement[bool]]:
-        """Return the conditions of a graph in which a node waits while others go on."""
-        c = self._table.c
-        is_ready = self._dialect.unindexed(c.state) == WorkflowState.READY
-        is_going_on = self._has_other_active(c)
-        return [*self._has_waits(), is_ready, is_going_on, c.id.not_in(self._running())]
-
-    def _has_other_active(self, workflows: Any) -> ColumnElement[bool]:
-        """True if an execution is active that waits neither for a person nor for an event."""
-        executions = self._tables.step_executions.c
-        is_resting = (executions.state == StepState.WAITING) & executions.child_id.is_(None)
-        return exists().where(
-            executions.workflow_id == workflows.id,
-            is_active_execution(self._tables),
-            ~is_resting,
-        )
 
 
 def _order(wanted: WorkflowFilter, key: ColumnElement[Any]) -> ColumnElement[Any]:

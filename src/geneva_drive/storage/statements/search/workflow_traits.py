@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, exists, select
+from sqlalchemy import and_, exists, literal, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import (
@@ -69,6 +69,13 @@ class WorkflowTraits:
     def is_narrow(self) -> bool:
         """True if an index by other than the state finds the workflows."""
         return any(one is not None for one in (self.beginning, self.hero_id, self.ids))
+
+    @property
+    def is_asking(self) -> bool:
+        """True if a list asks for anything of this, so that a workflow may lack it."""
+        asked = (self.needs, self.step, self.queue, self.paused_reason)
+        others = (self.failure, self.hero_type, self.created_before)
+        return any(one is not None for one in (*asked, *others))
 
 
 def conditions_of(tables: Tables, traits: WorkflowTraits) -> list[ColumnElement[bool]]:
@@ -149,16 +156,11 @@ class _Conditions:
 
     def _failed_last_with(self, error_class: str) -> ColumnElement[bool]:
         """True if the last failure of a workflow is of a class."""
-        failed, later = self._tables.step_executions, self._tables.step_executions.alias("later")
-        is_over = exists().where(
-            later.c.workflow_id == failed.c.workflow_id,
-            later.c.state == StepState.FAILED,
-            later.c.id > failed.c.id,
-        )
-        is_of_class = and_(failed.c.error_class == error_class, ~is_over)
+        failed = self._tables.step_executions.c
+        is_of_class = and_(failed.error_class == error_class, is_last_failure(self._tables))
         if self._traits.is_walk:
-            return self._has(failed.c.state == StepState.FAILED, is_of_class)
-        found = select(failed.c.workflow_id).where(is_failed_execution(self._tables), is_of_class)
+            return self._has(failed.state == StepState.FAILED, is_of_class)
+        found = select(failed.workflow_id).where(is_failed_execution(self._tables), is_of_class)
         return self._w.id.in_(found)
 
     def _needs(self, need: Need) -> ColumnElement[bool]:
@@ -205,6 +207,16 @@ class _Conditions:
 
     def _has(self, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
         return exists().where(self._e.workflow_id == self._w.id, and_(*conditions))
+
+
+def is_last_failure(tables: Tables) -> ColumnElement[bool]:
+    """True of a failed execution after which no other of its workflow failed."""
+    failed, later = tables.step_executions.c, tables.step_executions.alias("later").c
+    return ~exists().where(
+        later.workflow_id == failed.workflow_id,
+        later.state == literal(StepState.FAILED.value, literal_execute=True),
+        later.id > failed.id,
+    )
 
 
 def failure_conditions(tables: Tables, failure: FailureTraits) -> list[ColumnElement[bool]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.nodes.phrases import from_name, member_of
 from geneva_drive.definition.options.approval_terms import REJECT
 from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.consequences.consequence import Consequence
@@ -66,8 +66,7 @@ class RequestView:
         role = self.approval.role
         if role is None:
             return None
-        plain = from_name(role)
-        return f"{'an' if plain[:1].lower() in 'aeiou' else 'a'} {plain}"
+        return member_of(role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from geneva_drive.definition.nodes.phrases import from_name
+from geneva_drive.definition.nodes.phrases import from_name, members_of
 from geneva_drive.definition.options.approval_terms import APPROVE, REJECT
 from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.storage.schema.records import AuditRecord
@@ -62,9 +62,9 @@ def missing_count(approval: Approval, votes: Sequence[ApprovalVote]) -> int:
 def open_places(approval: Approval, votes: Sequence[ApprovalVote], may_change: bool) -> list[str]:
     """Return a sentence for each vote that is missing."""
     missing = missing_count(approval, votes)
-    role = from_name(approval.role) if approval.role else "person"
+    who = members_of(approval.role or "person", 1)
     more = "One more" if votes else "One"
-    sentences = [f"{more} {role}."] * missing
+    sentences = [f"{more} {who}."] * missing
     if sentences and may_change:
         sentences[-1] += " You may change your vote until then."
     return sentences
@@ -80,7 +80,7 @@ def history_lines(approval: Approval) -> list[HistoryLine]:
 def asked_of(approval: Approval) -> str:
     """Return who is asked, in the plural."""
     if approval.role is not None:
-        return f"{from_name(approval.role)}s"
+        return members_of(approval.role)
     return ", ".join(approval.approvers) or "a person"
 
 

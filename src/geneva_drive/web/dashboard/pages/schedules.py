@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from sqlalchemy import Connection
 
 from geneva_drive.drive.drive import Drive
+from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.schedules import Schedule, ScheduleRun
+from geneva_drive.drive.search.search import active_of
 from geneva_drive.states import MissedRuns, Overlap, SkippedReason
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
@@ -56,7 +61,7 @@ class RunRow:
         if self.run.skipped_reason is SkippedReason.MISSED:
             return "late", "held"
         return {
-            "started": ("completed", "done"),
+            "started": ("ready", "rest"),
             "queued": ("scheduled", "rest"),
             "skipped": ("skipped", "quiet"),
         }[self.run.state]
@@ -135,6 +140,8 @@ def show(request: Request, drive: CurrentDrive, type: str, confirm: str | None =
         "schedule": schedule,
         "path": f"/schedules/{_quoted(type)}",
         "next": drive.schedules.next(type, _NEXT_SHOWN),
+        "own_clock": partial(own_clock, schedule.timezone),
+        "workflows": _workflows(drive, runs),
         "runs": [RunRow(one) for one in runs],
         "most": _RUNS_SHOWN,
         "skipped": sum(one.state == "skipped" for one in runs),
@@ -145,6 +152,27 @@ def show(request: Request, drive: CurrentDrive, type: str, confirm: str | None =
         "missed_words": MISSED_WORDS,
     }
     return render(request, "pages/schedule.html", values, here="schedules")
+
+
+def own_clock(timezone: str, at: datetime) -> str:
+    """Return a moment in the schedule's own zone, such as "02:00 Berlin"; nothing in UTC."""
+    if timezone == "UTC":
+        return ""
+    place = timezone.rpartition("/")[2].replace("_", " ")
+    return f"{at.astimezone(ZoneInfo(timezone)):%H:%M} {place}"
+
+
+def _workflows(drive: Drive, runs: Sequence[ScheduleRun]) -> dict[Any, WorkflowHandle[Any]]:
+    """Read the workflows of runs, as far as they are kept."""
+    store = drive.store
+    ids = [one.workflow_id for one in runs if one.workflow_id is not None]
+
+    def read(connection: Connection) -> dict[Any, WorkflowHandle[Any]]:
+        records = store.workflows.get_many(connection, ids)
+        active = active_of(connection, drive, list(records.values()))
+        return {key: drive.open_handle(one, active.get(key)) for key, one in records.items()}
+
+    return store.read(read)
 
 
 @dataclass(frozen=True, slots=True)

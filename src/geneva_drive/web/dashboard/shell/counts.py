@@ -25,9 +25,10 @@ _NEEDED = {
 def read(drive: Drive, actor: Actor, permissions: Collection[str]) -> Mapping[str, str]:
     """Return the counts by name of entry; a count of nothing is left out."""
     found = dict(_SHARED.get(drive, lambda: _shared(drive)))
-    own = _OWN.get(drive, lambda: _own(drive, actor), (actor.id, actor.roles))
-    if own is not None:
-        found["approvals"] = own
+    if "approval:decide" in permissions:
+        own = _OWN.get(drive, lambda: _own(drive, actor), (actor.id, actor.roles))
+        if own is not None:
+            found["approvals"] = own
     return {name: count for name, count in found.items() if _NEEDED[name] in permissions}
 
 

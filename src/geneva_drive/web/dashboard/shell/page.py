@@ -9,9 +9,11 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
+from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.definition.actor import Actor
 from geneva_drive.drive.drive import Drive
+from geneva_drive.errors import GenevaDriveError
 from geneva_drive.web.dashboard.shell import answer, brief_memory, counts, navigation
 from geneva_drive.web.dashboard.shell.forms import FORM_COOKIE, new_form_cookie, token_of
 from geneva_drive.web.dashboard.shell.preferences import Preferences, preferences_of
@@ -64,7 +66,10 @@ class Shell:
     def navigation(self) -> list[list[navigation.Link]]:
         if self.actor is None:
             return []
-        found = counts.read(self.drive, self.actor, self.permissions)
+        try:
+            found = counts.read(self.drive, self.actor, self.permissions)
+        except (GenevaDriveError, SQLAlchemyError):
+            found = {}  # the page that says so must not fail for want of its counts
         return navigation.groups(self.here, self.permissions, found)
 
     def may(self, permission: str) -> bool:

@@ -19,7 +19,7 @@ from geneva_drive.web.dashboard.decision.question import plain_question
 from geneva_drive.web.dashboard.decision.request_view import Sent, view_of
 from geneva_drive.web.dashboard.decision.votes import history_lines, past
 from geneva_drive.web.dashboard.pages.approvals.inbox import read_part
-from geneva_drive.web.dashboard.pages.approvals.surroundings import place_of
+from geneva_drive.web.dashboard.pages.approvals.nearby_nodes import place_of
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import PostedForm

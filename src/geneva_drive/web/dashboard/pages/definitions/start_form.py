@@ -91,7 +91,7 @@ def read_form(
 
 
 def place_faults(form: StartForm, error: InvalidInput) -> None:
-    """Put a refusal beside the fields that it speaks of."""
+    """Attach the faults of a refused form to the fields that they name."""
     faults: tuple[Fault, ...] = getattr(error, "faults", ())
     for one in faults:
         found = _FIRST_PART.match(one.path.removeprefix("$."))

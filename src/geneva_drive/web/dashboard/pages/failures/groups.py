@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -25,7 +25,7 @@ SPANS = {
 _BARS = 36
 _WIDTH, _HEIGHT = 180, 32  # of the bars
 _GROWS = timedelta(minutes=1)  # without a failure, unless they are further apart
-_KINDS = re.compile(r"&lt;(number|quoted|id|hex)&gt;")  # as `drive.failures()` writes them
+_KINDS = re.compile(r"&lt;(number|quoted|id|hex|token)&gt;")  # as `drive.failures()` writes them
 _SIGNS = {"quoted": "text"}
 
 
@@ -49,9 +49,7 @@ class GroupView:
     @property
     def kind(self) -> str:
         """What names the failure in an address, however its workflows stand."""
-        named = {k: v for k, v in self.group.where.items() if k != "standing"}
-        text = json.dumps(named, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return kind_of(self.group.where)
 
     @property
     def key(self) -> str:
@@ -103,6 +101,13 @@ class GroupView:
         given = {"type": group.type, "step": step, "error_class": group.error_class}
         state = {"state": "paused"} if self.is_held else {"state": "all"}
         return f"/workflows?{urlencode({**state, **{k: v for k, v in given.items() if v}})}"
+
+
+def kind_of(where: Mapping[str, str]) -> str:
+    """Return what names a failure in an address, from the `where` of its group."""
+    named = {key: value for key, value in where.items() if key != "standing"}
+    text = json.dumps(named, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def view_of(group: FailureGroup, now: datetime, span: timedelta) -> GroupView:

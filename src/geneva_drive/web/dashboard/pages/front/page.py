@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -25,6 +26,7 @@ from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import number, plural
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
+from geneva_drive.web.security.gate import permissions_of
 from geneva_drive.web.security.route_permissions import PAGES
 
 router = APIRouter()
@@ -32,6 +34,9 @@ router = APIRouter()
 _Shared = tuple[OverviewParty, OverviewParty, OverviewParty]
 _SHARED: BriefMemory[_Shared] = BriefMemory()
 _OWN: BriefMemory[OverviewParty] = BriefMemory()
+_UNNOTICED: BriefMemory[tuple[int, int]] = BriefMemory()
+_LATEST = 50  # events that are looked at
+_MOST_UNHEARD = 10  # of them that are looked at closely
 _CHARTS: BriefMemory[list[Chart]] = BriefMemory()
 
 
@@ -41,6 +46,7 @@ class LeadPart:
 
     words: str
     is_strong: bool = False
+    href: str | None = None
 
 
 @router.get("/")
@@ -51,7 +57,7 @@ def show(request: Request, drive: CurrentDrive, actor: CurrentActor) -> Response
     charts = _CHARTS.get(drive, lambda: read_charts(drive))
     values = {
         "overview": found,
-        "lead": lead_of(found),
+        "lead": [*lead_of(found), *_unnoticed(drive, permissions_of(request))],
         "rows": {one.party: _groups(one, found.at) for one in found.parties},
         "due": _due(found.workers),
         "charts": charts,
@@ -91,7 +97,7 @@ def _due(workers: OverviewParty) -> SearchCount:
 
 def lead_of(found: Overview) -> list[LeadPart]:
     """Return the first sentence: is something mine, is something broken, does the rest move."""
-    return [*_mine(found), *_broken(found), *_moving(found)]
+    return [*_mine(found), *_broken(found), *_of_others(found), *_moving(found)]
 
 
 def _mine(found: Overview) -> list[LeadPart]:
@@ -124,6 +130,15 @@ def _broken(found: Overview) -> list[LeadPart]:
     ]
 
 
+def _of_others(found: Overview) -> list[LeadPart]:
+    """Return what waits for other people, if nothing waits for the viewer."""
+    others = found.person.group("others")
+    if others is None or found.person.group("mine") is not None:
+        return []
+    verb = "approval waits" if others.count.count == 1 else "approvals wait"
+    return [LeadPart(f"{others.count} {verb} for others. ")]
+
+
 def _moving(found: Overview) -> list[LeadPart]:
     due, outside = _due(found.workers), found.outside.count
     total = due.count + outside.count
@@ -131,4 +146,34 @@ def _moving(found: Overview) -> list[LeadPart]:
         return []
     count = number(total) + ("" if due.is_exact and outside.is_exact else "+")
     verb = "moves by itself" if total == 1 else "move by themselves"
-    return [LeadPart(f"The other {count} {verb}.")]
+    if found.person.count.count or found.operator.count.count:
+        return [LeadPart(f"The other {count} {verb}. ")]
+    return [LeadPart(f"{count} {'workflow' if total == 1 else 'workflows'} {verb}. ")]
+
+
+def _unnoticed(drive: Drive, permissions: Collection[str]) -> list[LeadPart]:
+    """Return what stands still without a workflow: paused schedules, events nobody heard."""
+    paused, unheard = _UNNOTICED.get(drive, lambda: (_paused(drive), _unheard(drive)))
+    parts = []
+    if paused and "schedule:read" in permissions:
+        words = f"{plural(paused, 'schedule is', 'schedules are')} paused"
+        parts += [LeadPart(words, href="/schedules"), LeadPart(". ")]
+    if unheard and "event:read" in permissions:
+        more = "At least " if unheard == _MOST_UNHEARD else ""
+        words = f"{more}{plural(unheard, 'event was', 'events were')} heard by nobody"
+        parts += [LeadPart(words, href="/events"), LeadPart(" in the last 24 hours.")]
+    return parts
+
+
+def _paused(drive: Drive) -> int:
+    return sum(one.is_paused for one in drive.schedules.list())
+
+
+def _unheard(drive: Drive) -> int:
+    """Count the latest events that nobody heard although a workflow waits for their type."""
+    since = drive.clock.now() - timedelta(days=1)
+    latest = [one for one in drive.published(limit=_LATEST) if one.published_at >= since]
+    store, numbers = drive.store, [one.number for one in latest]
+    heard = store.read(lambda connection: store.pages.heard_counts(connection, numbers))
+    unheard = [one for one in latest if not any(heard[one.number])]
+    return sum(bool(one.heard_by().near_misses) for one in unheard[:_MOST_UNHEARD])

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from geneva_drive.drive.activity.overview_rows import OverviewGroup, OverviewRow, Tone
+from geneva_drive.web.dashboard.pages.failures.groups import kind_of
 from geneva_drive.web.dashboard.shell import words
 
 _SOON = timedelta(hours=2)
@@ -114,7 +115,7 @@ def _path(kind: str, row: OverviewRow, pages: Collection[str]) -> str:
     if row.workflow_id is not None and kind != "failures" and "GET /workflows/{id}" in pages:
         return f"/workflows/{row.workflow_id}"
     if kind == "failures" and "GET /failures" in pages:
-        return "/failures"
+        return "/failures" if row.failure is None else f"/failures?open={kind_of(row.failure)}"
     if kind in ("queues", "workers", "unserved") and "GET /workers" in pages:
         return "/workers"
     return f"/workflows?{urlencode(_filter(kind, row))}"

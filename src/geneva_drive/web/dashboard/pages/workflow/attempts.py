@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -73,26 +73,30 @@ def read_attempts(
         return None
     found = [drive.open_execution(one) for one in records]
     latest = found[0]
+    lease = drive.settings.lease
+    names = {one.id: one.name for one in store.read(lambda c: store.workers.all(c, lease))}
     return NodeAttempts(
         id=node_id,
         name=latest.step_name,
         state=latest.state,
-        attempts=tuple(_views(found, now)),
+        attempts=tuple(_views(found, now, names)),
         words=_summary(found),
         child_id=latest.child_id,
         approval_id=latest.approval_id,
     )
 
 
-def _views(found: Sequence[StepExecution], now: datetime) -> list[AttemptView]:
+def _views(
+    found: Sequence[StepExecution], now: datetime, names: Mapping[str, str]
+) -> list[AttemptView]:
     return [
-        _view(one, earlier, now, is_open=one is found[0])
+        _view(one, earlier, _ran(one, now, names), is_open=one is found[0])
         for one, earlier in zip(found, [*found[1:], None], strict=True)
     ]
 
 
 def _view(
-    one: StepExecution, earlier: StepExecution | None, now: datetime, *, is_open: bool
+    one: StepExecution, earlier: StepExecution | None, ran: str, *, is_open: bool
 ) -> AttemptView:
     return AttemptView(
         number=one.attempt_number,
@@ -100,7 +104,7 @@ def _view(
         state=one.state,
         outcome=one.outcome,
         at=one.started_at or one.finished_at or one.scheduled_for,
-        words=", ".join(filter(None, (_ran(one, now), _waited(one, earlier), _items(one)))),
+        words=", ".join(filter(None, (ran, _waited(one, earlier), _items(one)))),
         error_class=None if one.error_class is None else short_name(one.error_class),
         error_message=one.error_message,
         backtrace=one.error_backtrace or None,
@@ -111,8 +115,8 @@ def _view(
     )
 
 
-def _ran(one: StepExecution, now: datetime) -> str:
-    on = f" on {one.worker_id[:8]}" if one.worker_id else ""
+def _ran(one: StepExecution, now: datetime, names: Mapping[str, str]) -> str:
+    on = f" on {names.get(one.worker_id, one.worker_id[:8])}" if one.worker_id else ""
     if one.state is StepState.IN_PROGRESS and one.started_at:
         return f"runs for {duration(now - one.started_at)}{on}"
     if one.started_at and one.finished_at:

@@ -11,7 +11,7 @@ from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.states import StepState
+from geneva_drive.states import ExpansionKind, StepState
 from geneva_drive.web.dashboard.shell.words import number, plural
 
 MOST_WORKERS = 20
@@ -42,6 +42,13 @@ class BatchView:
     percent: int
     workers: tuple[WorkerBar, ...]
     left_out: int
+
+    @property
+    def is_telling(self) -> bool:
+        """True unless it is a map that is over: its fold in the graph says as much."""
+        progress = self.progress
+        is_done = progress.is_over and not progress.failed and not progress.items_failed
+        return progress.total > 0 and not (is_done and progress.kind is ExpansionKind.MAP)
 
     @property
     def noun(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -63,12 +63,19 @@ class CommandPanel:
 
 
 def command_panel(
-    workflow_id: Key, found: Sequence[Consequence], permissions: Collection[str]
+    workflow_id: Key,
+    found: Sequence[Consequence],
+    permissions: Collection[str],
+    deciders: Mapping[Any, str],
 ) -> CommandPanel:
-    views = list(_views(workflow_id, found, permissions))
+    """Return the commands; `deciders`: who else decides the approvals that the viewer may not."""
+    views = list(_views(workflow_id, found, permissions, deciders))
     names = {_COMMANDS[command][0] for command in _FIRST}
+    asked = {one.node for one in found if one.approval_id is not None}
     chosen: dict[str, CommandView] = {}
     for one in views:
+        if one.name == "skip" and one.node in asked:
+            continue  # a decision of other people is not passed over by the first button at hand
         if one.name in names or one.name in ("decide", "publish"):
             chosen.setdefault(one.name, one)
     first = sorted(chosen.values(), key=lambda one: (one.is_dangerous, not one.is_primary))
@@ -78,14 +85,17 @@ def command_panel(
 
 
 def _views(
-    workflow_id: Key, found: Sequence[Consequence], permissions: Collection[str]
+    workflow_id: Key,
+    found: Sequence[Consequence],
+    permissions: Collection[str],
+    deciders: Mapping[Any, str],
 ) -> Iterator[CommandView]:
     decided: set[Any] = set()
     for one in found:
         if one.approval_id is not None:
             if one.approval_id not in decided and "approval:read" in permissions:
                 decided.add(one.approval_id)
-                yield _decide(one)
+                yield _decide(one, deciders.get(one.approval_id))
         elif one.command == "publish":
             if "event:publish" in permissions:
                 yield _publish(workflow_id, one)
@@ -109,15 +119,16 @@ def _command(workflow_id: Key, one: Consequence) -> CommandView:
     )
 
 
-def _decide(one: Consequence) -> CommandView:
+def _decide(one: Consequence, decider: str | None) -> CommandView:
+    ask = "" if decider is None else f"Ask {decider} to decide. "
     return CommandView(
         name="decide",
-        label="Decide…",
+        label="Decide…" if decider is None else "See the approval",
         glyph="person-check",
-        sentence=f"{one.label}: {one.sentence}",
+        sentence=f"{ask}{one.label}: {one.sentence}",
         node=one.node,
         href=f"/approvals/{one.approval_id}",
-        is_primary=True,
+        is_primary=decider is None,
     )
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.errors import InvalidInput
+from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import Fields, PostedForm
+from geneva_drive.web.dashboard.shell.words import duration
 from geneva_drive.web.messages.parameters import CurrentDrive, find
 from geneva_drive.web.security.gate import actor_of
 
 router = APIRouter(prefix="/workflows/{id}")
 
 Handle = WorkflowHandle[Any]
+
+_PAST = {"pause": "paused", "resume": "resumed", "cancel": "canceled"}
+_RECENT = timedelta(minutes=10)  # later, the command of another person is no race
 # Called with the workflow, the form, the actor and the reason.
 Act = Callable[[Handle, Fields, str, str | None], object]
 
@@ -122,6 +127,13 @@ def _run(request: Request, drive: CurrentDrive, id: str, form: Fields, name: str
     title, act = _ACTS[name]
     workflow, actor = find(drive, id), actor_of(request).id
 
+    def do() -> None:
+        try:
+            act(workflow, form, actor, form.text("reason"))
+        except InvalidStateError as error:
+            words = _too_late(workflow, actor, drive.clock.now(), error)
+            raise InvalidStateError(words) from error
+
     def said() -> Answer:
         is_pending = workflow.reload().requested is not None
         first = "It takes effect when the running step ends. " if is_pending else ""
@@ -131,9 +143,20 @@ def _run(request: Request, drive: CurrentDrive, id: str, form: Fields, name: str
         request,
         form,
         back=f"/workflows/{workflow.id}",
-        act=lambda: act(workflow, form, actor, form.text("reason")),
+        act=do,
         done=said,
     )
+
+
+def _too_late(workflow: Handle, actor: str, now: datetime, error: InvalidStateError) -> str:
+    """Return who was faster, and by how much."""
+    latest = next(reversed(workflow.reload().audit_entries), None)
+    if latest is None or latest.actor in (None, actor) or latest.command not in _PAST:
+        return str(error)
+    if now - latest.at > _RECENT:
+        return str(error)
+    ago = duration(now - latest.at)
+    return f"{latest.actor} {_PAST[latest.command]} this workflow {ago} before you."
 
 
 def _add(name: str) -> None:

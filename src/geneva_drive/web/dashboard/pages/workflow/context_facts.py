@@ -6,10 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from geneva_drive.drive.bulk.progress import BulkProgress
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.web.dashboard.shell.words import cut, plural
+from geneva_drive.web.dashboard.shell.words import cut, number, plural
 
 _LONGEST = 120
+_DONE = {
+    "pause": "Paused",
+    "resume": "Resumed",
+    "cancel": "Canceled",
+    "skip": "Skipped a step of",
+    "reattempt": "Reattempted a step of",
+    "reset_for_retry": "Reset a step of",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +41,26 @@ def facts_of(workflow: WorkflowHandle[Any]) -> tuple[Fact, ...]:
 
 def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:
     stored = workflow.stored_result
-    return None if stored is None else fact("result", json.loads(stored))
+    if stored is None:
+        return None
+    bulk = workflow.bulk
+    return fact("result", json.loads(stored)) if bulk is None else Fact("result", bulk_words(bulk))
+
+
+def bulk_words(bulk: BulkProgress) -> str:
+    """Return what a bulk has done."""
+    done = f"{_DONE[bulk.command]} {number(bulk.applied)} of {plural(bulk.total, 'workflow')}."
+    parts = [done]
+    if bulk.first is not None and bulk.applied > bulk.first and not bulk.failed_again:
+        tried = "The first was" if bulk.first == 1 else f"The first {bulk.first} were"
+        parts.append(f"{tried} tried alone, and did not fail again.")
+    if bulk.passed_over:
+        parts.append(f"{number(bulk.passed_over)} had left the state, or refused it.")
+    return " ".join([*parts, bulk.stopped or ""]).strip()
 
 
 def fact(name: str, value: Any) -> Fact:
+    value = _plain(value)
     if isinstance(value, str):
         is_long = len(value) > _LONGEST or "\n" in value
         return Fact(name, cut(value.partition("\n")[0], _LONGEST), value if is_long else None)
@@ -43,3 +68,17 @@ def fact(name: str, value: Any) -> Fact:
         noun = "item" if isinstance(value, list) else "key"
         return Fact(name, plural(len(value), noun), json.dumps(value, indent=2, ensure_ascii=False))
     return Fact(name, json.dumps(value, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a decimal number, date, UUID or the like as its text, without its stored type."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != {"$type", "value"}:
+        return {name: _plain(one) for name, one in value.items()}
+    kind, inner = value["$type"], value["value"]
+    # [text, fold, zone]: the text is enough for people.
+    is_listed = kind in ("datetime", "time") and isinstance(inner, list)
+    return inner[0] if is_listed else _plain(inner)

@@ -113,10 +113,15 @@ def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
         nodes=tuple(_nodes(picture, layout, selected, now)) if layout else (),
         edges=tuple(_edges(picture, layout)) if layout else (),
         counts=tuple(done_first(dict(counts))),
-        reached=total - counts[StepState.PENDING],
+        reached=total - counts[StepState.PENDING] - _passed_by(view),
         total=total,
         is_too_large=is_too_large,
     )
+
+
+def _passed_by(view: GraphView) -> int:
+    """Return how many nodes lie on ways that were not chosen."""
+    return sum(one.outcome is Outcome.SKIPPED_BY_BRANCH for one in view.every_node())
 
 
 def _laid_out(picture: Picture) -> Layout:
@@ -132,7 +137,7 @@ def _nodes(
         node = box.node
         assert node is not None, "picture_of names the node of each box"
         state = box.state or StepState.PENDING
-        name, meta = one_line(box.name), _meta(box, node, now)
+        name, meta = one_line(box.bare_name), _meta(box, node, now)
         hue = "person" if _asks_a_person(node, state) else state_hue(state)
         yield DrawnNode(
             id=node.id,
@@ -172,7 +177,7 @@ def _meta(box: Box, node: NodeView, now: datetime) -> str:
         return _WAITS_FOR.get(node.kind, "waits")
     words = [plural(node.attempt_number, "attempt")] if node.attempt_number > 1 else []
     if node.kind is NodeKind.APPROVAL and node.outcome is not None:
-        words.append(node.outcome.value)
+        words.append(state_word(node.outcome))
     elif state is not StepState.FAILED and (took := _took(node, now)):
         words.append(took)
     return ", ".join(words) or _KIND_WORDS.get(node.kind, "")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from geneva_drive.definition.nodes.phrases import member_of
+from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.workflow_page.timeline import read_timeline
-from geneva_drive.errors import StepNotDefined
+from geneva_drive.errors import StepNotDefined, UnknownWorkflowClass
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.pages.workflow import context_facts
 from geneva_drive.web.dashboard.pages.workflow.attempts import NodeAttempts, read_attempts
@@ -20,6 +23,7 @@ from geneva_drive.web.dashboard.pages.workflow.batch import read_workers_of
 from geneva_drive.web.dashboard.pages.workflow.command_panel import command_panel
 from geneva_drive.web.dashboard.pages.workflow.copies import copies_of
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
+from geneva_drive.web.dashboard.pages.workflow.headline import headline_of
 from geneva_drive.web.dashboard.pages.workflow.near_events import near_events
 from geneva_drive.web.dashboard.pages.workflow.timeline_drawing import draw_timeline
 from geneva_drive.web.dashboard.pages.workflow.trail import trail_of
@@ -53,22 +57,22 @@ def show(
     now = drive.clock.now()
     view = _view(drive, workflow)
     selected = _selected(view, node)
-    panel = command_panel(
-        workflow.id,
-        what_if(drive, workflow.id, reader=actor_of(request).id, view=view),
-        permissions,
-    )
+    reader = actor_of(request).id
+    possible = what_if(drive, workflow.id, reader=reader, view=view)
+    deciders = _deciders(request, drive, possible)
+    panel = command_panel(workflow.id, possible, permissions, deciders)
+    failure = _failure(drive, workflow, view)
     values = {
         "workflow": workflow,
-        "why": workflow.why(),
-        "failure": _failure(drive, workflow, view),
+        "headline": headline_of(drive, workflow, failure=failure, possible=possible, reader=reader),
+        "failure": failure,
         "near_events": near_events(drive, workflow) if "event:read" in permissions else (),
         "panel": panel,
         "question": panel.find(confirm, on) if confirm else None,
         "is_late": confirm is not None and panel.find(confirm, on) is None,
         "graph": None if view is None else draw(view, selected, now),
         "node": None if selected is None else read_attempts(drive, workflow.id, selected, now),
-        "batches": read_workers_of(drive, workflow, now),
+        "batches": [one for one in read_workers_of(drive, workflow, now) if one.is_telling],
         "context": context_facts.facts_of(workflow),
         "result": context_facts.result_of(workflow),
         "trail": trail_of(workflow) if "audit:read" in permissions else (),
@@ -79,11 +83,23 @@ def show(
     return render(request, "pages/workflow.html", values, here="workflows")
 
 
+def _deciders(request: Request, drive: Drive, found: Sequence[Consequence]) -> dict[Any, str]:
+    """Return who decides the approvals that the viewer may not decide."""
+    may = "approval:decide" in permissions_of(request)
+    ids = dict.fromkeys(one.approval_id for one in found if one.approval_id is not None)
+    asked = [drive.approvals.get(one) for one in ids]
+    return {
+        one.id: member_of(one.role) if one.role else ", ".join(one.approvers) or "someone else"
+        for one in asked
+        if not may or one.refusal_of(actor_of(request)) is not None
+    }
+
+
 def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
     """Read the graph; None if neither the database nor this process knows it."""
     try:
         return view_of_workflow(drive, workflow.id)
-    except StepNotDefined:
+    except (StepNotDefined, UnknownWorkflowClass):
         return None
 
 

@@ -5,7 +5,7 @@ Long spans in which nothing ran are folded into bands that bear their true lengt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -18,6 +18,9 @@ _BAND = 10.0  # per cent of the width for each folded span
 _MOST_FOLDED = 60.0  # per cent for all of them
 _LEAST = 0.6  # per cent, so that a short attempt can be seen
 _WHOLE = 100.0
+_BRIEF = 1.0  # seconds
+_LABEL = 9.0  # per cent that the label of a moment takes
+_MOST_DRAWN = 60  # rows; a page of more would weigh over 100 kB
 _LOOKS = {
     BarKind.RAN: ("done", "ran"),
     BarKind.FAILED: ("failed", "failed"),
@@ -81,16 +84,23 @@ def draw_timeline(found: Timeline, selected: str | None) -> TimelineDrawing | No
     if not any(row.bars for row in found.rows):
         return None
     scale, bands = _scale(found)
-    kinds = dict.fromkeys(bar.kind for row in found.rows for bar in row.bars)
+    rows = _drawn(found.rows, selected)
+    kinds = dict.fromkeys(bar.kind for row in rows for bar in row.bars)
     folded = ", idle time folded" if bands else ""
     return TimelineDrawing(
         words=f"{duration(found.end - found.start)}{folded}",
-        rows=tuple(_row(row, scale, found.end, selected) for row in found.rows),
+        rows=tuple(_row(row, scale, found.end, selected) for row in rows),
         bands=tuple(bands),
         ticks=tuple(_ticks(found, scale)),
         legend=tuple((_LOOKS[kind][0], _shape(kind), _LOOKS[kind][1]) for kind in kinds),
-        is_cut=found.is_cut,
+        is_cut=found.is_cut or len(rows) < len(found.rows),
     )
+
+
+def _drawn(rows: Sequence[TimelineRow], selected: str | None) -> list[TimelineRow]:
+    """Return the first rows, and the one that the viewer chose."""
+    later = [row for row in rows[_MOST_DRAWN:] if row.node == selected]
+    return [*rows[:_MOST_DRAWN], *later]
 
 
 Scale = Callable[[datetime], float]
@@ -102,6 +112,10 @@ def _scale(found: Timeline) -> tuple[Scale, list[Band]]:
     idle = sum(((end - start) for start, end in found.idle), timedelta())
     busy = max((found.end - found.start - idle).total_seconds(), 1e-6)
     per_second = (_WHOLE - band * len(found.idle)) / busy
+    if found.idle and busy < _BRIEF:
+        # A step of some milliseconds must not look longer than hours of waiting.
+        per_second *= busy / _BRIEF
+        band = (_WHOLE - busy * per_second) / len(found.idle)
     moments = [found.start, *(each for span in found.idle for each in span), found.end]
     places, x = [0.0], 0.0
     for number, (start, end) in enumerate(pairwise(moments)):
@@ -153,7 +167,9 @@ def _shape(kind: BarKind) -> str:
 
 
 def _ticks(found: Timeline, scale: Scale) -> Iterator[Tick]:
-    yield Tick(0.0, found.start)
-    for _, end in found.idle:
-        if scale(end) < _WHOLE - _BAND:
+    if not found.idle or scale(found.idle[0][0]) >= _LABEL:
+        yield Tick(0.0, found.start)
+    later = [scale(start) for start, _ in found.idle[1:]]
+    for (_, end), following in zip(found.idle, [*later, _WHOLE], strict=False):
+        if following - scale(end) >= _LABEL:
             yield Tick(scale(end), end)

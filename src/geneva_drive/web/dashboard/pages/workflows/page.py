@@ -21,7 +21,7 @@ from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
-from geneva_drive.web.dashboard.shell.status_line import in_one_line, is_held_by_hand
+from geneva_drive.web.dashboard.shell.status_line import is_held_by_hand, lines_of
 from geneva_drive.web.messages.parameters import CurrentDrive
 from geneva_drive.web.security.gate import permissions_of
 
@@ -64,7 +64,7 @@ def show(request: Request, drive: CurrentDrive, older: _Key = None, newer: _Key 
     root = request.scope.get("root_path", "").rstrip("/")
     values = {
         "address": address,
-        "rows": [Row(one, in_one_line(one)) for one in page.items],
+        "rows": [Row(*each) for each in zip(page.items, lines_of(drive, page.items), strict=True)],
         "tabs": tabs(drive, address, root),
         "matching": _MATCHING.get(
             drive, lambda: count_browsed(drive, address.browsing), address.browsing

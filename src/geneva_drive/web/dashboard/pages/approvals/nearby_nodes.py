@@ -24,7 +24,7 @@ class NearbyNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class NearbyNodes:
     """The nodes around the request, and how many are left out."""
 
     nodes: list[NearbyNode]
@@ -32,11 +32,11 @@ class Surroundings:
     after: int
 
 
-def place_of(drive: Drive, approval: Approval) -> Surroundings:
+def place_of(drive: Drive, approval: Approval) -> NearbyNodes:
     try:
         view = view_of_workflow(drive, approval.workflow_id, workers=False)
     except NotFound:  # this process has not imported the class
-        return Surroundings([], 0, 0)
+        return NearbyNodes([], 0, 0)
     found = [
         NearbyNode(
             one.name,
@@ -48,4 +48,4 @@ def place_of(drive: Drive, approval: Approval) -> Surroundings:
     ]
     here = next((place for place, one in enumerate(found) if one.is_here), 0)
     first, last = max(here - _BEFORE, 0), here + _AFTER + 1
-    return Surroundings(found[first:last], first, max(len(found) - last, 0))
+    return NearbyNodes(found[first:last], first, max(len(found) - last, 0))
