@@ -18,6 +18,7 @@ from benchmarks.workloads import (
     decision,
     decision_floor,
     event,
+    event_floor,
     fan,
     floors,
     footprint,
@@ -255,7 +256,9 @@ def _waiting(wish: Wish) -> list[Trial]:
 
 
 def _events(wish: Wish) -> list[Trial]:
-    return [
+    bare = partial(event_floor.measure, wish.scale)
+    floor = Trial("floor-postgresql", "postgresql", "events", ("W9b",), bare)
+    return [floor] + [
         Trial(
             system.name,
             system.service,

@@ -27,6 +27,7 @@ from benchmarks.rest.starts import Contender
 _GENEVA = "from geneva_drive.cli.main import main; main()"
 _VIEWERS = 200
 _CHANGES = 20
+_PAGES = 200  # requests for each page of the dashboard
 _SECONDS = 4.0  # of each turn of starts
 
 
@@ -80,6 +81,8 @@ def _measure(address: str, count: int, seconds: float) -> None:
         _print(latencies.table(latencies.alone(client, wanted, 20)))
         click.echo(f"{'at 50/s, ms':16}     n      p50      p95      p99      max")
         _print(latencies.table(latencies.steady(client, wanted, seconds)))
+        click.echo(f"{'pages alone, ms':16}     n      p50      p95      p99      max")
+        _print(latencies.table(latencies.alone(client, latencies.pages(count), _PAGES)))
         asyncio.run(_stream(server.url, key.secret, address, drive))
     drive.close()
     _measure_starts(address)

@@ -31,7 +31,7 @@ def paths(client: Client, count: int) -> dict[str, list[str]]:
         "type and state": [f"{lists}type={name}&state=finished" for name in ("Order", "Invoice")],
         "paused reason": [f"{lists}paused_reason=approval_required"],
         "needs": [f"{lists}needs={one}" for one in ("operator", "person", "event", "timer")],
-        "error class": [f"{lists}error_class=ConnectionError"],
+        "error class": [f"{lists}error_class=builtins.ConnectionError"],
         "step": [f"{lists}state=paused&step=charge"],
         "hero": [f"{lists}hero_type=Order&hero_id=A{one}" for one in some[:50]],
         "begins": [f"{lists}q=A{one}" for one in some[:50]],
@@ -47,6 +47,31 @@ def paths(client: Client, count: int) -> dict[str, list[str]]:
         "metrics": ["/metrics"],
     }
     return {name: addresses for name, addresses in wanted.items() if addresses}
+
+
+def pages(count: int) -> dict[str, list[str]]:
+    """Return the pages of the dashboard to measure, by their address."""
+    one = 1000 + count // 2
+    lists = (
+        "",
+        "?state=all",
+        "?state=paused",
+        "?type=Order",
+        "?error_class=builtins.ConnectionError",
+    )
+    needs = ("operator", "person", "event", "timer", "worker")
+    others = ("approvals", "failures", "dead-letters", "events", "schedules", "definitions")
+    addresses = [
+        "/",
+        *(f"/workflows{query}" for query in lists),
+        *(f"/workflows?needs={need}" for need in needs),
+        f"/workflows/{one}",
+        *(f"/{name}" for name in others),
+        "/definitions/Order",
+        "/workers",
+        "/audit",
+    ]
+    return {address.replace(f"/{one}", "/{id}"): [address] for address in addresses}
 
 
 def _pages(client: Client, path: str, count: int) -> Iterator[str]:
@@ -105,4 +130,4 @@ def table(found: dict[str, list[float]]) -> Iterator[str]:
         if values:
             shares = (percentile(values, share) for share in (0.5, 0.95, 0.99))
             words = "  ".join(f"{value:7.1f}" for value in shares)
-            yield f"{name:16} {len(values):5}  {words}  {max(values):7.1f}"
+            yield f"{name[:40]:16} {len(values):5}  {words}  {max(values):7.1f}"

@@ -1,4 +1,8 @@
-"""W9a, the floors: the same rows written by bare psycopg, until the next step is claimed."""
+"""W9a and W9b, the floors: the same rows written by bare psycopg, until the next step is claimed.
+
+Here are the statements of a decision, and how they are measured; those of an event are in
+`event_floor`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import psycopg
@@ -74,32 +79,50 @@ UPDATE geneva_drive_step_executions SET state = 'in_progress', claimable = false
     worker_id = 'floor', claim_token = 'token'
 WHERE id = %s AND claimable
 """
-_READ = "SELECT * FROM geneva_drive_approvals WHERE id = %s"
-# The same for a group: what a worker claims, reads and completes in one statement each.
+# The same for a group: what a worker claims and completes in one statement each.
 _CLAIM_MANY = _CLAIM.replace("id = %s", "id = ANY(%s)")
-_READ_MANY = "SELECT * FROM geneva_drive_approvals WHERE execution_id = ANY(%s)"
 _FUSED_MANY = FUSED.replace("e.id = %(id)s", "e.id = ANY(%(ids)s)")
 
 Request = dict[str, int]  # the ids of a request, its workflow and its execution
 
 
-def measure(scale: Scale) -> Figures:
-    """Give the milliseconds of single decisions, and of some that are made at once."""
-    yield from _latencies(scale.decisions)
-    yield from _bursts(scale)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFloor:
+    """The statements by which workflows wait, and by which they are released."""
+
+    workload: str
+    stand: str  # inserts a workflow that waits; returns a `Request`
+    release: str  # with a `Request`; notifies of the execution
+    settle: str | None  # what the caller writes after that, while the worker goes on
+    read: str  # what the worker reads for executions
 
 
-def _latencies(samples: int) -> Figures:
-    """Give the milliseconds from a decision until the next step is inserted and claimed."""
+DECISIONS = ReleaseFloor(
+    workload="W9a",
+    stand=_WAITING,
+    release=_DECIDE,
+    settle=None,
+    read="SELECT * FROM geneva_drive_approvals WHERE execution_id = ANY(%s)",
+)
+
+
+def measure(scale: Scale, floor: ReleaseFloor = DECISIONS) -> Figures:
+    """Give the milliseconds of single releases, and of some that are made at once."""
+    yield from _latencies(floor, scale.decisions)
+    yield from _bursts(floor, scale)
+
+
+def _latencies(floor: ReleaseFloor, samples: int) -> Figures:
+    """Give the milliseconds from a release until the next step is inserted and claimed."""
     with (
         _tables() as url,
         psycopg.connect(url, autocommit=True) as client,
         psycopg.connect(url, autocommit=True) as listener,
         psycopg.connect(url, autocommit=True) as worker,
     ):
-        found = _decisions(client, listener, worker, samples + _WARM_UP)[_WARM_UP:]
-    yield "W9a.p50", percentile(found, 0.5)
-    yield "W9a.p99", percentile(found, 0.99)
+        found = _releases(floor, client, listener, worker, samples + _WARM_UP)[_WARM_UP:]
+    yield f"{floor.workload}.p50", percentile(found, 0.5)
+    yield f"{floor.workload}.p99", percentile(found, 0.99)
 
 
 @contextmanager
@@ -109,9 +132,9 @@ def _tables() -> Iterator[str]:
         yield url
 
 
-def _stand(client: psycopg.Connection, count: int) -> list[Request]:
-    """Insert as many workflows that wait for a decision."""
-    rows = [client.execute(_WAITING).fetchone() for _ in range(count)]
+def _stand(floor: ReleaseFloor, client: psycopg.Connection, count: int) -> list[Request]:
+    """Insert as many workflows that wait."""
+    rows = [client.execute(floor.stand).fetchone() for _ in range(count)]
     return [
         dict(zip(("request", "workflow", "execution"), row, strict=True))
         for row in rows
@@ -119,13 +142,20 @@ def _stand(client: psycopg.Connection, count: int) -> list[Request]:
     ]
 
 
-def _decisions(
+def _release(floor: ReleaseFloor, client: psycopg.Connection, request: Request) -> None:
+    client.execute(floor.release, request, prepare=True)
+    if floor.settle is not None:
+        client.execute(floor.settle, request, prepare=True)
+
+
+def _releases(
+    floor: ReleaseFloor,
     client: psycopg.Connection,
     listener: psycopg.Connection,
     worker: psycopg.Connection,
     samples: int,
 ) -> list[float]:
-    waiting = {request["execution"]: request for request in _stand(client, samples)}
+    waiting = _stand(floor, client, samples)
     listener.execute("LISTEN floor")
     continued = threading.Semaphore(0)
     continued_at: list[float] = []
@@ -134,7 +164,7 @@ def _decisions(
         for notice in listener.notifies(stop_after=samples):
             execution = int(notice.payload)
             worker.execute(_CLAIM, [execution], prepare=True)
-            worker.execute(_READ, [waiting[execution]["request"]], prepare=True).fetchone()
+            worker.execute(floor.read, [[execution]], prepare=True).fetchall()
             worker.execute(FUSED, {"id": execution, "name": "second"}, prepare=True).fetchone()
             continued_at.append(time.perf_counter())
             continued.release()
@@ -142,20 +172,20 @@ def _decisions(
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     called_at: list[float] = []
-    for values in waiting.values():
+    for request in waiting:
         time.sleep(random.uniform(0.02, 0.06))
         called_at.append(time.perf_counter())
-        client.execute(_DECIDE, values, prepare=True)
+        _release(floor, client, request)
         if not continued.acquire(timeout=_TIME_LIMIT):
-            raise TimeoutError(f"A decision had no effect within {_TIME_LIMIT:.0f} s.")
+            raise TimeoutError(f"A release had no effect within {_TIME_LIMIT:.0f} s.")
     thread.join(_TIME_LIMIT)
     return [(at - call) * 1_000 for call, at in zip(called_at, continued_at, strict=True)]
 
 
-def _bursts(scale: Scale) -> Figures:
-    """Give the milliseconds from the first of some decisions at once to the last next step.
+def _bursts(floor: ReleaseFloor, scale: Scale) -> Figures:
+    """Give the milliseconds from the first of some releases at once to the last next step.
 
-    As many callers decide as in ours, each in its own transaction; another process claims and
+    As many callers release as in ours, each in its own transaction; another process claims and
     completes what it hears of, in groups.
     """
     with _tables() as url, ExitStack() as stack:
@@ -164,22 +194,25 @@ def _bursts(scale: Scale) -> Figures:
             callers.put(stack.enter_context(psycopg.connect(url, autocommit=True)))
         client = stack.enter_context(psycopg.connect(url, autocommit=True))
         bursts = scale.bursts + 1  # the first is a warm-up
-        worker = stack.enter_context(_at_work(url, scale.decided_at_once, bursts))
-        waiting = _stand(client, scale.waiting - scale.decided_at_once)
+        worker = stack.enter_context(_at_work(url, floor, scale.decided_at_once, bursts))
+        waiting = _stand(floor, client, scale.waiting - scale.decided_at_once)
         for number in range(bursts):
-            waiting += _stand(client, scale.decided_at_once)
+            waiting += _stand(floor, client, scale.decided_at_once)
             decided, waiting = waiting[: scale.decided_at_once], waiting[scale.decided_at_once :]
-            seconds = _burst(callers, decided, worker)
+            seconds = _burst(floor, callers, decided, worker)
             if number:
-                yield "W9a.many", seconds * 1_000
+                yield f"{floor.workload}.many", seconds * 1_000
 
 
 def _burst(
-    callers: queue.SimpleQueue[psycopg.Connection], decided: Sequence[Request], worker: Connection
+    floor: ReleaseFloor,
+    callers: queue.SimpleQueue[psycopg.Connection],
+    decided: Sequence[Request],
+    worker: Connection,
 ) -> float:
     def decide(request: Request) -> None:
         connection = callers.get()
-        connection.execute(_DECIDE, request, prepare=True)
+        _release(floor, connection, request)
         callers.put(connection)
 
     time.sleep(REST)
@@ -190,11 +223,11 @@ def _burst(
 
 
 @contextmanager
-def _at_work(url: str, decided: int, bursts: int) -> Iterator[Connection]:
+def _at_work(url: str, floor: ReleaseFloor, decided: int, bursts: int) -> Iterator[Connection]:
     """Run the worker as a process of its own; what it sends are the ends of bursts."""
     fresh = multiprocessing.get_context("spawn")  # a fork would share the open connections
     ours, its = fresh.Pipe()
-    process = fresh.Process(target=_work, args=(url, decided, bursts, its), daemon=True)
+    process = fresh.Process(target=_work, args=(url, floor.read, decided, bursts, its), daemon=True)
     process.start()
     try:
         _received(ours)
@@ -204,7 +237,7 @@ def _at_work(url: str, decided: int, bursts: int) -> Iterator[Connection]:
         process.join()
 
 
-def _work(url: str, decided: int, bursts: int, client: Connection) -> None:
+def _work(url: str, read: str, decided: int, bursts: int, client: Connection) -> None:
     with (
         psycopg.connect(url, autocommit=True) as listener,
         psycopg.connect(url, autocommit=True) as worker,
@@ -218,7 +251,7 @@ def _work(url: str, decided: int, bursts: int, client: Connection) -> None:
                 group = [int(notice.payload) for notice in listener.notifies(stop_after=1)]
                 heard += len(group)
                 worker.execute(_CLAIM_MANY, [group], prepare=True)
-                worker.execute(_READ_MANY, [group], prepare=True).fetchall()
+                worker.execute(read, [group], prepare=True).fetchall()
                 values = {"ids": group, "name": "second"}
                 worker.execute(_FUSED_MANY, values, prepare=True).fetchall()
             client.send(time.time())

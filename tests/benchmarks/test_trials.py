@@ -102,8 +102,9 @@ def test_decisions_have_a_floor_and_are_measured_before_many_that_wait() -> None
     ]
 
 
-def test_events_are_measured_before_many_that_wait_for_them() -> None:
+def test_events_have_floors_and_are_measured_before_many_that_wait_for_them() -> None:
     assert planned(workload="W9b") == [
+        ("floor-postgresql", "events"),
         ("geneva-postgresql", "events"),
         ("geneva-mariadb", "events"),
         ("geneva-sqlite", "events"),
