@@ -9,8 +9,11 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
+from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.drive.search.pages import Place, audit_search
+from geneva_drive.drive.search.search import search
 from geneva_drive.errors import InvalidInput
+from geneva_drive.testing import drain
 from tests.declarative.documents import allow, block, written
 
 
@@ -98,3 +101,29 @@ def test_an_actor_or_a_reason_that_is_no_text_publishes_nothing(
         geneva.publish("paid", **wrong)
 
     assert geneva.published() == []
+
+
+class Paid(gd.Workflow[Any]):
+    type_name = "test_acts.Paid"
+
+    @gd.wait_for_event("acts.paid", key=lambda self: self.hero_id)
+    def paid(self, event: gd.Event) -> None: ...
+
+
+def test_waits_say_which_key_they_wait_for(geneva: gd.Drive) -> None:
+    made = [Paid.create(hero=gd.HeroRef("Order", one)) for one in ("A-1", "A-2")]
+    drain(geneva)
+    geneva.publish("acts.paid", key="A-2", actor="ann")
+
+    store, ids = geneva.store, [one.id for one in made]
+    found = store.read(lambda connection: store.event_waits.awaited_keys(connection, ids))
+
+    assert found == {made[0].id: "A-1"}
+
+
+def test_a_hero_is_found_with_its_type_before_its_id(geneva: gd.Drive) -> None:
+    made = [Paid.create(hero=gd.HeroRef(*each)) for each in (("Order", "A-1"), ("Parcel", "A-1"))]
+
+    found = search(geneva, SearchFilter.of({"q": "Parcel A-"})).items
+
+    assert [one.id for one in found] == [made[1].id]
