@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,15 @@ from geneva_drive.drive.activity.overview_rows import MOST, counted
 from geneva_drive.drive.definitions.definitions import DeployedDefinition
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition
 from geneva_drive.drive.search.search import SearchCount
+from geneva_drive.drive.workflow_page.definitions import DefinedNode
 from geneva_drive.engine.documents import documents
 from geneva_drive.errors import DefinitionNotFound
 from geneva_drive.lanes import DOCUMENT_LANE
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
+
+_MOST_PHRASES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +53,21 @@ def known_definitions(drive: Drive) -> list[KnownDefinition]:
             workers=one.workers,
             versions=one.versions,
             ongoing=one.ongoing,
-            description=one.description,
+            description=one.description or _steps(one.nodes),
             cron=one.cron,
             triggers=one.triggers,
         )
         for one in drive.known_types()
     ]
     return sorted([*classes, *_documents(drive)], key=lambda one: one.name.lower())
+
+
+def _steps(nodes: Sequence[DefinedNode]) -> str | None:
+    """Return what the steps of a class without a docstring do."""
+    phrases = [one.phrase for one in nodes[:_MOST_PHRASES]]
+    more = f" and {len(nodes) - len(phrases)} more" if len(nodes) > len(phrases) else ""
+    words = ", ".join(phrases) + more
+    return f"{words[:1].upper()}{words[1:]}." if words else None
 
 
 def _documents(drive: Drive) -> list[KnownDefinition]:
