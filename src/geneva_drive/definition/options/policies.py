@@ -206,7 +206,7 @@ def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
 
 def _action(value: object, option: str, allowed: tuple[ExceptionAction, ...]) -> ExceptionAction:
     hint = ""
-    if value == "retry" and ExceptionAction.REATTEMPT in allowed:
+    if isinstance(value, str) and value == "retry" and ExceptionAction.REATTEMPT in allowed:
         hint = (
             " To run the step again, write retry=gd.Retry(max=3) instead, or "
             "on_exception='reattempt'."
