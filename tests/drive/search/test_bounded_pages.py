@@ -7,8 +7,14 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.drive.publication import PublishedEvent
 from geneva_drive.drive.search import pages
-from geneva_drive.drive.search.pages import Page, Place, audit_search, events_search
-from geneva_drive.storage.statements.search.pages import AuditEntryRow
+from geneva_drive.drive.search.pages import (
+    Page,
+    Place,
+    approvals_page,
+    audit_search,
+    events_search,
+)
+from geneva_drive.storage.statements.search.pages import ApprovalInbox, AuditEntryRow
 from geneva_drive.testing import drain
 
 
@@ -17,6 +23,13 @@ class Leaf(gd.Workflow):
 
     @gd.wait_for_event("leaf.fell", key=lambda self: self.hero_id)
     def fall(self, event: gd.Event) -> None: ...
+
+
+class Axe(gd.Workflow):
+    type_name = "BoundedAxe"
+
+    @gd.approval(role="forester")
+    def fell(self, decision: object) -> None: ...
 
 
 def test_audit_entries_of_an_actor_are_found_portion_by_portion(
@@ -61,6 +74,24 @@ def test_events_of_a_key_alone_are_found_portion_by_portion(
     everything = events_search(geneva, Place(limit=3))
     assert keys(everything) == ["new"] * 3
     assert everything.next_cursor is not None
+
+
+def test_requests_that_ended_are_paged_without_those_that_wait(geneva: gd.Drive) -> None:
+    for _ in range(5):
+        Axe.create()
+    drain(geneva)
+    asked = list(geneva.approvals.pending())
+    asked[0].approve(by="ann")
+    asked[2].reject(by="ann")
+    geneva.workflows(Axe).find(asked[3].workflow_id).cancel()
+    ended = ApprovalInbox(only_ended=True)
+
+    first = approvals_page(geneva, ended, Place(limit=2))
+    second = approvals_page(geneva, ended, Place(first.next_cursor, 2))
+
+    assert [one.state for one in first.items] == ["canceled", "rejected"]
+    assert list(second.items) == [asked[0]]
+    assert second.next_cursor is None
 
 
 def test_how_many_heard_each_event_is_read_at_once(geneva: gd.Drive) -> None:

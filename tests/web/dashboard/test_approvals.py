@@ -13,7 +13,8 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
-from tests.web.dashboard.reading import words_of
+from geneva_drive.web.dashboard.pages.approvals import decided
+from tests.web.dashboard.reading import rows_of, words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
 HOSTILE = "<script>alert(1)</script>"
@@ -84,6 +85,44 @@ def test_the_inbox_has_what_is_mine_first(
 
 def test_an_empty_inbox_says_that_nothing_waits(treasurer: Browser) -> None:
     assert "Nothing waits for a decision" in words_of(treasurer.get("/approvals").text)
+
+
+def test_decided_requests_have_their_list(
+    treasurer: Browser, sqlite_drive: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decided, "_PER_PAGE", 2)
+    nothing = words_of(treasurer.get("/approvals?state=decided").text)
+    for to in ("Ann", HOSTILE, "Carl", "Dora"):
+        sqlite_drive.workflows(Payout).create(
+            context={"amount": 80, "to": to}, hero=gd.HeroRef("Payee", to)
+        )
+    drain(sqlite_drive)
+    first, second, third, _ = sqlite_drive.approvals.pending()
+    first.approve(by="ann", comment=HOSTILE, data={"amount": 80})
+    second.reject(by="bob")
+    sqlite_drive.workflows(Payout).find(third.workflow_id).cancel()
+
+    inbox = treasurer.get("/approvals").text
+    page = treasurer.get("/approvals?state=decided").text
+    [older] = re.findall(r'href="([^"]*older=[^"]*)"', page)
+    last = treasurer.get(unescape(older)).text
+
+    assert "Nothing was decided yet" in nothing
+    assert 'href="/approvals?state=decided"' in inbox
+    assert [row[:5] for row in rows_of(page)] == [
+        ["canceled", "Pay 80 to Carl?", "DashboardPayout Payee Carl", "nobody", ""],
+        ["rejected", f"Pay 80 to {HOSTILE}?", f"DashboardPayout Payee {HOSTILE}", "bob", ""],
+    ]
+    [row] = rows_of(last)
+    assert row[:5] == [
+        "approved",
+        "Pay 80 to Ann?",
+        "DashboardPayout Payee Ann",
+        "ann",
+        HOSTILE,
+    ]
+    assert f'href="/approvals/{first.id}"' in last
+    assert "<script>" not in page + last
 
 
 def test_the_page_asks_and_says_what_follows(

@@ -22,6 +22,7 @@ class ApprovalInbox:
     """Which requests are wanted; a field that is None leaves all of them."""
 
     state: ApprovalState | None = None
+    only_ended: bool = False  # decided, expired or canceled
     role: str | None = None
     person: str | None = None  # with `person_roles`: what this person may decide
     person_roles: Collection[str] = ()
@@ -65,6 +66,8 @@ class Pages:
         if wanted.state is not None:
             # As a literal: a partial index is not used for a parameter.
             query = query.where(c.state == literal(wanted.state.value, literal_execute=True))
+        if wanted.only_ended:
+            query = query.where(c.state != ApprovalState.PENDING.value)
         if wanted.role is not None:
             query = query.where(c.role == wanted.role)
         if wanted.person is not None:

@@ -19,6 +19,9 @@ _STATES: Mapping[str, tuple[str, str]] = {
     "dead_letter": ("dead-letter", "failed"),
     "skipped": ("skipped", "quiet"),
     "canceled": ("canceled", "quiet"),
+    "approved": ("completed", "done"),
+    "rejected": ("canceled", "quiet"),
+    "expired": ("scheduled", "quiet"),
     "paused": ("paused", "held"),
     "late": ("late", "held"),
 }

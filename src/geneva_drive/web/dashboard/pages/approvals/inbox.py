@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
@@ -19,6 +20,7 @@ from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
 from geneva_drive.web.dashboard.decision.question import plain_question
 from geneva_drive.web.dashboard.decision.votes import past
+from geneva_drive.web.dashboard.pages.approvals import decided
 from geneva_drive.web.dashboard.pages.front.rows import time_left
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
@@ -54,7 +56,15 @@ class Part:
 
 
 @router.get("/approvals")
-def show(request: Request, drive: CurrentDrive, actor: CurrentActor) -> Response:
+def show(
+    request: Request,
+    drive: CurrentDrive,
+    actor: CurrentActor,
+    state: Annotated[str | None, Query(max_length=20)] = None,
+    older: Annotated[str | None, Query(max_length=64)] = None,
+) -> Response:
+    if state == "decided":
+        return decided.render_list(request, drive, older)
     mine, others = (read_part(drive, actor, are_mine=one) for one in (True, False))
     values = {"mine": mine, "others": others, "lead": lead_of(mine, others)}
     return render(request, "pages/approvals.html", values, here="approvals")
